@@ -3,11 +3,11 @@
 Flags, help, config keys, environment variables and the page of options are all generated from it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from ..core import AssayError, PlanError
+from ..core import AssayError, PlanError, UsageError, shorten
 
 Reads = Literal[
     "text",
@@ -82,6 +82,20 @@ def flags_of(options: type) -> dict[str, Flag]:
 def can_come_from_the_environment(name: str, flag: Flag) -> bool:
     """Return True if an environment variable may set the option. Consent must be on the command line."""
     return flag.group != "trust" and name not in TYPED_ONLY
+
+
+def faults_of_judges(judges: Any, where: str) -> list[AssayError]:
+    """Return a fault for each judge that is not given by its name."""
+    if not isinstance(judges, Mapping):
+        return []
+    faults: list[AssayError] = []
+    for role, name in judges.items():
+        if isinstance(name, str):
+            continue
+        message = f"key 'judges', role {role!r} holds {shorten(name)}"
+        fix = "name the judge: openai/NAME, or file.py:function for a function of yours"
+        faults.append(UsageError(message, where=where, fix=fix))
+    return faults
 
 
 class PartlyRead(PlanError):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..code.userfiles import one_spelling
 from ..core import EMPTY, AssayError, UsageError, digest_of, shorten, suggest
 from ..core.secrets import veiled
-from .option_fields import PartlyRead, flags_of, option
+from .option_fields import PartlyRead, faults_of_judges, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"

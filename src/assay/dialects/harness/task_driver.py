@@ -184,7 +184,8 @@ class TaskDriver(ABC):
             for metric in collected:
                 metric.records = self._records(recording, metric, entries, verdicts)
             summary = self._summary(recording, len(entries), counts)
-            rows[name] = summary.results(subtask, collected)
+            with state.active():  # some aggregations draw random numbers
+                rows[name] = summary.results(subtask, collected)
 
         if loaded.group is None:
             return list(chain.from_iterable(rows.values()))

@@ -5,17 +5,20 @@ import re
 from typing import Literal
 
 STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
-"""HumanEval's stop sequences, which mark the end of a function's body."""
+"""HumanEval's stop sequences: where the body of a function has ended."""
 
 Rule = Literal["fence", "completion", "definition", "text"]
 LONGEST_PARSED = 300_000
-"""Longest code that is parsed. Python's parser takes seconds for more, and no function is so long."""
+"""Longest code that is parsed: Python's parser takes seconds for more, and no function is so long."""
 _MOST_TRIES = 40
 _BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
-_FENCE_MARK = r"^[ \t]*(?:```+|~~~+)"
 _FENCE = re.compile(
-    rf"{_FENCE_MARK}[^\n]*\n(.*?)(?:{_FENCE_MARK}[ \t]*$|\Z)",
-    re.MULTILINE | re.DOTALL,
+    r"""
+    ^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#-]*)[^\n]*\n
+    (?P<code>.*?)
+    (?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)
+    """,
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
 _LANGUAGE_MARKS = {
     "python": ("python", "py", "python3"),
@@ -36,7 +39,7 @@ def blocks(text: str) -> list[str]:
 
 
 def last_block(text: str) -> str:
-    """Return the text between the last two lines with a fence (LiveCodeBench's rule); empty if there are not two."""
+    """Return the text between the last two lines with a fence, LiveCodeBench's own rule; empty without two."""
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if "```" in line]
     if len(fences) > 1:
@@ -72,9 +75,8 @@ def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:
     """Return the program of a prompt and its completion.
 
     A fenced block that defines the function replaces the prompt's definition, and keeps the prompt's imports and
-    helpers. Any other answer continues the prompt and ends at the official stop sequences. As with EvalPlus, an
-    answer that does not begin with a body but contains the definition, even in prose without a fence, also replaces
-    it.
+    helpers. Any other answer continues the prompt and ends at the official stop sequences. As with EvalPlus, an answer
+    that does not begin with a body but has the definition, alone or among prose without a fence, also replaces it.
     """
     for block in blocks(text):
         if entry and defines(block, entry):
