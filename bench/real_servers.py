@@ -71,6 +71,14 @@ def request_of(question: str, **options: Any) -> Request:
     return Request(Prompt((Message.of("user", question),)), GenerateOptions(**settings))
 
 
+def failure_of(output: Output) -> str:
+    """Return why there is no answer: the server, or assay, refused. A server that is gone ends the bench."""
+    assert output.error is not None
+    if output.error.kind == "connection":
+        raise SystemExit(output.error.message)
+    return f"refused: {output.error.message}"
+
+
 def same_as_sdk(server: Server) -> str:
     """Return how many answers have the text, token counts and reason to stop that the openai SDK gets."""
     client = OpenAI(base_url=server.url, api_key="none")
@@ -109,9 +117,9 @@ def echo(server: Server) -> str:
     try:
         [output] = server.ask(request, method="likelihood", likelihood_by="echo")
     except AssayError as error:
-        return f"refused: {error.message}"
+        return f"refused: {error}"
     if output.error is not None:
-        return f"refused: {output.error.message}"
+        return failure_of(output)
     return f"log-probability {output.likelihoods[0].logprob:.2f}"
 
 
@@ -121,7 +129,7 @@ def seen(**options: Any) -> Callable[[Server], str]:
     def check(server: Server) -> str:
         output = server.answer(QUESTIONS[0], **options)
         if output.error is not None:
-            return f"refused: {output.error.message}"
+            return failure_of(output)
         return "; ".join(output.details.get("notes", ())) or "no note"
 
     return check
@@ -130,13 +138,13 @@ def seen(**options: Any) -> Callable[[Server], str]:
 def cut_response(server: Server) -> str:
     """Return the reason to stop of an answer of the Responses API that needs more tokens than it may have."""
     [output] = server.ask(request_of(QUESTIONS[0], max_tokens=3), api="responses")
-    return str(output.error.message if output.error else output.stop_reason)
+    return failure_of(output) if output.error else str(output.stop_reason)
 
 
 def streamed(server: Server) -> str:
     """Return what is said of a reply that is streamed."""
     [output] = server.ask(request_of(QUESTIONS[0]), body={"stream": True})
-    return output.error.message if output.error else "read"
+    return failure_of(output) if output.error else "read"
 
 
 CHECKS: dict[str, Callable[[Server], str]] = {
