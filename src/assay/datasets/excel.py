@@ -74,8 +74,8 @@ def _restore(table: list[list[Any]], exact: dict[tuple[int, int], str]) -> None:
             continue
         cells = table[row]
         _pad(cells, column + 1)
-        written = _comparable(_representable(text))
-        is_unchanged = _comparable(cells[column]) == written
+        shortened = _comparable(_representable(text))
+        is_unchanged = _comparable(cells[column]) == shortened
         if is_unchanged:
             cells[column] = text
 
