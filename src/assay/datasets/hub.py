@@ -26,7 +26,7 @@ _WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _NAME = re.compile(
     rf"(?:hf://(?:datasets/)?|hub:)({_WORD}/{_WORD})(?:@({_WORD}))?(?:\?revision=({_WORD}))?(?:#({_WORD}))?"
 )
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]|file:/")
 """`https://host/x.csv`, also as a path has it: `https:/host/x.csv`."""
 _HUB_PAGE = re.compile(rf"https?:/+huggingface\.co/datasets/({_WORD}/{_WORD})")
 ALL = "all"
@@ -90,11 +90,10 @@ def refuse_url(text: str, where: str | None = None) -> None:
         return
     on_hub = _HUB_PAGE.match(text)
     named = f"hub:{on_hub[1]}" if on_hub else "hub:OWNER/NAME for a dataset of the hub"
-    raise UsageError(
-        f"data is not read from a URL: {text}",
-        where=where,
-        fix=f"download it and give the path, or type {named}",
-    )
+    fix = f"download it and give the path, or type {named}"
+    if text.startswith("file:"):
+        fix = "give the path: /" + text.removeprefix("file:").lstrip("/")
+    raise UsageError(f"data is not read from a URL: {text}", where=where, fix=fix)
 
 
 def open_hub(
