@@ -109,6 +109,7 @@ def test_a_function_is_not_called_before_its_rows_are_asked_for() -> None:
         (3, "cannot read a dataset from 3"),
         ({"question": "x"}, "cannot read a dataset from"),
         ("https://example.org/x.jsonl", "data is not read from a URL"),
+        ("file:///srv/x.jsonl", "fix: give the path: /srv/x.jsonl"),
         ("data.xyz", "no such file or folder"),
     ],
 )

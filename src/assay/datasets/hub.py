@@ -30,8 +30,8 @@ _NAME = re.compile(
     rf"(?:\?revision=({_WORD}))?"  # "?revision=v1.0"
     rf"(?:#({_WORD}))?"  # "#test", the split
 )
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]")
-"""`https://host/x.csv`, or in the form of a path: `https:/host/x.csv`."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]|file:/")
+"""`https://host/x.csv`, or in the form of a path: `https:/host/x.csv`; `file:/x.csv`."""
 _HUB_PAGE = re.compile(rf"https?:/+huggingface\.co/datasets/({_WORD}/{_WORD})")
 ALL = "all"
 
@@ -94,11 +94,10 @@ def refuse_url(text: str, where: str | None = None) -> None:
         return
     on_hub = _HUB_PAGE.match(text)
     named = f"hub:{on_hub[1]}" if on_hub else "hub:OWNER/NAME for a dataset of the hub"
-    raise UsageError(
-        f"data is not read from a URL: {text}",
-        where=where,
-        fix=f"download it and give the path, or type {named}",
-    )
+    fix = f"download it and give the path, or type {named}"
+    if text.startswith("file:"):
+        fix = "give the path: /" + text.removeprefix("file:").lstrip("/")
+    raise UsageError(f"data is not read from a URL: {text}", where=where, fix=fix)
 
 
 def open_hub(
