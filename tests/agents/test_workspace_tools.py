@@ -92,6 +92,15 @@ def work(tmp_path, monkeypatch):
     return results_of
 
 
+def test_bash_keeps_lists_lines_and_constants(work):
+    results = work(
+        ["bash", {"command": "readonly R=5; x=$'a\nb'; list=(1 '2 3'); declare -A m=([k]=v)"}],
+        ["bash", {"command": "echo $R \"$x\" \"${list[1]}\" ${m[k]}"}],
+    )  # fmt: skip
+
+    assert results[1][0] == "5 a\nb 2 3 v\n"
+
+
 def test_bash_keeps_folder_variables_and_functions(work):
     results = work(
         ["bash", {"command": "mkdir d; cd d; X=5; export Y=6; f() { echo f$1; }"}],

@@ -44,6 +44,11 @@ class FunctionTools:
         )
 
     @property
+    def needs_state(self) -> tuple[str, ...]:
+        """Names of the functions that cannot be called without a state."""
+        return tuple(name for name, bound in self._bound.items() if bound.needs_state)
+
+    @property
     def identity(self) -> Any:
         """The functions, whose code determines the results."""
         return self.functions
@@ -118,7 +123,11 @@ class _Bound:
             not inspect.isroutine(function)
             or getattr(function, "__self__", None) is not None
         )
-        self.takes_state = STATE in inspect.signature(function).parameters
+        parameter = inspect.signature(function).parameters.get(STATE)
+        self.takes_state = parameter is not None
+        self.needs_state = (
+            parameter is not None and parameter.default is parameter.empty
+        )
         hints = get_type_hints(subject)
         self._hints = {
             name: hint for name, hint in hints.items() if needs_conversion(hint)

@@ -133,6 +133,7 @@ class ToolSet:
             check = getattr(box, "check", None)
             if check is not None:
                 check()
+            self._check_state(box)
         names: set[str] = set()
         for tool in self.tools(None):
             check_tool(tool, self.where)
@@ -143,6 +144,16 @@ class ToolSet:
                     fix="give each tool its own name",
                 )
             names.add(tool.name)
+
+    def _check_state(self, box: Toolbox) -> None:
+        """Raise if a function takes a state that nothing makes."""
+        if self.make_state is None and isinstance(box, FunctionTools):
+            for name in box.needs_state:
+                raise UsageError(
+                    f"the tool {name!r} takes `state`, and there is no function that makes one",
+                    where=self.where,
+                    fix="write def state(sample): return …",
+                )
 
 
 def is_toolbox(thing: Any) -> bool:

@@ -208,8 +208,9 @@ class WorkspaceSession:
 def _bash(workspace: Workspace, seconds: float, command: str) -> str:
     """Run a command line with the folder, variables and functions that earlier ones left."""
     script = (
-        f"mkdir -p {STATE_FOLDER}; cd {HOME}; [ -f {STATE_FOLDER}/state ] && . {STATE_FOLDER}/state 2> /dev/null\n"
-        f'trap \'{{ code=$?; declare -p | grep -vE "^declare -[a-zA-Z]*r" > {STATE_FOLDER}/new;'
+        f"[ -d {STATE_FOLDER} ] || mkdir -p {STATE_FOLDER}; cd {HOME}\n"
+        f"[ -f {STATE_FOLDER}/state ] && . {STATE_FOLDER}/state 2> /dev/null\n"
+        f"trap '{{ code=$?; declare -p > {STATE_FOLDER}/new;"
         f" declare -f >> {STATE_FOLDER}/new;"
         f' echo "cd $(printf %q "$PWD")" >> {STATE_FOLDER}/new;'
         f" mv {STATE_FOLDER}/new {STATE_FOLDER}/state; exit $code; }} 2> /dev/null' EXIT\n"

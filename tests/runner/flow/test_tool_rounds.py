@@ -360,6 +360,7 @@ def test_a_call_that_cannot_be_repeated_is_reported_and_the_sample_continues_fro
         (("[add]", "[add, add]"), "the tool 'add' is defined twice"),
         (("[add]", '["nope"]'), "unknown tool 'nope'"),
         (("y: int", "*y: int"), "takes any number of arguments"),
+        (("y: int", "y: int, state"), "the tool 'add' takes `state`"),
         (
             ("tools = [add]", "tools = [add]; limits = {'rounds': 3}"),
             "no limit 'rounds'",

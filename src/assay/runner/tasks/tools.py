@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...core import Task, UsageError, suggest
+from ...core import Task, UsageError, shorten, suggest
 from ...tooling import SampleLimits, ToolSet
 from ...tooling.simulated_user import SimulatedUser
 from ..options import RunOptions
@@ -23,6 +23,12 @@ def build_tools(task: Task) -> ToolSet | None:
     where = f"task {task.name!r}"
     servers = [{"name": "mcp", "command": command} for command in task.mcp]
     entries = [*task.tools, *servers]
+    if task.state is not None and not callable(task.state):
+        raise UsageError(
+            f"`state` is {shorten(task.state)}, which all samples would share",
+            where=where,
+            fix="write a function: def state(sample): return …",
+        )
     if task.user is not None:
         user_place = f"{where}, key `user`"
         user = SimulatedUser(task.user, user_place)
