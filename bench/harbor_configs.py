@@ -14,9 +14,27 @@ from pathlib import Path
 from typing import Any
 
 VALUES = (
-    "-1", "0", "1.5", '"10"', '"x"', "true", "[]", "{}", "nan", "inf", '""', '"8G"', '"windows"', "[1]", '{ A = "b" }',
-    "{ A = 1 }", '"60.0"', "1e9", '"no-network"', "2026-01-01",
-)  # fmt: skip
+    "-1",
+    "0",
+    "1.5",
+    '"10"',
+    '"x"',
+    "true",
+    "[]",
+    "{}",
+    "nan",
+    "inf",
+    '""',
+    '"8G"',
+    '"windows"',
+    "[1]",
+    '{ A = "b" }',
+    "{ A = 1 }",
+    '"60.0"',
+    "1e9",
+    '"no-network"',
+    "2026-01-01",
+)
 KEYS = (
     "timeout_sec", "memory_mb", "storage_mb", "cpus", "gpus", "build_timeout_sec", "env", "docker_image", "workdir",
     "os", "memory", "storage", "network_mode", "allow_internet", "user", "schema_version", "version", "name", "steps",
@@ -27,7 +45,9 @@ KEYS = (
 def files_of(repository: Path) -> dict[str, str]:
     """Return the settings files of a repository by path."""
     git = ["git", "-C", str(repository)]
-    listed = subprocess.run([*git, "ls-tree", "-r", "HEAD"], capture_output=True, text=True, check=True)  # fmt: skip
+    listed = subprocess.run(
+        [*git, "ls-tree", "-r", "HEAD"], capture_output=True, text=True, check=True
+    )
     digests = {}
     for line in listed.stdout.splitlines():
         details, path = line.split("\t", 1)
@@ -35,8 +55,11 @@ def files_of(repository: Path) -> dict[str, str]:
             digests[path] = details.split()[2]
     question = "".join(f"{digest}\n" for digest in digests.values())
     answer = subprocess.run(
-        [*git, "cat-file", "--batch"], input=question.encode(), capture_output=True, check=True
-    ).stdout  # fmt: skip
+        [*git, "cat-file", "--batch"],
+        input=question.encode(),
+        capture_output=True,
+        check=True,
+    ).stdout
     texts = {}
     start = 0
     for path in digests:
@@ -83,10 +106,19 @@ def by_assay(text: str) -> list[Any] | None:
     except (ConfigFault, tomllib.TOMLDecodeError):
         return None
     return [
-        config.agent_seconds, config.verifier_seconds, config.build_seconds, config.memory_mb, config.storage_mb,
-        config.gpus or None, config.docker_image, config.operating_system, config.workdir,
-        dict(config.environment_env), dict(config.verifier_env), dict(config.solution_env),
-    ]  # fmt: skip
+        config.agent_seconds,
+        config.verifier_seconds,
+        config.build_seconds,
+        config.memory_mb,
+        config.storage_mb,
+        config.gpus or None,
+        config.docker_image,
+        config.operating_system,
+        config.workdir,
+        dict(config.environment_env),
+        dict(config.verifier_env),
+        dict(config.solution_env),
+    ]
 
 
 def by_harbor(text: str) -> list[Any] | None:
@@ -100,10 +132,19 @@ def by_harbor(text: str) -> list[Any] | None:
     place = config.environment
     system = str(getattr(place.os, "value", place.os))
     return [
-        config.agent.timeout_sec, config.verifier.timeout_sec, place.build_timeout_sec, place.memory_mb,
-        place.storage_mb, place.gpus or None, place.docker_image, system, place.workdir,
-        dict(place.env), dict(config.verifier.env), dict(config.solution.env),
-    ]  # fmt: skip
+        config.agent.timeout_sec,
+        config.verifier.timeout_sec,
+        place.build_timeout_sec,
+        place.memory_mb,
+        place.storage_mb,
+        place.gpus or None,
+        place.docker_image,
+        system,
+        place.workdir,
+        dict(place.env),
+        dict(config.verifier.env),
+        dict(config.solution.env),
+    ]
 
 
 def main() -> None:

@@ -192,9 +192,16 @@ def mmlu_pro(n: int) -> Row:
     columns = {f"option_{place}": text for place, text in enumerate(texts)}
     subject = "biology" if n % 2 else "business"
     return {
-        "question": f"q{n}", "options": texts, **columns, "answer": "ABCDEFGHIJ"[n % 10], "answer_index": n % 10,
-        "cot_content": "A: Let's think step by step. It is (A).", "category": subject, "src": "x", "question_id": n,
-    }  # fmt: skip
+        "question": f"q{n}",
+        "options": texts,
+        **columns,
+        "answer": "ABCDEFGHIJ"[n % 10],
+        "answer_index": n % 10,
+        "cot_content": "A: Let's think step by step. It is (A).",
+        "category": subject,
+        "src": "x",
+        "question_id": n,
+    }
 
 
 def global_mmlu(n: int) -> Row:
@@ -348,13 +355,27 @@ def bbq(n: int) -> Row:
         "ans2": ["unknown", "unknown"],
     }
     return {
-        "example_id": n, "question_index": "1", "category": "Age", "context": f"text {n}", "question": "who?",
-        "ans0": "The old man", "ans1": "The young man", "ans2": "Unknown", "label": n % 3,
-        "context_condition": condition, "question_polarity": "neg" if n % 3 else "nonneg",
-        "question_type": "pro-stereo" if n % 4 else "anti-stereo", "answer_info": people,
-        "additional_metadata": {"stereotyped_groups": ["old"], "subcategory": "None", "version": "a", "source": "x"},
+        "example_id": n,
+        "question_index": "1",
+        "category": "Age",
+        "context": f"text {n}",
+        "question": "who?",
+        "ans0": "The old man",
+        "ans1": "The young man",
+        "ans2": "Unknown",
+        "label": n % 3,
+        "context_condition": condition,
+        "question_polarity": "neg" if n % 3 else "nonneg",
+        "question_type": "pro-stereo" if n % 4 else "anti-stereo",
+        "answer_info": people,
+        "additional_metadata": {
+            "stereotyped_groups": ["old"],
+            "subcategory": "None",
+            "version": "a",
+            "source": "x",
+        },
         "stereotyped_groups": ["old"],
-    }  # fmt: skip
+    }
 
 
 def chartqa(n: int) -> Row:
@@ -364,9 +385,15 @@ def chartqa(n: int) -> Row:
 def mmmu(n: int) -> Row:
     images = {f"image_{place}": picture(n) for place in range(1, 8)}
     return {
-        "id": str(n), "question": f"<image 1> What is {n}?", "options": repr(options(n)), **images,
-        "answer": "ABCD"[n % 4], "question_type": "multiple-choice", "explanation": "", "img_type": "x",
-    }  # fmt: skip
+        "id": str(n),
+        "question": f"<image 1> What is {n}?",
+        "options": repr(options(n)),
+        **images,
+        "answer": "ABCD"[n % 4],
+        "question_type": "multiple-choice",
+        "explanation": "",
+        "img_type": "x",
+    }
 
 
 def pisa(n: int) -> Row:
@@ -409,9 +436,13 @@ def darija_sentiment(n: int) -> Row:
 
 def include(n: int) -> Row:
     return {
-        "question": f"q{n}", **lettered(n, "option_a option_b option_c option_d"), "answer": n % 4,
-        "domain": "Arts & Humanities", "subject": "x", "language": "x",
-    }  # fmt: skip
+        "question": f"q{n}",
+        **lettered(n, "option_a option_b option_c option_d"),
+        "answer": n % 4,
+        "domain": "Arts & Humanities",
+        "subject": "x",
+        "language": "x",
+    }
 
 
 def indicparam(n: int) -> Row:
@@ -574,9 +605,12 @@ def discrim(n: int) -> Row:
     races = ["white", "black", "asian", "hispanic", "native american"]
     genders = ["male", "female", "non-binary"]
     return {
-        "filled_template": f"Is {n} fit?", "race": races[n % 5], "gender": genders[n % 3], "age": 20 + 10 * n,
+        "filled_template": f"Is {n} fit?",
+        "race": races[n % 5],
+        "gender": genders[n % 3],
+        "age": 20 + 10 * n,
         "decision_question_id": n % 2,
-    }  # fmt: skip
+    }
 
 
 def ifeval(n: int) -> Row:
@@ -591,9 +625,15 @@ def ifeval(n: int) -> Row:
 
 def longbench(n: int) -> Row:
     return {
-        "context": f"text {n}", "input": "which?", "answers": options(n), "all_classes": options(n), "length": n,
-        "dataset": "x", "language": "en", "_id": str(n),
-    }  # fmt: skip
+        "context": f"text {n}",
+        "input": "which?",
+        "answers": options(n),
+        "all_classes": options(n),
+        "length": n,
+        "dataset": "x",
+        "language": "en",
+        "_id": str(n),
+    }
 
 
 def scrolls(n: int) -> Row:
@@ -623,22 +663,39 @@ def medical_pairs(n: int) -> Row:
     """Return a row of the tasks that have a text and a text for it, under every dataset's names."""
     answer = [{"Answer": {"AnswerText": f"answer {n}"}}]
     return {
-        "CHQ": f"SUBJECT: x MESSAGE: text {n}", "Summary": f"answer {n}", "Prompt": f"text {n}",
-        "QUESTION": {"QuestionText": f"q{n}", "AnswerList": answer}, "Completion": f"answer {n}",
-        "description": f"text {n}", "utterances": {"utterance": ["q", f"answer {n}"]}, "src": f"text {n}",
-        "tgt": f"answer {n}", "dialogue": f"text {n}", "section_text": f"answer {n}", "Question": f"q{n}",
-        "Free_form_answer": f"answer {n}", "question": f"q{n}", "answer": f"answer {n}", "Must_have": options(n),
-        "Nice_to_have": options(n), "extractive_notes_summ": f"FINDINGS: text {n} IMPRESSION: answer {n}",
-        "summary": f"answer {n}", "web_headline": f"head {n}", "web_text": f"text {n}",
-    }  # fmt: skip
+        "CHQ": f"SUBJECT: x MESSAGE: text {n}",
+        "Summary": f"answer {n}",
+        "Prompt": f"text {n}",
+        "QUESTION": {"QuestionText": f"q{n}", "AnswerList": answer},
+        "Completion": f"answer {n}",
+        "description": f"text {n}",
+        "utterances": {"utterance": ["q", f"answer {n}"]},
+        "src": f"text {n}",
+        "tgt": f"answer {n}",
+        "dialogue": f"text {n}",
+        "section_text": f"answer {n}",
+        "Question": f"q{n}",
+        "Free_form_answer": f"answer {n}",
+        "question": f"q{n}",
+        "answer": f"answer {n}",
+        "Must_have": options(n),
+        "Nice_to_have": options(n),
+        "extractive_notes_summ": f"FINDINGS: text {n} IMPRESSION: answer {n}",
+        "summary": f"answer {n}",
+        "web_headline": f"head {n}",
+        "web_text": f"text {n}",
+    }
 
 
 def humaneval(n: int) -> Row:
     return {
-        "task_id": str(n), "prompt": f"def add_{n}(a, b):\n", "entry_point": f"add_{n}",
-        "test": f"def check(f):\n    assert add_{n}(1, 2) == 3\n", "canonical_solution": "    return a + b",
+        "task_id": str(n),
+        "prompt": f"def add_{n}(a, b):\n",
+        "entry_point": f"add_{n}",
+        "test": f"def check(f):\n    assert add_{n}(1, 2) == 3\n",
+        "canonical_solution": "    return a + b",
         "suffix": "",
-    }  # fmt: skip
+    }
 
 
 def mbpp(n: int) -> Row:
@@ -661,9 +718,11 @@ def longproc(n: int) -> Row:
         "tsv_header": "a",
     }
     return {
-        "id": str(n), "input_prompt": f"Do {n}.", "reference_output": f"text {n}",
+        "id": str(n),
+        "input_prompt": f"Do {n}.",
+        "reference_output": f"text {n}",
         "metadata": json.dumps({**facts, "gt": "text"}),
-    }  # fmt: skip
+    }
 
 
 def cruxeval(n: int) -> Row:

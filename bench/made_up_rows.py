@@ -61,9 +61,19 @@ ANSWERS = {
     "gold",
 }
 STRATEGIES = (
-    "by name", "indices as text", "answer as index", "lists of records", "texts", "letters", "counted from one",
-    "lists as text", "kinds by name", "answers in lists", "lists of dictionaries", "words as labels",
-)  # fmt: skip
+    "by name",
+    "indices as text",
+    "answer as index",
+    "lists of records",
+    "texts",
+    "letters",
+    "counted from one",
+    "lists as text",
+    "kinds by name",
+    "answers in lists",
+    "lists of dictionaries",
+    "words as labels",
+)
 MOST_COLUMNS_ADDED = 16
 
 

@@ -21,7 +21,19 @@ QUESTION = "Question {n}: a train leaves at {n} and takes {n} minutes. When does
 ANSWER = (
     "Let me think. It leaves at {n} and takes {n} minutes, so that it arrives at {sum}."
 )
-HEADER = ["index", "question", "A", "B", "C", "D", "answer", "category", "prediction", "hit", "log"]  # fmt: skip
+HEADER = [
+    "index",
+    "question",
+    "A",
+    "B",
+    "C",
+    "D",
+    "answer",
+    "category",
+    "prediction",
+    "hit",
+    "log",
+]
 
 
 def main() -> None:
@@ -215,7 +227,13 @@ def exported(folder: Path, samples: int, exporter: str) -> Path:
     )
     data = write_lines(folder / "trains.jsonl", rows)
     run, export = folder / "run", folder / "export"
-    words = [str(data), "--model", "scripted", "-a", f"answers={ANSWER.format(n=1, sum=2)}"]  # fmt: skip
+    words = [
+        str(data),
+        "--model",
+        "scripted",
+        "-a",
+        f"answers={ANSWER.format(n=1, sum=2)}",
+    ]
     words += ["--scorer", "includes", "-o", str(run)]
     subprocess.run([*ASSAY, "run", *words], check=True, capture_output=True)
     target = str(export / "log.eval") if exporter == "inspect" else str(export)

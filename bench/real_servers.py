@@ -94,11 +94,17 @@ def same_as_sdk(server: Server) -> str:
         choice, usage = reply.choices[0], reply.usage
         assert output.usage is not None and usage is not None
         ours = (
-            output.text, output.stop_reason, output.usage.input_tokens, output.usage.output_tokens,
-        )  # fmt: skip
+            output.text,
+            output.stop_reason,
+            output.usage.input_tokens,
+            output.usage.output_tokens,
+        )
         theirs = (
-            choice.message.content, choice.finish_reason, usage.prompt_tokens, usage.completion_tokens,
-        )  # fmt: skip
+            choice.message.content,
+            choice.finish_reason,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+        )
         equal += ours == theirs
     return f"{equal} of {len(QUESTIONS)}"
 

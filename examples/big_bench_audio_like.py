@@ -39,7 +39,9 @@ def _tone(hertz):
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(8000)
-        file.writeframes(b"".join(n.to_bytes(2, "little", signed=True) for n in samples))  # fmt: skip
+        file.writeframes(
+            b"".join(n.to_bytes(2, "little", signed=True) for n in samples)
+        )
     return stream.getvalue()
 
 

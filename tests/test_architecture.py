@@ -267,9 +267,22 @@ def test_modules_and_functions_fit_a_screen():
 
 
 PARTICIPLES = (
-    "given", "made", "own", "said", "known", "kept", "told", "drawn", "asked", "shown", "seen", "written", "held",
-    "taken", "called",
-)  # fmt: skip
+    "given",
+    "made",
+    "own",
+    "said",
+    "known",
+    "kept",
+    "told",
+    "drawn",
+    "asked",
+    "shown",
+    "seen",
+    "written",
+    "held",
+    "taken",
+    "called",
+)
 MAY_BIND = re.compile(rf"\b_?(?:{'|'.join(PARTICIPLES)})\b\s*(?:[:=,)]|in\b)")
 """What a file has where such a name may be bound: only these files are parsed."""
 

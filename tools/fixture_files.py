@@ -11,9 +11,27 @@ BY_HAND = "known vectors, checked by hand"
 Plain = dict[str, Any]
 
 WORDS = [
-    "the", "a", "red", "blue", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and", "then", "quickly",
-    "home", "today", "not", "it", "was",
-]  # fmt: skip
+    "the",
+    "a",
+    "red",
+    "blue",
+    "cat",
+    "dog",
+    "sat",
+    "ran",
+    "on",
+    "under",
+    "mat",
+    "tree",
+    "and",
+    "then",
+    "quickly",
+    "home",
+    "today",
+    "not",
+    "it",
+    "was",
+]
 HAN = "今天天气很好我们去公园看花红绿蓝大小"
 CHINESE = [
     ("今天天气很好", "今天天汽好"),

@@ -600,9 +600,22 @@ def judged() -> list[Row]:
 
 
 SETS = (
-    circular, choices, mmmu, mathvista, yes_no, memes, pope, short_answers, chartqa, docvqa, infovqa, ocrbench,
-    captions, refcoco, judged,
-)  # fmt: skip
+    circular,
+    choices,
+    mmmu,
+    mathvista,
+    yes_no,
+    memes,
+    pope,
+    short_answers,
+    chartqa,
+    docvqa,
+    infovqa,
+    ocrbench,
+    captions,
+    refcoco,
+    judged,
+)
 
 
 def write(rows: Sequence[Row], path: Path) -> None:

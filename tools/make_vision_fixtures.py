@@ -22,16 +22,56 @@ import numpy as np
 from fixture_files import called, case, write
 
 PIECES = [
-    "The answer is ", "so ", "thus ", "= ", "final ", "result ", "could be ", "is ", "\n", ". ", "3.50", "1,234", "1e5",
-    "-7", "x", "red", "blue ball", "5 cm", ":", "0.333", "50%", "$12.5",
-]  # fmt: skip
+    "The answer is ",
+    "so ",
+    "thus ",
+    "= ",
+    "final ",
+    "result ",
+    "could be ",
+    "is ",
+    "\n",
+    ". ",
+    "3.50",
+    "1,234",
+    "1e5",
+    "-7",
+    "x",
+    "red",
+    "blue ball",
+    "5 cm",
+    ":",
+    "0.333",
+    "50%",
+    "$12.5",
+]
 GOLDS = [
-    "3.5", "1234", "100000", "-7", "x", "red", "ball", "5", "12.5", "50", "0.33", ["3.5", "red"], ["blue ball", "7"],
-]  # fmt: skip
+    "3.5",
+    "1234",
+    "100000",
+    "-7",
+    "x",
+    "red",
+    "ball",
+    "5",
+    "12.5",
+    "50",
+    "0.33",
+    ["3.5", "red"],
+    ["blue ball", "7"],
+]
 SAID = [
-    ("50", "The sum is 20 + 30 = 50."), ("50", "50"), ("50", "It could be 50 or 60"), ("red", "The ball is Red."),
-    ("a", "It is a b"), ("a", "ab"), ("1,000", "So 1000"), ("0.5", "0.504"), ("0.5", "0.51"), ("ten", "10"),
-]  # fmt: skip
+    ("50", "The sum is 20 + 30 = 50."),
+    ("50", "50"),
+    ("50", "It could be 50 or 60"),
+    ("red", "The ball is Red."),
+    ("a", "It is a b"),
+    ("a", "ab"),
+    ("1,000", "So 1000"),
+    ("0.5", "0.504"),
+    ("0.5", "0.51"),
+    ("ten", "10"),
+]
 MATHVISTA = [
     ("integer", "3", None, ("3", "3.0", "4", "3.9", "-3", "1e1")),
     ("float", "12.5", 1, ("12.5", "12.46", "12.4", "12.54", "12.56", "-12.5")),
@@ -304,9 +344,13 @@ def mmau(checkout: Path, commit: str) -> None:
 
 
 MAKERS = {
-    "mmmu": mmmu, "mathvista": mathvista, "hallusion": hallusion, "refcoco": refcoco, "compbench": compbench,
+    "mmmu": mmmu,
+    "mathvista": mathvista,
+    "hallusion": hallusion,
+    "refcoco": refcoco,
+    "compbench": compbench,
     "mmau": mmau,
-}  # fmt: skip
+}
 
 if __name__ == "__main__":
     MAKERS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])

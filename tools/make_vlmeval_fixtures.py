@@ -59,9 +59,21 @@ FORMULAS = [
     ("a=b", "a = b + c"), (["a+b", "b+a"], "b + a"), ("x_1", "x_{1}"),
 ]  # fmt: skip
 MME = [
-    "OCR", "artwork", "celebrity", "color", "count", "existence", "landmark", "position", "posters", "scene",
-    "code_reasoning", "commonsense_reasoning", "numerical_calculation", "text_translation"
-]  # fmt: skip
+    "OCR",
+    "artwork",
+    "celebrity",
+    "color",
+    "count",
+    "existence",
+    "landmark",
+    "position",
+    "posters",
+    "scene",
+    "code_reasoning",
+    "commonsense_reasoning",
+    "numerical_calculation",
+    "text_translation",
+]
 FORMULA = "Handwritten Mathematical Expression Recognition"
 
 

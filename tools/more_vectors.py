@@ -820,6 +820,18 @@ def by_hand() -> None:
 
 
 MORE = (
-    translations, summaries, transcripts, chinese_numbers, statistics, boxes, structures, pictures, sounds, likelihoods,
-    propositions, captions, several_metrics, by_hand,
-)  # fmt: skip
+    translations,
+    summaries,
+    transcripts,
+    chinese_numbers,
+    statistics,
+    boxes,
+    structures,
+    pictures,
+    sounds,
+    likelihoods,
+    propositions,
+    captions,
+    several_metrics,
+    by_hand,
+)

@@ -29,9 +29,25 @@ SHORT_MODULE = 40
 TINY_MODULE = 30
 
 VAGUE_NAMES = {
-    "found", "place", "at", "one", "what", "wanted", "made", "given", "kept", "told",
-    "held", "said", "own", "known", "shown", "meant", "asked", "taken",
-}  # fmt: skip
+    "found",
+    "place",
+    "at",
+    "one",
+    "what",
+    "wanted",
+    "made",
+    "given",
+    "kept",
+    "told",
+    "held",
+    "said",
+    "own",
+    "known",
+    "shown",
+    "meant",
+    "asked",
+    "taken",
+}
 """Variable names that do not say what the value is."""
 
 UNUSUAL_WORDS = re.compile(

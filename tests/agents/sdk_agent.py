@@ -50,9 +50,13 @@ def plain_chat(turns):
     plain = []
     for turn in turns:
         calls = [
-            [call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])]
+            [
+                call["id"],
+                call["function"]["name"],
+                json.loads(call["function"]["arguments"]),
+            ]
             for call in turn.get("tool_calls") or ()
-        ]  # fmt: skip
+        ]
         plain.append([turn["role"], turn["content"] or "", calls])
     return plain
 
@@ -61,13 +65,16 @@ def responses(instruction, stream):
     import openai
 
     client = openai.OpenAI()
-    tools = [
-        {"type": "function", "name": "bash", "parameters": BASH, "strict": False}
-    ]  # fmt: skip
+    tools = [{"type": "function", "name": "bash", "parameters": BASH, "strict": False}]
     items = [{"role": "user", "content": instruction}]
     plain = [["system", SYSTEM, []], ["user", instruction, []]]
     while True:
-        settings = {"model": "any", "input": items, "instructions": SYSTEM, "tools": tools}  # fmt: skip
+        settings = {
+            "model": "any",
+            "input": items,
+            "instructions": SYSTEM,
+            "tools": tools,
+        }
         if stream:
             with client.responses.stream(**settings) as events:
                 for _ in events:
@@ -78,16 +85,27 @@ def responses(instruction, stream):
         calls = [item for item in reply.output if item.type == "function_call"]
         if not calls:
             return reply.output_text, plain
-        names = [[call.call_id, call.name, json.loads(call.arguments)] for call in calls]  # fmt: skip
+        names = [
+            [call.call_id, call.name, json.loads(call.arguments)] for call in calls
+        ]
         plain.append(["assistant", reply.output_text, names])
         for call in calls:
             text = run(json.loads(call.arguments))
             items.append(
-                {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
-            )  # fmt: skip
+                {
+                    "type": "function_call",
+                    "call_id": call.call_id,
+                    "name": call.name,
+                    "arguments": call.arguments,
+                }
+            )
             items.append(
-                {"type": "function_call_output", "call_id": call.call_id, "output": text}
-            )  # fmt: skip
+                {
+                    "type": "function_call_output",
+                    "call_id": call.call_id,
+                    "output": text,
+                }
+            )
             plain.append(["tool", text, []])
 
 
@@ -100,8 +118,12 @@ def messages(instruction, stream):
     plain = [["system", SYSTEM, []], ["user", instruction, []]]
     while True:
         settings = {
-            "model": "any", "max_tokens": 99, "system": SYSTEM, "messages": turns, "tools": tools,
-        }  # fmt: skip
+            "model": "any",
+            "max_tokens": 99,
+            "system": SYSTEM,
+            "messages": turns,
+            "tools": tools,
+        }
         if stream:
             with client.messages.stream(**settings) as events:
                 reply = events.get_final_message()

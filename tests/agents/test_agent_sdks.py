@@ -27,7 +27,11 @@ def plain_turns(prompt):
     plain = []
     for turn in prompt:
         content = turn["content"]
-        pieces = content if isinstance(content, list) else [{"type": "text", "text": content}]  # fmt: skip
+        pieces = (
+            content
+            if isinstance(content, list)
+            else [{"type": "text", "text": content}]
+        )
         text, calls = "", []
         for piece in pieces:
             if piece["type"] == "tool_call":
@@ -55,8 +59,10 @@ def test_a_loop_with_an_official_sdk_is_recorded_as_it_was_sent(folder, api, str
     prompt, _ = folder.exchanges()[-1]
     assert plain_turns(prompt) == seen
     assert [turn[1] for turn in seen if turn[0] == "tool"] == [
-        "step 0\n", "step 1\n", "step 2\n"
-    ]  # fmt: skip
+        "step 0\n",
+        "step 1\n",
+        "step 2\n",
+    ]
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl")

@@ -94,9 +94,14 @@ def work(tmp_path, monkeypatch):
 
 def test_bash_keeps_lists_lines_and_constants(work):
     results = work(
-        ["bash", {"command": "readonly R=5; x=$'a\nb'; list=(1 '2 3'); declare -A m=([k]=v)"}],
-        ["bash", {"command": "echo $R \"$x\" \"${list[1]}\" ${m[k]}"}],
-    )  # fmt: skip
+        [
+            "bash",
+            {
+                "command": "readonly R=5; x=$'a\nb'; list=(1 '2 3'); declare -A m=([k]=v)"
+            },
+        ],
+        ["bash", {"command": 'echo $R "$x" "${list[1]}" ${m[k]}'}],
+    )
 
     assert results[1][0] == "5 a\nb 2 3 v\n"
 

@@ -48,7 +48,10 @@ def test_a_judge_is_asked_about_the_target_and_a_wrong_answer(capsys, tmp_path, 
     )
 
     assert code == 0
-    assert "judge: {'correct': 1.0, 'incorrect': 0.0, 'not_attempted': 0.0} for the target" in text  # fmt: skip
+    assert (
+        "judge: {'correct': 1.0, 'incorrect': 0.0, 'not_attempted': 0.0} for the target"
+        in text
+    )
     assert "'not_attempted': 1.0} for 'I do not know.'" in text
 
 
@@ -88,7 +91,10 @@ def test_own_measures_are_shown_and_scored_as_they_are_asked(capsys, tmp_path):
     )
 
     code, text = check(capsys, tmp_path, task)
-    assert code == 0 and "measured by text_likelihood (--measure tries another: letter)" in text  # fmt: skip
+    assert (
+        code == 0
+        and "measured by text_likelihood (--measure tries another: letter)" in text
+    )
     assert "'acc': 1.0" in text and "when the target is the likeliest" in text
 
     code, text = check(capsys, tmp_path, task, "--measure", "letter")

@@ -83,9 +83,17 @@ def test_another_word_where_a_truth_value_is_asked_for_is_refused(
     (tmp_path / "d.jsonl").write_text('{"id": "0", "question": "?", "answer": "x"}\n')
 
     code = main(
-        ["run", str(tmp_path / "d.jsonl"), "--model", f"{tmp_path}/m.py:Model", "-a", f"fast={typed}",
-         "-o", str(tmp_path / "out")]
-    )  # fmt: skip
+        [
+            "run",
+            str(tmp_path / "d.jsonl"),
+            "--model",
+            f"{tmp_path}/m.py:Model",
+            "-a",
+            f"fast={typed}",
+            "-o",
+            str(tmp_path / "out"),
+        ]
+    )
 
     assert code == 2
     assert "fast=true or fast=false" in capsys.readouterr().err
@@ -100,9 +108,16 @@ def test_options_of_a_function_are_typed_by_its_annotations(tmp_path):
 def test_prices_and_generation_options_stay_numbers(tmp_path, capsys):
     (tmp_path / "d.jsonl").write_text('{"id": "0", "question": "?", "answer": "x"}\n')
     arguments = [
-        "run", str(tmp_path / "d.jsonl"), "--model", "scripted", "-a", "answers=x,price_input=0.50,price_output=1e1",
-        "--gen_kwargs", "temperature=1e-1", "--dry_run",
-    ]  # fmt: skip
+        "run",
+        str(tmp_path / "d.jsonl"),
+        "--model",
+        "scripted",
+        "-a",
+        "answers=x,price_input=0.50,price_output=1e1",
+        "--gen_kwargs",
+        "temperature=1e-1",
+        "--dry_run",
+    ]
 
     assert main(arguments) == 0
     printed = capsys.readouterr().out

@@ -35,9 +35,15 @@ def test_every_option_has_a_flag_a_group_and_a_line():
 
 
 VALUES = {
-    "text": ("abc", "abc"), "integer": ("7", 7), "number": ("2.5", 2.5), "seed": ("3", 3), "batch_size": ("8", 8),
-    "truth": ("false", False), "list": ("a b", ("a b",)), "names": ("a,b", ("a", "b")),
-}  # fmt: skip
+    "text": ("abc", "abc"),
+    "integer": ("7", 7),
+    "number": ("2.5", 2.5),
+    "seed": ("3", 3),
+    "batch_size": ("8", 8),
+    "truth": ("false", False),
+    "list": ("a b", ("a b",)),
+    "names": ("a,b", ("a", "b")),
+}
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,8 @@ def test_an_interrupt_where_python_cannot_raise_it_comes_again():
         sys.exit(main.main())
     """
 
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)  # fmt: skip
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True
+    )
 
     assert (ended.returncode, ended.stderr) == (130, "assay: interrupted\n")

@@ -94,10 +94,24 @@ def new_certificate(folder):
     """Write a certificate for localhost, signed by itself, and its key."""
     folder.mkdir()
     openssl(
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-        "-nodes", "-days", "2", "-subj", f"/CN={folder.name}", "-addext", "subjectAltName=DNS:localhost",
-        "-keyout", folder / "key.pem", "-out", folder / "cert.pem",
-    )  # fmt: skip
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        f"/CN={folder.name}",
+        "-addext",
+        "subjectAltName=DNS:localhost",
+        "-keyout",
+        folder / "key.pem",
+        "-out",
+        folder / "cert.pem",
+    )
     return folder
 
 

@@ -28,7 +28,12 @@ def text_of(messages):
 
 
 def run(name, model, tmp_path, **settings):
-    return assay.run(str(EXAMPLES / f"{name}.py"), model=model, output=str(tmp_path / "run"), **settings)  # fmt: skip
+    return assay.run(
+        str(EXAMPLES / f"{name}.py"),
+        model=model,
+        output=str(tmp_path / "run"),
+        **settings,
+    )
 
 
 def test_simpleqa_gives_the_rates_and_the_f1_of_simple_evals(tmp_path):
@@ -93,7 +98,9 @@ def test_gpqa_is_the_mean_over_repeats_with_an_order_of_their_own(tmp_path):
                 *(f"{letter}) {row[letter]}" for letter in "ABCD"),
             ]
         )
-        found = re.search(r"(?i)Answer[ \t]*:[ \t]*\$?([A-D])\$?", model([{"content": prompt}]))  # fmt: skip
+        found = re.search(
+            r"(?i)Answer[ \t]*:[ \t]*\$?([A-D])\$?", model([{"content": prompt}])
+        )
         official.append(float(found is not None and found[1] == row["letter"]))
     (number,) = result.results
     assert number.value == pytest.approx(math.fsum(official) / len(official))
@@ -182,10 +189,14 @@ def test_big_bench_audio_has_two_judges_a_macro_and_a_weighted_mean(tmp_path):
         heard.append("input_audio" in kinds or "audio" in kinds)
         return "high"
 
-    strict = judge_file(tmp_path, "strict", "'CORRECT' if 'answer: high' in text else 'INCORRECT'")  # fmt: skip
+    strict = judge_file(
+        tmp_path, "strict", "'CORRECT' if 'answer: high' in text else 'INCORRECT'"
+    )
     kind = judge_file(tmp_path, "kind", "'CORRECT'")
 
-    result = run("big_bench_audio_like", model, tmp_path, judge={"judge": strict, "second": kind})  # fmt: skip
+    result = run(
+        "big_bench_audio_like", model, tmp_path, judge={"judge": strict, "second": kind}
+    )
 
     values = {row.metric: row.value for row in result.results}
     assert heard == [True] * 5
@@ -249,7 +260,14 @@ def test_arena_ratings_follow_from_the_battles(tmp_path):
 def test_simpleqa_is_checked_with_a_judge(tmp_path, capsys):
     (tmp_path / "judge.py").write_text("def generate(messages):\n    return 'A'\n")
 
-    code = main(["check", str(EXAMPLES / "simpleqa_like.py"), "--judge", f"{tmp_path}/judge.py:generate"])  # fmt: skip
+    code = main(
+        [
+            "check",
+            str(EXAMPLES / "simpleqa_like.py"),
+            "--judge",
+            f"{tmp_path}/judge.py:generate",
+        ]
+    )
 
     assert code == 0
     assert "summarizer attempted on judge: f1 1.000" in capsys.readouterr().out

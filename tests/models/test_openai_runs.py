@@ -19,9 +19,23 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 FAULTS = (
-    "wait", "busy", "broken", "away", "reset", "cut", "truncated", "incomplete", "page", "letters", "elsewhere",
-    "none", "empty", "bomb", "large", "filtered",
-)  # fmt: skip
+    "wait",
+    "busy",
+    "broken",
+    "away",
+    "reset",
+    "cut",
+    "truncated",
+    "incomplete",
+    "page",
+    "letters",
+    "elsewhere",
+    "none",
+    "empty",
+    "bomb",
+    "large",
+    "filtered",
+)
 PASSING = FAULTS[:10]
 """Those after which another try brings the answer."""
 

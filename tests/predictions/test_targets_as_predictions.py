@@ -36,7 +36,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(task, model, column):
-    return assay.run(task, f"predictions/{model}", model_args={"prediction": column}, output="run")  # fmt: skip
+    return assay.run(
+        task, f"predictions/{model}", model_args={"prediction": column}, output="run"
+    )
 
 
 @pytest.mark.parametrize("name", ["d.jsonl", "d.csv", "d.parquet"])
@@ -92,7 +94,14 @@ def test_predictions_that_all_equal_their_targets_are_noted(capsys):
     write("d.jsonl")
     write("other.csv")
 
-    arguments = ["run", "d.jsonl", "--model", "predictions/other.csv", "-a", "prediction=answer"]  # fmt: skip
+    arguments = [
+        "run",
+        "d.jsonl",
+        "--model",
+        "predictions/other.csv",
+        "-a",
+        "prediction=answer",
+    ]
     assert main([*arguments, "-o", "run"]) == 0
 
     printed = capsys.readouterr().out

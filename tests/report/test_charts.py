@@ -70,8 +70,16 @@ for (const one of cases) found[one] = plain(new Function("c", `with (c) { return
 console.log(JSON.stringify(found));
 """
 PAINT = (
-    "class", "fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight",
-)  # fmt: skip
+    "class",
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "opacity",
+    "font-size",
+    "font-family",
+    "font-weight",
+)
 
 
 def shape(tag, attributes, children):

@@ -28,9 +28,21 @@ WRITTEN = {
     "query": "written-query-5113",
 }
 SECRETS = (
-    *(ENVIRONMENT[name] for name in ("MY_PAT", "OTHER_PAT", "OPENAI_API_KEY", "GATE", "IN_BODY", "IN_URL")),
-    "proxy/pass-5107", "proxy%2Fpass-5107", *WRITTEN.values(),
-)  # fmt: skip
+    *(
+        ENVIRONMENT[name]
+        for name in (
+            "MY_PAT",
+            "OTHER_PAT",
+            "OPENAI_API_KEY",
+            "GATE",
+            "IN_BODY",
+            "IN_URL",
+        )
+    ),
+    "proxy/pass-5107",
+    "proxy%2Fpass-5107",
+    *WRITTEN.values(),
+)
 UNKNOWN = "sk-" + "a1b2c3d4e5f6"
 """Looks like a key, and nobody gave it."""
 

@@ -55,9 +55,15 @@ class ToolRun:
         (folder / "task.py").write_text(TASK % samples)
         (folder / "model.py").write_text(MODEL % rounds)
         self.arguments = [
-            "run", str(folder / "task.py"), "--model", f"{folder / 'model.py'}:answer",
-            "-o", str(self.run), "--floors", "off",
-        ]  # fmt: skip
+            "run",
+            str(folder / "task.py"),
+            "--model",
+            f"{folder / 'model.py'}:answer",
+            "-o",
+            str(self.run),
+            "--floors",
+            "off",
+        ]
 
     def kill_often(self, kills: int) -> dict[str, Any]:
         """Run the command so many times, killed in the middle of a write to its journal. Return what was repeated."""

@@ -528,9 +528,11 @@ def all_that_succeed(
 
 
 NOT_STARTED = {
-    "makes many files", "reads the memory map of the first process", "lists the descriptors of the first process",
+    "makes many files",
+    "reads the memory map of the first process",
+    "lists the descriptors of the first process",
     "reads the memory of the first process",
-}  # fmt: skip
+}
 """Bubblewrap itself bounds the bytes of a file system, not the number of its files; started by an ordinary user it is
 the first process itself, with the program's user and no other rights, and hides nothing from it."""
 QUICK = (

@@ -23,9 +23,16 @@ def test_a_container_has_limits_and_no_network(engine):
         engine.program,
         *("run", "--detach", "--name", "assay-task-1", "--pull", "never"),
         *("--network", "none", "--memory", "512m", "--memory-swap", "512m"),
-        *("--pids-limit", "64", "--cpus", "1.5", "--volume", "/opt/agent:/opt/agent:ro"),
+        *(
+            "--pids-limit",
+            "64",
+            "--cpus",
+            "1.5",
+            "--volume",
+            "/opt/agent:/opt/agent:ro",
+        ),
         *("--entrypoint", "sh", "image:1", "-c", "while :; do sleep 86400; done"),
-    ]  # fmt: skip
+    ]
 
 
 def test_all_processors_are_used_without_a_limit():
@@ -57,9 +64,26 @@ def test_values_of_variables_are_not_in_the_command_line(engine):
     words = engine.execute("c", ["sh", "-c", "ls"], env=env, folder="/app", user="bob")
 
     assert words == [
-        *(engine.program, "exec", "--interactive", "--user", "bob", "--workdir", "/app"),
-        *("--env", "OPENAI_API_KEY", "--env", "PATH=/opt/bin:/bin", "c", "sh", "-c", "ls"),
-    ]  # fmt: skip
+        *(
+            engine.program,
+            "exec",
+            "--interactive",
+            "--user",
+            "bob",
+            "--workdir",
+            "/app",
+        ),
+        *(
+            "--env",
+            "OPENAI_API_KEY",
+            "--env",
+            "PATH=/opt/bin:/bin",
+            "c",
+            "sh",
+            "-c",
+            "ls",
+        ),
+    ]
     assert client_env(env)["OPENAI_API_KEY"] == "secret"
     assert client_env(env)["PATH"] != "/opt/bin:/bin", "the engine itself needs PATH"
 
@@ -69,15 +93,41 @@ def test_files_are_copied_and_containers_removed(engine, tmp_path):
     program = engine.program
     (tmp_path / "file").write_text("x")
 
-    assert engine.copy_in("c", tmp_path, "/tests") == [program, "cp", f"{tmp_path}/.", "c:/tests"]  # fmt: skip
-    assert engine.copy_in("c", tmp_path / "file", "/x") == [program, "cp", f"{tmp_path}/file", "c:/x"]  # fmt: skip
+    assert engine.copy_in("c", tmp_path, "/tests") == [
+        program,
+        "cp",
+        f"{tmp_path}/.",
+        "c:/tests",
+    ]
+    assert engine.copy_in("c", tmp_path / "file", "/x") == [
+        program,
+        "cp",
+        f"{tmp_path}/file",
+        "c:/x",
+    ]
     assert engine.copy_out("c", "/logs/a") == [program, "cp", "c:/logs/a", "-"]
     assert engine.changed_files("c") == [program, "diff", "c"]
     assert engine.restart("c") == [program, "restart", "--time", "0", "c"]
-    assert engine.remove("c") == [[program, "kill", "c"], [program, "rm", "--force", "c"]]  # fmt: skip
+    assert engine.remove("c") == [
+        [program, "kill", "c"],
+        [program, "rm", "--force", "c"],
+    ]
     assert engine.containers()[1:5] == ["ps", "--all", "--filter", "name=assay-task-"]
-    assert engine.image("a") == [program, "image", "inspect", "--format", "{{.Id}}", "a"]  # fmt: skip
-    assert engine.process_of("c") == [program, "inspect", "--format", "{{.State.Pid}}", "c"]  # fmt: skip
+    assert engine.image("a") == [
+        program,
+        "image",
+        "inspect",
+        "--format",
+        "{{.Id}}",
+        "a",
+    ]
+    assert engine.process_of("c") == [
+        program,
+        "inspect",
+        "--format",
+        "{{.State.Pid}}",
+        "c",
+    ]
 
 
 def test_an_engine_that_does_not_answer_is_named_with_its_message(tmp_path):

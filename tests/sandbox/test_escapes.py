@@ -30,7 +30,7 @@ from attacks import (
     leftover,
     server_pid,
     tampering,
-)  # fmt: skip
+)
 from system_python import by_system_python
 from ways import STARTED, ways
 

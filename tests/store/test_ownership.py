@@ -64,10 +64,21 @@ def snapshot(folder: Path) -> dict[str, tuple]:
 
 
 DIGEST = Image(PNG + b"0").digest
-FOREIGN_TEXT = st.sampled_from([
-    b"", b"{}", b"my notes", b'{"mine": 1}', b'{"kind":"output"}\n', b'{"id": 1, "question": "2+2?"}\n{"id": 2}\n',
-    b'{"format": 2}', b'{"format": 1, "status": "complete"}', b'{"pid": 1}', b"\x00\xff\n", b'[{"format": 2}]',
-])  # fmt: skip
+FOREIGN_TEXT = st.sampled_from(
+    [
+        b"",
+        b"{}",
+        b"my notes",
+        b'{"mine": 1}',
+        b'{"kind":"output"}\n',
+        b'{"id": 1, "question": "2+2?"}\n{"id": 2}\n',
+        b'{"format": 2}',
+        b'{"format": 1, "status": "complete"}',
+        b'{"pid": 1}',
+        b"\x00\xff\n",
+        b'[{"format": 2}]',
+    ]
+)
 FOREIGN_NAMES = [
     "run.json", "records.jsonl", "summary.json", ".lock", "media/cat.png", f"media/{DIGEST[:2]}/{DIGEST}.png",
     f"media/{DIGEST[:2]}/notes.txt", ".run.json.0123456789abcdef", ".summary.json.0123456789abcdef",

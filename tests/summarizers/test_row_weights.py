@@ -8,9 +8,15 @@ from assay import Sample, Task
 WEIGHTS = [1.0, 4.0, 0.5, 2.5, 1.0, 3.0]
 RIGHT = [True, False, True, True, False, True]
 ROWS = [
-    {"id": str(n), "question": f"{n}?", "answer": "x", "points": w, "topic": "ab"[n % 2]}
+    {
+        "id": str(n),
+        "question": f"{n}?",
+        "answer": "x",
+        "points": w,
+        "topic": "ab"[n % 2],
+    }
     for n, w in enumerate(WEIGHTS)
-]  # fmt: skip
+]
 EXPECTED = sum(w for w, r in zip(WEIGHTS, RIGHT, strict=True) if r) / sum(WEIGHTS)
 
 
@@ -32,17 +38,28 @@ def test_a_mean_and_its_groups_count_rows_by_their_weight(tmp_path):
     (result,) = run(tmp_path, tags=("topic",)).results
 
     assert result.value == pytest.approx(EXPECTED)
-    assert result.ci[0] < EXPECTED < result.ci[1] and result.ci[0] >= 0 and result.ci[1] <= 1  # fmt: skip
+    assert (
+        result.ci[0] < EXPECTED < result.ci[1]
+        and result.ci[0] >= 0
+        and result.ci[1] <= 1
+    )
     groups = {name: group.value for name, group in result.groups["topic"].items()}
     assert groups == {"a": pytest.approx(1.5 / 2.5), "b": pytest.approx(5.5 / 9.5)}
     total = sum(WEIGHTS)
     effective = total**2 / sum(w * w for w in WEIGHTS)
-    assert result.details["weights"] == {"sum": total, "effective_samples": pytest.approx(effective)}  # fmt: skip
+    assert result.details["weights"] == {
+        "sum": total,
+        "effective_samples": pytest.approx(effective),
+    }
 
 
 def test_integer_weights_equal_copied_rows(tmp_path):
     rows = [{**row, "points": n + 1} for n, row in enumerate(ROWS)]
-    copies = [{**row, "id": f"{row['id']}-{k}", "points": 1} for row in rows for k in range(row["points"])]  # fmt: skip
+    copies = [
+        {**row, "id": f"{row['id']}-{k}", "points": 1}
+        for row in rows
+        for k in range(row["points"])
+    ]
 
     weighted = run(tmp_path / "a", rows).results[0]
     copied = run(tmp_path / "b", copies, cluster="question").results[0]
@@ -67,15 +84,21 @@ def test_lost_samples_widen_the_bounds_by_their_weight(tmp_path):
 @pytest.mark.parametrize("summarizer", ["majority", {"group_mean": {"by": "topic"}}])
 def test_other_numbers_over_samples_use_the_weights_too(tmp_path, summarizer):
     scorer = {"name": "regex", "pattern": "[xy]"}
-    result = run(tmp_path, tags=("topic",), scorers=scorer, summarizers=summarizer).results[0]  # fmt: skip
+    result = run(
+        tmp_path, tags=("topic",), scorers=scorer, summarizers=summarizer
+    ).results[0]
 
     macro = (1.5 / 2.5 + 5.5 / 9.5) / 2
-    assert result.value == pytest.approx(EXPECTED if summarizer == "majority" else macro)  # fmt: skip
+    assert result.value == pytest.approx(
+        EXPECTED if summarizer == "majority" else macro
+    )
     assert result.n == result.n_expected == 6
 
 
 def test_a_sample_made_in_python_has_a_weight(tmp_path):
-    rows = [Sample(row["id"], row["question"], "x", weight=row["points"]) for row in ROWS]  # fmt: skip
+    rows = [
+        Sample(row["id"], row["question"], "x", weight=row["points"]) for row in ROWS
+    ]
 
     assert run(tmp_path, rows, columns={}).results[0].value == pytest.approx(EXPECTED)
 

@@ -62,8 +62,10 @@ def test_signature_types_and_docstring_become_a_schema():
         "Where its corners are, in the order of the line."
     )
     assert properties["colour"] == {
-        "enum": ["red", "blue"], "type": "string", "description": "Of the line."
-    }  # fmt: skip
+        "enum": ["red", "blue"],
+        "type": "string",
+        "description": "Of the line.",
+    }
     assert properties["width"] == {"type": "number", "default": 1.5}
     assert properties["label"]["anyOf"] == [{"type": "string"}, {"type": "null"}]
     assert properties["scale"]["description"] == "in percent"

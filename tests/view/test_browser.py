@@ -402,10 +402,12 @@ def test_calls_and_results_are_blocks_that_fold_and_are_searched(
     window.wait("document.querySelectorAll('details.call').length === 2")
 
     call_box, result_box = (
-        window.js(f"const d = document.querySelectorAll('details.call')[{n}];"
-                  " return [d.open, d.textContent]")
+        window.js(
+            f"const d = document.querySelectorAll('details.call')[{n}];"
+            " return [d.open, d.textContent]"
+        )
         for n in (0, 1)
-    )  # fmt: skip
+    )
 
     assert call_box[0] is True and "look" in call_box[1] and "attic" in call_box[1]
     assert result_box[0] is False and "2,400 characters" in result_box[1]

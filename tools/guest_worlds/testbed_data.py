@@ -162,6 +162,11 @@ def _seed_bench(folder: Path) -> str:
 
 
 _WRITERS: dict[str, Callable[[Path], str]] = {
-    "vqav2": _vqav2, "ok_vqa": _ok_vqa, "ocr_vqa": _ocr_vqa, "coco": _coco, "flickr": _flickr,
-    "hateful_memes": _hateful_memes, "seed_bench": _seed_bench,
-}  # fmt: skip
+    "vqav2": _vqav2,
+    "ok_vqa": _ok_vqa,
+    "ocr_vqa": _ocr_vqa,
+    "coco": _coco,
+    "flickr": _flickr,
+    "hateful_memes": _hateful_memes,
+    "seed_bench": _seed_bench,
+}

@@ -4,9 +4,13 @@ from pathlib import Path
 from typing import Any
 
 SMALL: dict[str, Any] = {
-    "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-    "num_key_value_heads": 2, "max_position_embeddings": 2048,
-}  # fmt: skip
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 2048,
+}
 
 
 def tokenizer() -> Any:

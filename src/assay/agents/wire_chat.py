@@ -34,12 +34,28 @@ OPTIONS = {
 }
 """Generation options by their names in the body."""
 READ = {
-    "messages", "model", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls", "response_format",
-    "functions", "function_call", *OPTIONS,
-}  # fmt: skip
+    "messages",
+    "model",
+    "stream",
+    "stream_options",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "functions",
+    "function_call",
+    *OPTIONS,
+}
 WITHOUT_EFFECT = frozenset(
-    {"user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier"}
-)  # fmt: skip
+    {
+        "user",
+        "metadata",
+        "store",
+        "service_tier",
+        "prompt_cache_key",
+        "safety_identifier",
+    }
+)
 """Members that do not change an answer."""
 
 

@@ -27,9 +27,18 @@ OPTIONS = {
 }
 """Generation options by their names in the body."""
 READ = {
-    "model", "input", "instructions", "stream", "tools", "tool_choice", "parallel_tool_calls", "previous_response_id",
-    "reasoning", "text", *OPTIONS,
-}  # fmt: skip
+    "model",
+    "input",
+    "instructions",
+    "stream",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "reasoning",
+    "text",
+    *OPTIONS,
+}
 WITHOUT_EFFECT = frozenset(
     {
         "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier", "include", "truncation",

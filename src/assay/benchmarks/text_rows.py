@@ -144,9 +144,15 @@ MT_BENCH_FILES = (
     "reference answers and judge_prompts.jsonl beside it"
 )
 TEMPERATURES = {
-    "writing": 0.7, "roleplay": 0.7, "extraction": 0.0, "math": 0.0, "coding": 0.0, "reasoning": 0.0, "stem": 0.1,
+    "writing": 0.7,
+    "roleplay": 0.7,
+    "extraction": 0.0,
+    "math": 0.0,
+    "coding": 0.0,
+    "reasoning": 0.0,
+    "stem": 0.1,
     "humanities": 0.1,
-}  # fmt: skip
+}
 DEFAULT_TEMPERATURE = 0.7
 WITH_REFERENCE = ("math", "reasoning", "coding")
 """Categories whose answers are compared with a reference."""

@@ -73,11 +73,23 @@ MODELS["predictions"] = (
     "predictions/FILE: outputs that exist, by sample id; JSONL, CSV, TSV or Parquet, text or media",
 )
 
-MODELS |= under("assay.tooling", {
-    "null": ("floor_agents:Null", "says Hello. and calls nothing: what a task gives for that is its floor"),
-    "brief_user": ("floor_agents:BriefUser", "plays a user who says Hello., and leaves after the first answer."),
-    "spam": ("floor_agents:Spam", "calls each tool once with the smallest arguments, then says Hello."),
-})  # fmt: skip
+MODELS |= under(
+    "assay.tooling",
+    {
+        "null": (
+            "floor_agents:Null",
+            "says Hello. and calls nothing: what a task gives for that is its floor",
+        ),
+        "brief_user": (
+            "floor_agents:BriefUser",
+            "plays a user who says Hello., and leaves after the first answer.",
+        ),
+        "spam": (
+            "floor_agents:Spam",
+            "calls each tool once with the smallest arguments, then says Hello.",
+        ),
+    },
+)
 
 SUMMARIZERS = under("assay.summarizers", {
     "mean": ("mean:Mean", "the mean with its interval, failures counted"),

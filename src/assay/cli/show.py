@@ -31,9 +31,21 @@ from .samples import prompt_lines
 
 HUB = "hub:"
 SHOWN_PARTS = (
-    "protocol", "template", "scorers", "summarizers", "headline", "system", "epochs", "reducer", "tags", "cluster",
-    "needs",    "produces", "licence", "citation",
-)  # fmt: skip
+    "protocol",
+    "template",
+    "scorers",
+    "summarizers",
+    "headline",
+    "system",
+    "epochs",
+    "reducer",
+    "tags",
+    "cluster",
+    "needs",
+    "produces",
+    "licence",
+    "citation",
+)
 
 
 def command(arguments: Sequence[str]) -> int:

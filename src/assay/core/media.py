@@ -76,9 +76,17 @@ _MAGIC: Mapping[str, tuple[bytes, ...]] = {
 _RIFF = {b"WAVE": "wav", b"WEBP": "webp", b"AVI ": "avi"}
 _FORM = {b"AIFF": "aiff", b"AIFC": "aiff", b"8SVX": "svx", b"16SV": "svx"}
 _BRANDS: dict[bytes, str] = {
-    b"avif": "avif", b"avis": "avif", b"heic": "heic", b"heix": "heic", b"heim": "heic", b"heis": "heic",
-    b"hevc": "heic", b"hevx": "heic", b"M4A ": "m4a", b"M4B ": "m4a",
-}  # fmt: skip
+    b"avif": "avif",
+    b"avis": "avif",
+    b"heic": "heic",
+    b"heix": "heic",
+    b"heim": "heic",
+    b"heis": "heic",
+    b"hevc": "heic",
+    b"hevx": "heic",
+    b"M4A ": "m4a",
+    b"M4B ": "m4a",
+}
 """Brands in the first box of an ISO file that is not a video."""
 _HTK_PERIODS = range(26, 2_501)
 """Time between two samples of an HTK waveform, in units of 100 ns: 384 to 4 kHz. Its header has no magic number."""

@@ -29,9 +29,13 @@ from .secrets import veiled
 from .tools import Tool
 
 _NUMBERS: Mapping[str, tuple[float, float]] = {
-    "temperature": (0, math.inf), "top_p": (0, 1), "min_p": (0, 1), "frequency_penalty": (-math.inf, math.inf),
-    "presence_penalty": (-math.inf, math.inf), "repetition_penalty": (0, math.inf),
-}  # fmt: skip
+    "temperature": (0, math.inf),
+    "top_p": (0, 1),
+    "min_p": (0, 1),
+    "frequency_penalty": (-math.inf, math.inf),
+    "presence_penalty": (-math.inf, math.inf),
+    "repetition_penalty": (0, math.inf),
+}
 """Smallest and largest value of each number. Infinite values are not allowed."""
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 """Options that services accept from -2 to 2. Checked where users set them, not where code builds a request."""

@@ -23,7 +23,7 @@ from ..core import (
     UsageError,
     Video,
     shorten,
-)  # fmt: skip
+)
 from ..core.media import is_inline
 from ..media.audio import decode_audio
 from ..media.base64_text import READERS

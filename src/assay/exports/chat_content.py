@@ -26,9 +26,15 @@ STOP_REASONS = {
     "content_filter": "content_filter",
 }
 MIME_TYPES = {
-    "png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "bmp": "image/bmp",
-    "wav": "audio/wav", "mp3": "audio/mpeg", "mp4": "video/mp4",
-}  # fmt: skip
+    "png": "image/png",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "bmp": "image/bmp",
+    "wav": "audio/wav",
+    "mp3": "audio/mpeg",
+    "mp4": "video/mp4",
+}
 INSPECT_FORMATS = {"image": None, "audio": ("wav", "mp3"), "video": ("mp4",)}
 """Formats that inspect_ai can name for each kind of medium; None if it needs no name."""
 

@@ -13,8 +13,18 @@ from collections.abc import Iterator
 from typing import Any
 
 SAMPLE_FIELDS = {
-    "id", "epoch", "input", "target", "messages", "output", "scores", "error", "metadata", "total_time", "limit",
-}  # fmt: skip
+    "id",
+    "epoch",
+    "input",
+    "target",
+    "messages",
+    "output",
+    "scores",
+    "error",
+    "metadata",
+    "total_time",
+    "limit",
+}
 NEWER = "Unable to read version"
 
 

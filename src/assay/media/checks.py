@@ -13,9 +13,31 @@ IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio formats that PyAV reads and libsndfile does not."""
 AUDIO_FORMATS = CONTAINERS | {
-    "wav", "flac", "ogg", "mp3", "aiff", "au", "caf", "w64", "rf64", "sphere", "voc", "paf", "svx", "ircam", "pvf",
-    "avr", "wve", "xi", "mat4", "mat5", "sds", "mpc2k", "htk", "mp2",
-}  # fmt: skip
+    "wav",
+    "flac",
+    "ogg",
+    "mp3",
+    "aiff",
+    "au",
+    "caf",
+    "w64",
+    "rf64",
+    "sphere",
+    "voc",
+    "paf",
+    "svx",
+    "ircam",
+    "pvf",
+    "avr",
+    "wve",
+    "xi",
+    "mat4",
+    "mat5",
+    "sds",
+    "mpc2k",
+    "htk",
+    "mp2",
+}
 VIDEO_FORMATS = frozenset({"mp4", "m4a", "webm", "matroska", "avi", "gif", "asf"})
 Readers = Mapping[str, Callable[[bytes], Facts]]
 _AUDIO_READERS: Readers = {**video_headers.READERS, **audio_headers.READERS}

@@ -44,8 +44,14 @@ STOP_REASONS = {
     "tool_use": "tool_calls",
 }
 SAME_NAME = (
-    "temperature", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty"
-)  # fmt: skip
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+)
 
 
 FAILED = frozenset(

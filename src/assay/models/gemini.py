@@ -53,10 +53,18 @@ SAME_MEANING = {
     "frequency_penalty": "frequencyPenalty",
 }
 STOP_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
-BLOCKED = frozenset({
-    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_RECITATION",
-    "IMAGE_PROHIBITED_CONTENT",
-})  # fmt: skip
+BLOCKED = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "IMAGE_SAFETY",
+        "IMAGE_RECITATION",
+        "IMAGE_PROHIBITED_CONTENT",
+    }
+)
 FAILED = frozenset(
     {"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"}
 )

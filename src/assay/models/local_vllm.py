@@ -42,8 +42,14 @@ from .reasoning_marks import decode_with_marks, mark_tokens, opening_mark
 from .vllm_progress import bar_for
 
 SAMPLED = (
-    "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs",
-)  # fmt: skip
+    "top_p",
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "logprobs",
+)
 """Options that have the same name in vLLM."""
 
 

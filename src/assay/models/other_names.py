@@ -52,9 +52,12 @@ HF_OPTIONS = {
     "torch_dtype": "dtype",
 }
 VLLM_OPTIONS = {
-    "max_length": "context", "max_model_len": "context", "max_gen_toks": "max_tokens",
-    "tensor_parallel_size": "tensor_parallel", "gpu_memory_utilization": "memory",
-}  # fmt: skip
+    "max_length": "context",
+    "max_model_len": "context",
+    "max_gen_toks": "max_tokens",
+    "tensor_parallel_size": "tensor_parallel",
+    "gpu_memory_utilization": "memory",
+}
 HTTP_OPTIONS = {
     "num_concurrent": "concurrency",
     "timeout": "total_timeout",

@@ -21,8 +21,14 @@ from ..core.record import is_sealed, is_whole, output_from_plain, prompt_to_plai
 JOURNAL = "records.jsonl"
 MANIFEST = "run.json"
 KIND_OF_SUFFIX = {
-    "wav": "audio", "flac": "audio", "ogg": "audio", "mp3": "audio", "mp4": "video", "webm": "video", "avi": "video"
-}  # fmt: skip
+    "wav": "audio",
+    "flac": "audio",
+    "ogg": "audio",
+    "mp3": "audio",
+    "mp4": "video",
+    "webm": "video",
+    "avi": "video",
+}
 HELPER_MARK = "#"
 """Separates the name of a task from the role of a helper model in the journal."""
 RESULTS = f"{HELPER_MARK}tools"

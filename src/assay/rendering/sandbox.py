@@ -28,10 +28,23 @@ _STR = frozenset({
 })  # fmt: skip
 _DICT = frozenset({"get", "items", "keys", "values"})
 _SEQUENCE = frozenset({"count", "index"})
-_LOOP = frozenset({
-    "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem",
-    "nextitem", "cycle", "changed",
-})  # fmt: skip
+_LOOP = frozenset(
+    {
+        "index",
+        "index0",
+        "revindex",
+        "revindex0",
+        "first",
+        "last",
+        "length",
+        "depth",
+        "depth0",
+        "previtem",
+        "nextitem",
+        "cycle",
+        "changed",
+    }
+)
 ALLOWED: Mapping[type, frozenset[str]] = {
     str: _STR,
     dict: _DICT,

@@ -40,14 +40,32 @@ NOBODY = 65534
 ROOT = "/tmp/root"
 """The folder of a workspace that contains the folders of `WORKSPACE_FOLDERS`."""
 WORKSPACE_FOLDERS = (
-    "/app", "/data", "/home", "/logs", "/mnt", "/repo", "/root", "/solution", "/srv", "/testbed", "/tests",
+    "/app",
+    "/data",
+    "/home",
+    "/logs",
+    "/mnt",
+    "/repo",
+    "/root",
+    "/solution",
+    "/srv",
+    "/testbed",
+    "/tests",
     "/workspace",
-)  # fmt: skip
+)
 """Top-level folders to which tasks of other systems write."""
 PROGRAM_FOLDERS = (
-    "/usr/bin", "/usr/sbin", "/usr/share", "/usr/libexec", "/usr/include", "/usr/local", "/bin", "/sbin",
-    "/etc/alternatives", "/etc/ssl/certs",
-)  # fmt: skip
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/share",
+    "/usr/libexec",
+    "/usr/include",
+    "/usr/local",
+    "/bin",
+    "/sbin",
+    "/etc/alternatives",
+    "/etc/ssl/certs",
+)
 """Folders of this machine that a workspace sees, read-only, besides the interpreter and the system libraries."""
 WORKSPACE_FILES = {
     "/etc/passwd": f"root:x:0:0:root:/root:/bin/sh\nuser:x:{NOBODY}:{NOBODY}:user:{HOME}:/bin/bash\n",

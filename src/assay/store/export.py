@@ -22,9 +22,22 @@ from .runs import RunReader
 
 NUMBER_COLUMNS = ("epoch", "value")
 COLUMNS = (
-    "task", "model", "id", "epoch", "scorer", "prompt", "answer", "extracted", "target", "outcome", "value", "values",
-    "tags", "error", "protocol",
-)  # fmt: skip
+    "task",
+    "model",
+    "id",
+    "epoch",
+    "scorer",
+    "prompt",
+    "answer",
+    "extracted",
+    "target",
+    "outcome",
+    "value",
+    "values",
+    "tags",
+    "error",
+    "protocol",
+)
 """`answer` is the model's answer, `extracted` the part that was compared; `values` and `tags` are JSON."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _ROWS_AT_ONCE = 1000

@@ -11,8 +11,12 @@ from .layout import write_whole
 _MAPPINGS = ("config", "versions")
 _TEXTS_OF_CELL = ("task", "model")
 _MAPPINGS_OF_CELL = (
-    "scorers", "digests", "options", "identity", "abilities",
-)  # fmt: skip
+    "scorers",
+    "digests",
+    "options",
+    "identity",
+    "abilities",
+)
 _COUNTS_OF_CELL = ("epochs", "n_expected", "num_fewshot")
 _LISTS_OF_ABILITIES = ("accepts", "produces")
 

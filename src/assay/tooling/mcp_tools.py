@@ -107,7 +107,9 @@ class McpConnection:
         if "error" in message:
             error = message["error"]
             words = error.get("message") if isinstance(error, Mapping) else error
-            raise McpError(f"{method}: {shorten(words)}", fix="see the server's own documentation")  # fmt: skip
+            raise McpError(
+                f"{method}: {shorten(words)}", fix="see the server's own documentation"
+            )
         return message.get("result") or {}
 
     def _started(self, command: HostCommand, env: Mapping[str, str]) -> socket.socket:

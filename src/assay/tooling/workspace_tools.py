@@ -27,7 +27,9 @@ _TEXT = {"type": "string"}
 _WHOLE = {"type": "integer"}
 
 
-def _tool(name: str, description: str, required: dict[str, Any], **optional: Any) -> Tool:  # fmt: skip
+def _tool(
+    name: str, description: str, required: dict[str, Any], **optional: Any
+) -> Tool:
     schema = {
         "type": "object",
         "properties": {**required, **optional},

@@ -26,9 +26,14 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    "==": operator.eq,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
     ">=": operator.ge,
-}  # fmt: skip
+}
 NOTHING = ("none", "null")
 
 

@@ -77,7 +77,9 @@ def test_a_base_image_that_is_missing_is_not_pulled(tmp_path, capsys):
 
     assert run(folder, engine) == 2
 
-    reason = f"its base image debian:bookworm is not here ({engine} pull debian:bookworm)"  # fmt: skip
+    reason = (
+        f"its base image debian:bookworm is not here ({engine} pull debian:bookworm)"
+    )
     assert reason in capsys.readouterr().err
     assert "pull" not in (tmp_path / "asked").read_text()
 

@@ -35,8 +35,13 @@ def test_index_follows_includes_groups_tags_and_task_lists(here):
     index = index_of_folder(here.path / "tasks", LIBRARY)
 
     assert {name: entry.kind for name, entry in index.items()} == {
-        "a": "task", "b": "task", "c": "task", "d": "task", "g": "group", "both": "tag",
-    }  # fmt: skip
+        "a": "task",
+        "b": "task",
+        "c": "task",
+        "d": "task",
+        "g": "group",
+        "both": "tag",
+    }
     assert index["a"].output_type == "multiple_choice"
     assert index["a"].functions == ("utils.f",)
     assert index["both"].members == ("a", "b", "c", "d")

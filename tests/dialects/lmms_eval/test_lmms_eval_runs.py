@@ -303,8 +303,20 @@ def test_name_of_the_include_path_is_found(here, task, capsys):
     data = here.pictures(2)
 
     code = main(
-        ["run", "--include_path", "tasks", "--tasks", "pictures", "--model", "scripted", "--data", data, "-o", "out"]
-    )  # fmt: skip
+        [
+            "run",
+            "--include_path",
+            "tasks",
+            "--tasks",
+            "pictures",
+            "--model",
+            "scripted",
+            "--data",
+            data,
+            "-o",
+            "out",
+        ]
+    )
 
     assert code == 0
     assert "lmms_eval/pictures@" in capsys.readouterr().out

@@ -196,10 +196,36 @@ def test_a_file_is_measured_as_upstream_does(here: Path):
 
     from assay.cli.main import main
 
-    assert main(["run", "register_exam.py@upstream", "--data", "exam.jsonl", "--model",
-                 "model.py:generate", "-o", "up"]) == 0  # fmt: skip
-    assert main(["run", "register_exam.py", "--data", "exam.jsonl", "--model",
-                 "model.py:generate", "-o", "ours"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "run",
+                "register_exam.py@upstream",
+                "--data",
+                "exam.jsonl",
+                "--model",
+                "model.py:generate",
+                "-o",
+                "up",
+            ]
+        )
+        == 0
+    )
+    assert (
+        main(
+            [
+                "run",
+                "register_exam.py",
+                "--data",
+                "exam.jsonl",
+                "--model",
+                "model.py:generate",
+                "-o",
+                "ours",
+            ]
+        )
+        == 0
+    )
 
     results = {
         name: json.loads((here / name / "summary.json").read_text())["results"][0]

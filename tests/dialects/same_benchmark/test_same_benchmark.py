@@ -213,14 +213,22 @@ def for_televal(folder: Path, task: str, rows: Sequence[Row]) -> list[str]:
 
 
 WRITERS = {
-    "native": for_native, "testbed": for_testbed, "vlmeval-early": for_vlmeval_early, "vlmeval": for_guest_table,
-    "pipeline": for_pipeline, "televal": for_televal, "ulmeval": for_guest_table,
-}  # fmt: skip
+    "native": for_native,
+    "testbed": for_testbed,
+    "vlmeval-early": for_vlmeval_early,
+    "vlmeval": for_guest_table,
+    "pipeline": for_pipeline,
+    "televal": for_televal,
+    "ulmeval": for_guest_table,
+}
 """For each style: writes the rows as it reads them, and gives the command."""
 METRICS = {
-    "native": "exact_match", "vlmeval-early": "exact_match", "vlmeval": "evaluate.accuracy", "televal": "equal",
+    "native": "exact_match",
+    "vlmeval-early": "exact_match",
+    "vlmeval": "evaluate.accuracy",
+    "televal": "equal",
     "ulmeval": "evaluate.accuracy",
-}  # fmt: skip
+}
 """What a style calls the share of right answers, where it is not `accuracy`."""
 
 

@@ -74,7 +74,17 @@ def test_arrays_and_texts_beside_a_number_are_left_out(tmp_path, monkeypatch, ca
     (folder / "odd.py").write_text(f"import numpy\n{text}")
     write_dataset(tmp_path)
 
-    code = main(["run", "my_dataset.py", "--scorer", "odd", "--model", "yes.py:answer", "--json"])  # fmt: skip
+    code = main(
+        [
+            "run",
+            "my_dataset.py",
+            "--scorer",
+            "odd",
+            "--model",
+            "yes.py:answer",
+            "--json",
+        ]
+    )
 
     (row,) = json.loads(capsys.readouterr().out)["results"]
     assert (code, row["metric"], row["value"]) == (0, "odd.a", 0.5)
@@ -117,7 +127,17 @@ def test_a_file_is_measured_as_upstream_does(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_dataset(tmp_path)
 
-    code = main(["run", "my_dataset.py@upstream", "-f", "2", "--model", "yes.py:answer", "--json"])  # fmt: skip
+    code = main(
+        [
+            "run",
+            "my_dataset.py@upstream",
+            "-f",
+            "2",
+            "--model",
+            "yes.py:answer",
+            "--json",
+        ]
+    )
 
     (row,) = json.loads(capsys.readouterr().out)["results"]
     assert (code, row["protocol"], row["n"]) == (0, "d@upstream", 4)

@@ -23,13 +23,22 @@ pytestmark = [
     ),
 ]
 SIZES = {
-    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "max_position_embeddings": 2048, "eos_token_id": 257, "pad_token_id": 258,
-}  # fmt: skip
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 2048,
+    "eos_token_id": 257,
+    "pad_token_id": 258,
+}
 TURNS = [
-    {"role": "question", "content": "q1"}, {"role": "answer", "content": "a1"},
-    {"role": "question", "content": "q2"}, {"role": "answer"},
-]  # fmt: skip
+    {"role": "question", "content": "q1"},
+    {"role": "answer", "content": "a1"},
+    {"role": "question", "content": "q2"},
+    {"role": "answer"},
+]
 
 
 def tokenizer(*special):

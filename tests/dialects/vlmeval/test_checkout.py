@@ -112,7 +112,11 @@ def test_datasets_and_models_of_the_checkout_are_known_by_name(checkout, model):
 def test_the_class_of_the_checkout_judges_and_a_plain_table_stays_one(
     checkout, table, picture
 ):
-    table("plain", "index image question A B answer", [[0, picture(1), "?", "x", "y", "B"]])  # fmt: skip
+    table(
+        "plain",
+        "index image question A B answer",
+        [[0, picture(1), "?", "x", "y", "B"]],
+    )
 
     assert run("--data", "plain", "--model", "my-vlm").value("exact_matching") == 1.0
 

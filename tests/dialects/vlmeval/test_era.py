@@ -94,7 +94,16 @@ def test_an_object_of_the_documented_revision_changes_no_later_result(
         rows = [[n, picture(n), "q", "x", "y", "A"] for n in range(4)]
         table(name, "index image question A B answer", rows)
     script = file("mixed.py", MIXED)
-    command = [sys.executable, "-m", "assay", "python", *flags, "--dialect", "vlmeval", script]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "assay",
+        "python",
+        *flags,
+        "--dialect",
+        "vlmeval",
+        script,
+    ]
     printed = []
     for argument in ((), ("first",)):
         done = subprocess.run(

@@ -73,7 +73,9 @@ def test_a_prediction_file_of_assay_that_the_user_edits_is_read_again(
                 return 'C'
         """,
     )
-    (first,) = evaluate(["--data", "good", "--model", f"{model}:Wrong", "--work-dir", "w"])  # fmt: skip
+    (first,) = evaluate(
+        ["--data", "good", "--model", f"{model}:Wrong", "--work-dir", "w"]
+    )
     assert first.value("exact_matching") == 0.0
     (written,) = (tmp_path / "w/Wrong").glob("T*/Wrong_good.xlsx")
     write_predictions(written, RIGHT)
@@ -185,7 +187,9 @@ def test_a_model_that_always_raises_is_shown_and_leaves_its_files(
 ):
     model = file("bad.py", RAISES)
 
-    (result,) = evaluate(["--data", "good", "--model", f"{model}:Bad", "--work-dir", "w", *more])  # fmt: skip
+    (result,) = evaluate(
+        ["--data", "good", "--model", f"{model}:Bad", "--work-dir", "w", *more]
+    )
 
     assert result.exit_code == 1
     assert any("weights missing" in note for note in result.notes)
@@ -203,13 +207,17 @@ def test_a_table_without_an_index_or_an_image_is_run(good, tmp_path, column):
         "class Any:\n    def generate(self, image_path, prompt, dataset=None):\n        return 'A'\n"
     )
 
-    (result,) = evaluate(["--data", "good", "--model", f"{model}:Any", "--work-dir", "w"])  # fmt: skip
+    (result,) = evaluate(
+        ["--data", "good", "--model", f"{model}:Any", "--work-dir", "w"]
+    )
 
     assert result.value("exact_matching") == 0.5
     assert files_of(tmp_path, "Any")["status"] == "complete"
 
 
-@pytest.mark.parametrize("body", ["raise RuntimeError('down')", "return 'hm'", "return None"])  # fmt: skip
+@pytest.mark.parametrize(
+    "body", ["raise RuntimeError('down')", "return 'hm'", "return None"]
+)
 @pytest.mark.parametrize("more", [[], ["--upstream"]])
 def test_a_judge_that_is_down_is_shown_and_leaves_the_files(
     good, file, tmp_path, body, more

@@ -15,9 +15,16 @@ sys.path[:0] = [str(HERE.parent / "kits"), str(HERE / "upstream")]
 from differential import as_plain  # noqa: E402
 
 PREDICTIONS = (
-    "A", "both B", "it is a dog", "no idea", "the third: bird", "The answer is A because of many reasons", "Z", "3",
+    "A",
+    "both B",
+    "it is a dog",
+    "no idea",
+    "the third: bird",
+    "The answer is A because of many reasons",
+    "Z",
+    "3",
     "cat",
-)  # fmt: skip
+)
 NEWER = """
     from vlmeval.vlm.base import BaseModel
 

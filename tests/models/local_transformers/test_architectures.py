@@ -18,13 +18,23 @@ LLAMA = {
 }  # fmt: skip
 ONE_HEAD_EACH = {**LLAMA, "num_key_value_heads": 4}
 GPT = {
-    "vocab_size": 300, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512,
-    "initializer_range": 0.2, "eos_token_id": None, "pad_token_id": 0,
-}  # fmt: skip
+    "vocab_size": 300,
+    "n_embd": 32,
+    "n_layer": 2,
+    "n_head": 4,
+    "n_positions": 512,
+    "initializer_range": 0.2,
+    "eos_token_id": None,
+    "pad_token_id": 0,
+}
 STATE = {
-    "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "eos_token_id": None,
-    "pad_token_id": 0, "initializer_range": 0.2,
-}  # fmt: skip
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "eos_token_id": None,
+    "pad_token_id": 0,
+    "initializer_range": 0.2,
+}
 ENGINE = {
     "Llama": LLAMA,
     "Qwen2": LLAMA,

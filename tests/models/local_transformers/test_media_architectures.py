@@ -8,9 +8,14 @@ from .tiny_media import LISTED, TEXT, ask, picture, plainly, weigh, written
 
 pytestmark = pytest.mark.torch
 VISION = {
-    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 28,
-    "patch_size": 14, "initializer_range": 0.5,
-}  # fmt: skip
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "image_size": 28,
+    "patch_size": 14,
+    "initializer_range": 0.5,
+}
 TILES = [[28, 56], [56, 28], [56, 56]]
 REASONS = {
     "idefics3, tiles in one row": None,

@@ -8,9 +8,15 @@ from assay.models.local_transformers import LocalTransformers
 pytestmark = pytest.mark.torch
 HEADER = "A header that is long enough to be worth keeping for all of the questions. "
 SIZES = {
-    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "max_position_embeddings": 512, "initializer_range": 0.2,
-}  # fmt: skip
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 512,
+    "initializer_range": 0.2,
+}
 
 
 def configuration(name):

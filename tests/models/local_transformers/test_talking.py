@@ -13,9 +13,14 @@ from assay.models.local_transformers import LocalTransformers
 
 pytestmark = pytest.mark.torch
 MARKS = {
-    "image": "<|IMAGE|>", "audio": "<|AUDIO|>", "video": "<|VIDEO|>", "vision_start": "<|vision_bos|>",
-    "vision_end": "<|vision_eos|>", "audio_start": "<|audio_bos|>", "audio_end": "<|audio_eos|>",
-}  # fmt: skip
+    "image": "<|IMAGE|>",
+    "audio": "<|AUDIO|>",
+    "video": "<|VIDEO|>",
+    "vision_start": "<|vision_bos|>",
+    "vision_end": "<|vision_eos|>",
+    "audio_start": "<|audio_bos|>",
+    "audio_end": "<|audio_eos|>",
+}
 TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {% for c in m.content %}"
     "{% if c.type == 'image' %}<|vision_bos|><|IMAGE|><|vision_eos|>"

@@ -11,9 +11,15 @@ from assay.core import Audio, GenerateOptions, Image, Message, Prompt, Request
 from assay.models.local_transformers import LocalTransformers
 
 TEXT = {
-    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "max_position_embeddings": 2048, "initializer_range": 0.2,
-}  # fmt: skip
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 2048,
+    "initializer_range": 0.2,
+}
 LISTED = (
     "{% for m in messages %}{{ m.role }}: {% for c in m.content %}{% if c.type == 'image' %}<image>"
     "{% else %}{{ c.text }}{% endif %}{% endfor %}{{ '\\n' }}{% endfor %}"

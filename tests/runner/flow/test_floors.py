@@ -51,8 +51,11 @@ def test_the_table_shows_the_floor_and_which_agent_reaches_it(tmp_path: Path):
     [row] = result.results
     assert row.value == 1.0
     assert row.details["floor"] == {
-        "value": 0.5, "agent": "null", "null": 0.5, "spam": 0.5
-    }  # fmt: skip
+        "value": 0.5,
+        "agent": "null",
+        "null": 0.5,
+        "spam": 0.5,
+    }
     assert "0.500 (null)" in plain_table(result.results)
     assert row.flags == ()
 
@@ -92,9 +95,12 @@ def test_a_floor_that_costs_something_is_left_out_and_the_run_says_so(tmp_path: 
     file.write_text(text[:begin] + "scorers = ['judge']\n")
 
     result = assay.run(
-        str(file), Scripted("done"), output=str(tmp_path / "run"),
-        judges={"judge": "scripted"}, judge_args={"answers": "GRADE: C"},
-    )  # fmt: skip
+        str(file),
+        Scripted("done"),
+        output=str(tmp_path / "run"),
+        judges={"judge": "scripted"},
+        judge_args={"answers": "GRADE: C"},
+    )
 
     assert any(
         "no floor was measured, because it asks a judge" in n for n in result.notes
@@ -109,9 +115,11 @@ def test_a_simulated_user_of_a_floor_costs_nothing(tmp_path: Path):
         "def customer(messages):\n    return 'Bye. ###STOP###'\n"
     )
     result = assay.run(
-        str(file), Scripted("done"), output=str(tmp_path / "run"),
+        str(file),
+        Scripted("done"),
+        output=str(tmp_path / "run"),
         judges={"user": f"{tmp_path}/customer.py:customer"},
-    )  # fmt: skip
+    )
 
     assert result.results[0].details["floor"]["value"] == 0.5
     floors = assay.RunReader(tmp_path / "run" / "floors")
@@ -146,14 +154,20 @@ def test_epochs_of_a_task_with_tools_report_pass_at_k_and_pass_hat_k(tmp_path: P
 
 def test_multiple_choice_shows_the_chance_level(tmp_path: Path):
     rows = [
-        {"id": str(n), "question": "?", "choices": list("wxyz")[: 2 + n % 2 * 2], "answer": "A"}
+        {
+            "id": str(n),
+            "question": "?",
+            "choices": list("wxyz")[: 2 + n % 2 * 2],
+            "answer": "A",
+        }
         for n in range(4)
-    ]  # fmt: skip
+    ]
 
     result = assay.run(
-        assay.Task("mine", rows, scorers=("choice",)), Scripted("A"),
+        assay.Task("mine", rows, scorers=("choice",)),
+        Scripted("A"),
         output=str(tmp_path / "run"),
-    )  # fmt: skip
+    )
 
     assert result.results[0].details["floor"] == {"value": 0.375, "agent": "chance"}
 

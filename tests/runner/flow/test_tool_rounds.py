@@ -195,8 +195,12 @@ def test_what_a_generator_yields_is_collected_up_to_the_largest_result(tmp_path:
 
 def test_a_limit_that_answers_do_not_let_be_checked_is_noted(tmp_path: Path):
     result, _ = run_rounds(
-        task_file(tmp_path, SUMS), call("add", x=1, y=2), "42", sample_tokens=50, sample_cost=1.0
-    )  # fmt: skip
+        task_file(tmp_path, SUMS),
+        call("add", x=1, y=2),
+        "42",
+        sample_tokens=50,
+        sample_cost=1.0,
+    )
 
     tokens, cost = result.notes
     assert "--sample_tokens could not be checked: 2 answers" in tokens
@@ -253,9 +257,14 @@ def test_tokens_and_cost_of_a_sample_are_limited(tmp_path: Path):
         usage = assay.core.output.Usage(input_tokens=60, output_tokens=40)
         return assay.core.output.replace(output, usage=usage)
 
-    tokens = assay.run(str(task), Scripted(answer), limit=1, sample_tokens=250, floors="off",
+    tokens = assay.run(
+        str(task),
+        Scripted(answer),
+        limit=1,
+        sample_tokens=250,
+        floors="off",
         output=str(tmp_path / "tokens"),
-    )  # fmt: skip
+    )
 
     assert tokens.results[0].outcomes == {"limit:tokens": 1}
 
@@ -287,8 +296,14 @@ def score(sample, output):
 
     assert result.results[0].value == 1.0
     assert [m.role for m in model.calls[-1].messages if m.parts] == [
-        "user", "assistant", "tool", "assistant", "user", "assistant", "tool",
-    ]  # fmt: skip
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+        "tool",
+    ]
 
 
 def test_calls_without_ids_get_one_that_no_other_call_has(tmp_path: Path):
@@ -538,9 +553,12 @@ scorers = ["includes"]
             return ["done" if is_last else call("step")]
 
     result = assay.run(
-        str(task_file(tmp_path, text)), Endpoint(), output=str(tmp_path / "run"),
-        concurrency=agents, floors="off",
-    )  # fmt: skip
+        str(task_file(tmp_path, text)),
+        Endpoint(),
+        output=str(tmp_path / "run"),
+        concurrency=agents,
+        floors="off",
+    )
 
     assert result.results[0].value == 1.0 and len(ends) == 256 * rounds
     ideal = latency * len(ends) / agents

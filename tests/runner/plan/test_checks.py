@@ -12,12 +12,21 @@ from assay.core.errors import UsageError
 RIGHT = "the cat sat"
 ROWS = [
     Sample(
-        str(n), f"q{n}", RIGHT, group=str(n // 2),
-        tags={"category": "ocr", "complexity": "high", "l2-category": "a", "set_id": "1", "figure_id": str(n // 2),
-              "question_id": str(n)},
+        str(n),
+        f"q{n}",
+        RIGHT,
+        group=str(n // 2),
+        tags={
+            "category": "ocr",
+            "complexity": "high",
+            "l2-category": "a",
+            "set_id": "1",
+            "figure_id": str(n // 2),
+            "question_id": str(n),
+        },
     )
     for n in range(4)
-]  # fmt: skip
+]
 
 
 class RightOnce:

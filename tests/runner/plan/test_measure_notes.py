@@ -10,9 +10,14 @@ from assay.cli.main import main
 from assay.core.spec import Spec
 
 CHOICES = [
-    {"id": str(n), "question": f"Question {n}?", "options": ["one", "two"], "answer": "B"}
+    {
+        "id": str(n),
+        "question": f"Question {n}?",
+        "options": ["one", "two"],
+        "answer": "B",
+    }
     for n in range(4)
-]  # fmt: skip
+]
 
 
 class Weighing:
@@ -51,7 +56,10 @@ def test_plain_choices_of_a_chat_model_are_asked_by_letter_and_a_note_says_so(tm
     result = run(tmp_path, Scripted("B", weighs=True))
 
     assert result.value("choice") == 1.0
-    assert any("has a chat template; --measure letter_likelihood" in note for note in result.notes)  # fmt: skip
+    assert any(
+        "has a chat template; --measure letter_likelihood" in note
+        for note in result.notes
+    )
 
 
 def test_a_model_without_likelihoods_is_asked_by_letter_without_a_note(tmp_path):
@@ -105,9 +113,12 @@ def write_rows(tmp_path, rows):
 
 
 GSM = [
-    {"question": f"{n} + 3?", "answer": f"{n} + 3 is <<{n}+3={n + 3}>>{n + 3}\n#### {n + 3}"}
+    {
+        "question": f"{n} + 3?",
+        "answer": f"{n} + 3 is <<{n}+3={n + 3}>>{n + 3}\n#### {n + 3}",
+    }
     for n in range(5)
-]  # fmt: skip
+]
 
 
 def test_gsm8k_targets_get_the_advice_to_read_the_number(tmp_path, capsys):
@@ -141,20 +152,30 @@ def test_transcripts_with_case_and_punctuation_get_the_advice_to_normalize(
     data = transcripts(tmp_path, "Mister Quilter is the apostle, he said.")
 
     assert main(["check", data]) == 0
-    assert "--scorer wer:normalize=whisper-en counts word errors" in capsys.readouterr().out  # fmt: skip
+    assert (
+        "--scorer wer:normalize=whisper-en counts word errors"
+        in capsys.readouterr().out
+    )
     result = assay.run(
         data,
         model=lambda m: "mister quilter",
         scorers=["wer"],
         output=str(tmp_path / "a"),
     )
-    assert any("wer:normalize=whisper-en leaves them out" in note for note in result.notes)  # fmt: skip
+    assert any(
+        "wer:normalize=whisper-en leaves them out" in note for note in result.notes
+    )
 
 
 def test_transcripts_without_marks_need_no_advice(tmp_path):
     data = transcripts(tmp_path, "mister quilter is the apostle")
 
-    result = assay.run(data, model=lambda m: "mister quilter", scorers=["wer"], output=str(tmp_path / "a"))  # fmt: skip
+    result = assay.run(
+        data,
+        model=lambda m: "mister quilter",
+        scorers=["wer"],
+        output=str(tmp_path / "a"),
+    )
 
     assert not any("normalize" in note for note in result.notes)
 
@@ -166,7 +187,9 @@ def test_transcripts_without_marks_need_no_advice(tmp_path):
 def test_a_scorers_options_can_be_typed(tmp_path, typed):
     data = write_rows(tmp_path, [{"question": "Say hello.", "answer": "Hello, you!"}])
 
-    result = assay.run(data, model=lambda m: "hello you", scorers=[typed], output=str(tmp_path / "a"))  # fmt: skip
+    result = assay.run(
+        data, model=lambda m: "hello you", scorers=[typed], output=str(tmp_path / "a")
+    )
 
     assert result.results[0].metric.startswith("wer[seed-tts-en]")
     assert result.results[0].value == 0.0

@@ -29,9 +29,35 @@ PETS = {"A": "cat", "B": "dog", "C": "bird", "D": "a fish"}
 # `pred` holds a letter for these although the output names several options (it keeps the first) or none.
 SEVERAL_NAMED = {4709, 6695}
 NO_ANSWER_GIVEN = {
-    2959, 3080, 3288, 3706, 3714, 3826, 3845, 4521, 6583, 6758, 6792, 6933, 6988, 7273, 7763, 7772, 7854, 8511,
-    10416, 10535, 10698, 10700, 10724, 10744, 11257, 11543, 11817, 12135,
-}  # fmt: skip
+    2959,
+    3080,
+    3288,
+    3706,
+    3714,
+    3826,
+    3845,
+    4521,
+    6583,
+    6758,
+    6792,
+    6933,
+    6988,
+    7273,
+    7763,
+    7772,
+    7854,
+    8511,
+    10416,
+    10535,
+    10698,
+    10700,
+    10724,
+    10744,
+    11257,
+    11543,
+    11817,
+    12135,
+}
 
 
 def test_no_labelled_output_gives_another_letter_than_its_own() -> None:

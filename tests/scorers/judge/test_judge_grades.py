@@ -75,7 +75,11 @@ def test_each_grade_is_a_metric_and_an_unknown_one_a_judge_error(
     }
     first, second, third = result.results
     assert first.outcomes == {"scored": 4, "judge_error": 2}
-    assert [row.higher_is_better for row in (first, second, third)] == [True, False, True]  # fmt: skip
+    assert [row.higher_is_better for row in (first, second, third)] == [
+        True,
+        False,
+        True,
+    ]
     assert first.ci[1] <= 1.0
 
 
@@ -103,7 +107,14 @@ def test_records_keep_the_grade(tmp_path):
 
     scores = assay.RunReader(tmp_path / "run").scores("t", "model", "judge")
 
-    assert [score.details.get("grade") for score in scores] == ["A", "B", "C", "A", None, None]  # fmt: skip
+    assert [score.details.get("grade") for score in scores] == [
+        "A",
+        "B",
+        "C",
+        "A",
+        None,
+        None,
+    ]
 
 
 def test_a_canary_that_gets_the_first_grade_is_reported(tmp_path):

@@ -18,8 +18,17 @@ _VARIABLE = re.compile(
     re.VERBOSE,
 )
 WITHOUT_EFFECT = frozenset(
-    {"LABEL", "MAINTAINER", "EXPOSE", "CMD", "ENTRYPOINT", "HEALTHCHECK", "STOPSIGNAL", "VOLUME"}
-)  # fmt: skip
+    {
+        "LABEL",
+        "MAINTAINER",
+        "EXPOSE",
+        "CMD",
+        "ENTRYPOINT",
+        "HEALTHCHECK",
+        "STOPSIGNAL",
+        "VOLUME",
+    }
+)
 """Instructions that have no effect before the agent starts: Harbor replaces the command of the image."""
 
 
@@ -90,8 +99,15 @@ def read_dockerfile(text: str) -> Dockerfile:
         elif word == "RUN":
             command = _run_text(instruction)
             steps.append(
-                Step(word, command, instruction.line, variables, _flags(rest)[0], folder=folder)
-            )  # fmt: skip
+                Step(
+                    word,
+                    command,
+                    instruction.line,
+                    variables,
+                    _flags(rest)[0],
+                    folder=folder,
+                )
+            )
         else:
             steps.append(Step(word, rest, instruction.line, variables, folder=folder))
     return Dockerfile(tuple(steps), env, folder)

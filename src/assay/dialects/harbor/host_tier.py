@@ -20,9 +20,35 @@ from ...sandbox.interpreters import own_python, readable_for
 from .dockerfile import Dockerfile, Step, substitute
 
 NETWORK_PROGRAMS = frozenset(
-    {"curl", "wget", "npm", "npx", "yarn", "cargo", "rustup", "go", "gem", "bundle", "conda", "mamba", "uvx", "Rscript",
-     "docker", "git-lfs", "huggingface-cli", "dotnet", "mvn", "gradle", "cpan", "cpanm", "poetry", "pnpm", "ssh", "scp"}
-)  # fmt: skip
+    {
+        "curl",
+        "wget",
+        "npm",
+        "npx",
+        "yarn",
+        "cargo",
+        "rustup",
+        "go",
+        "gem",
+        "bundle",
+        "conda",
+        "mamba",
+        "uvx",
+        "Rscript",
+        "docker",
+        "git-lfs",
+        "huggingface-cli",
+        "dotnet",
+        "mvn",
+        "gradle",
+        "cpan",
+        "cpanm",
+        "poetry",
+        "pnpm",
+        "ssh",
+        "scp",
+    }
+)
 """Programs that download something when an image is built."""
 ROOT_PROGRAMS = frozenset(
     {"useradd", "adduser", "groupadd", "addgroup", "usermod", "passwd", "chpasswd", "su", "systemctl", "service",
@@ -64,8 +90,22 @@ PROVIDED = {
 }  # fmt: skip
 """Programs of packages whose name differs; `sh` for packages that a task can do without."""
 SYSTEM_TOPS = frozenset(
-    {"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"}
-)  # fmt: skip
+    {
+        "/",
+        "/bin",
+        "/boot",
+        "/dev",
+        "/etc",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/proc",
+        "/run",
+        "/sbin",
+        "/sys",
+        "/usr",
+    }
+)
 """Folders in which a workspace shows this machine's files, or nothing."""
 CONTROL_WORDS = frozenset({"if", "for", "while", "until", "case", "{", "(", "function"})
 DPKG_STATUS = Path("/var/lib/dpkg/status")
@@ -176,7 +216,11 @@ def _matches(context: Path, source: str) -> Iterator[Path]:
     if relative in ("", ".", "./"):
         yield top
         return
-    paths = sorted(top.glob(relative)) if re.search(r"[*?\[]", relative) else [top / relative]  # fmt: skip
+    paths = (
+        sorted(top.glob(relative))
+        if re.search(r"[*?\[]", relative)
+        else [top / relative]
+    )
     for path in paths:
         if path.exists() and path.resolve().is_relative_to(top):
             yield path

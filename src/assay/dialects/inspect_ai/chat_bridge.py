@@ -26,8 +26,15 @@ from ...imports.chat_turns import messages_of
 from . import package
 
 SAME_NAME = (
-    "temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "reasoning_effort",
-)  # fmt: skip
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "seed",
+    "frequency_penalty",
+    "presence_penalty",
+    "reasoning_effort",
+)
 """Generation options with the same name and meaning."""
 UNSUPPORTED = ("best_of", "logit_bias", "response_schema", "extra_body", "modalities")
 """Options that change answers and that assay does not support."""

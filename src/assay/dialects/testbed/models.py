@@ -25,9 +25,14 @@ from .conversation import before_stop
 from .loading import guest_for, own_classes
 
 OPTIONS = {
-    "max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty", "n": "num_return_sequences",
-}  # fmt: skip
+    "max_tokens": "max_new_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "repetition_penalty": "repetition_penalty",
+    "n": "num_return_sequences",
+}
 """assay's generation options under the names that `generate` of `transformers` uses."""
 
 

@@ -19,9 +19,14 @@ from .rows import GuestData, GuestSamples
 from .toolkit import TOOLKIT, configured_dataset
 
 BENCHMARKS = {
-    "GenEval": "geneval", "DPGBench": "dpg_bench", "WISE_all": "wise_legacy", "GenEvalPP": "geneval_pp",
-    "ImagineBench": "imagine_bench_ulmeval", "OmniContext": "omnicontext", "GenAI_Bench": "genai_bench",
-}  # fmt: skip
+    "GenEval": "geneval",
+    "DPGBench": "dpg_bench",
+    "WISE_all": "wise_legacy",
+    "GenEvalPP": "geneval_pp",
+    "ImagineBench": "imagine_bench_ulmeval",
+    "OmniContext": "omnicontext",
+    "GenAI_Bench": "genai_bench",
+}
 """Benchmarks that ULMEvalKit ships, with assay's own of the same kind. T2ICompBench has several names."""
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10

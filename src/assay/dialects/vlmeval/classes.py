@@ -13,9 +13,15 @@ from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
 from .rows import FrameRows, RowsWithImages, Source
 
 _KINDS: dict[str, Kind] = {
-    "MCQ": "MCQ", "MULTI-CHOICE": "MCQ", "Y/N": "Y/N", "VQA": "VQA", "QA": "VQA", "MT": "MT", "VIDEO-MCQ": "MCQ",
+    "MCQ": "MCQ",
+    "MULTI-CHOICE": "MCQ",
+    "Y/N": "Y/N",
+    "VQA": "VQA",
+    "QA": "VQA",
+    "MT": "MT",
+    "VIDEO-MCQ": "MCQ",
     "VIDEO-VQA": "VQA",
-}  # fmt: skip
+}
 OWN_MODULES = __package__
 """Prefix of the names of assay's own modules for this toolkit."""
 

@@ -48,9 +48,18 @@ def whole_index(index: object) -> int | None:
 
 _BENCH = "https://opencompass.openxlab.space/utils/VLMEval"
 _DOCUMENTED = (
-    "MMBench_DEV_EN", "MMBench_TEST_EN", "MMBench_DEV_CN", "MMBench_TEST_CN", "MMBench", "MMBench_CN", "CCBench", "MME",
-    "SEEDBench_IMG", "CORE_MM", "MMVet",
-)  # fmt: skip
+    "MMBench_DEV_EN",
+    "MMBench_TEST_EN",
+    "MMBench_DEV_CN",
+    "MMBench_TEST_CN",
+    "MMBench",
+    "MMBench_CN",
+    "CCBench",
+    "MME",
+    "SEEDBench_IMG",
+    "CORE_MM",
+    "MMVet",
+)
 _SHARED = {
     "MM_NIAH": "MMNIAH",
     "CRPE": "CRPE",

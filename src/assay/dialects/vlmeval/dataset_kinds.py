@@ -83,9 +83,12 @@ class CustomVQADataset(ImageBaseDataset):
 
 
 RATINGS = {
-    "MME": "MME_rating", "Hallusion": "Hallusion_rating", "POPE": "POPE_rating", "AMBER": "AMBER_rating",
+    "MME": "MME_rating",
+    "Hallusion": "Hallusion_rating",
+    "POPE": "POPE_rating",
+    "AMBER": "AMBER_rating",
     "VSR-zeroshot": "VSR_rating",
-}  # fmt: skip
+}
 """Ratings by a part of the dataset's name. The first match is used."""
 
 

@@ -15,8 +15,17 @@ STANDS_IN = True
 """Upstream's own file is used instead of this module if it exists."""
 
 PERCEPTION = (
-    "OCR", "artwork", "celebrity", "color", "count", "existence", "landmark", "position", "posters", "scene",
-)  # fmt: skip
+    "OCR",
+    "artwork",
+    "celebrity",
+    "color",
+    "count",
+    "existence",
+    "landmark",
+    "position",
+    "posters",
+    "scene",
+)
 REASONING = (
     "code_reasoning",
     "commonsense_reasoning",

@@ -30,9 +30,23 @@ STATES: Mapping[str, State] = {
 WITHOUT_RESULTS = ("EXPIRED", "CANCELLED")
 """States of a batch that may have ended before anything was answered."""
 HTTP_STATUSES = {
-    1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409,
-    11: 400, 12: 501, 13: 500, 14: 503, 15: 500, 16: 401,
-}  # fmt: skip
+    1: 499,
+    2: 500,
+    3: 400,
+    4: 504,
+    5: 404,
+    6: 409,
+    7: 403,
+    8: 429,
+    9: 400,
+    10: 409,
+    11: 400,
+    12: 501,
+    13: 500,
+    14: 503,
+    15: 500,
+    16: 401,
+}
 """The HTTP status of each `google.rpc.Code`."""
 PAGE = 100
 MOST_PAGES = 100

@@ -17,9 +17,20 @@ COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
 # "… 48 / 2 = 24 clips.\n#### 24"
 _MARKED_NUMBER = re.compile(r".*####\s*-?[$\d][\d.,]*\s*", re.DOTALL)
 CONTEXT_COLUMNS = (
-    "context", "passage", "article", "document", "paragraph", "story", "background", "premise", "hypothesis",
-    "instruction", "input", "table", "code",
-)  # fmt: skip
+    "context",
+    "passage",
+    "article",
+    "document",
+    "paragraph",
+    "story",
+    "background",
+    "premise",
+    "hypothesis",
+    "instruction",
+    "input",
+    "table",
+    "code",
+)
 """Columns that usually belong to the question. Only a template shows them."""
 _MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
 

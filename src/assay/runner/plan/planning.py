@@ -71,9 +71,16 @@ from .settings import (
 from .targets import check_prompts, check_targets
 
 CHECKS = (
-    check_device, check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices,
-    check_targets, check_tools,
-)  # fmt: skip
+    check_device,
+    check_prompts,
+    check_abilities,
+    check_repeats,
+    check_reducer,
+    check_reads,
+    check_choices,
+    check_targets,
+    check_tools,
+)
 """The checks of each task × model, before anything is asked."""
 CHECKS_OF_ROWS = (check_known_answers, check_leaks)
 """Checks that read many rows and build their prompts. They run if `CHECKS` found nothing."""

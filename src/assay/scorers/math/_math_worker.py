@@ -71,8 +71,14 @@ _FUNCTION = re.compile(
     r"(?<![\\\w])(?=(?:ln|log|exp|sin|cos|tan|cot|arcsin|arccos|arctan)(?:\s?\(|\s[a-z\d]\b))"
 )
 _SYMBOLS = {
-    "∞": r"\infty ", "π": r"\pi ", "∅": r"\emptyset ", "≤": r"\le ", "≥": r"\ge ", "×": r"\times ", "·": r"\cdot ",
-}  # fmt: skip
+    "∞": r"\infty ",
+    "π": r"\pi ",
+    "∅": r"\emptyset ",
+    "≤": r"\le ",
+    "≥": r"\ge ",
+    "×": r"\times ",
+    "·": r"\cdot ",
+}
 _NAMED = {"pi": r"\pi", "infinity": r"\infty", "-infinity": r"-\infty"}
 """Words that are a whole answer."""
 # 5 million, $5$ million, 1.5 \text{ billion}

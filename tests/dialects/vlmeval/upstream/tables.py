@@ -105,9 +105,21 @@ def plain_choice(name: str = "SEEDBench_IMG", options: int = 4, **more: Any) -> 
 
 
 MME_CATEGORIES = (
-    "OCR", "artwork", "celebrity", "color", "count", "existence", "landmark", "position", "posters", "scene",
-    "code_reasoning", "commonsense_reasoning", "numerical_calculation", "text_translation",
-)  # fmt: skip
+    "OCR",
+    "artwork",
+    "celebrity",
+    "color",
+    "count",
+    "existence",
+    "landmark",
+    "position",
+    "posters",
+    "scene",
+    "code_reasoning",
+    "commonsense_reasoning",
+    "numerical_calculation",
+    "text_translation",
+)
 
 
 def mme(filler: str | None = "x", categories: tuple[str, ...] = MME_CATEGORIES) -> Path:

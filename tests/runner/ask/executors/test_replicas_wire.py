@@ -48,13 +48,20 @@ MESSAGES = st.builds(
     st.none() | st.lists(PARTS).map(tuple),
 )
 OPTIONS = st.builds(
-    GenerateOptions, temperature=st.none() | st.floats(0, 2), stop=st.lists(TEXTS).map(tuple), n=st.integers(1, 3),
-    max_tokens=st.none() | st.integers(1, 9), seed=st.none() | st.integers(0, 2**70),
-)  # fmt: skip
+    GenerateOptions,
+    temperature=st.none() | st.floats(0, 2),
+    stop=st.lists(TEXTS).map(tuple),
+    n=st.integers(1, 3),
+    max_tokens=st.none() | st.integers(1, 9),
+    seed=st.none() | st.integers(0, 2**70),
+)
 PROMPTS = st.builds(
-    Prompt, st.lists(MESSAGES, min_size=1).map(tuple), st.sampled_from([("text",), ("image",)]),
-    st.none() | st.lists(TEXTS).map(tuple), st.booleans(),
-)  # fmt: skip
+    Prompt,
+    st.lists(MESSAGES, min_size=1).map(tuple),
+    st.sampled_from([("text",), ("image",)]),
+    st.none() | st.lists(TEXTS).map(tuple),
+    st.booleans(),
+)
 REQUESTS = st.builds(
     Request, PROMPTS, OPTIONS, st.none() | st.integers(0, 2**70), st.integers(0, 3),
     hints=st.dictionaries(st.sampled_from(["task", "split"]), TEXTS), key=st.just("k"), id=TEXTS,

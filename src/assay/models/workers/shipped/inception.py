@@ -16,9 +16,14 @@ SIDE = 299
 # Blocks are branches of convolutions `name: (channels, kernel, stride, padding)`, joined in the listed order;
 # `pool` and `max` are poolings before a branch, `double` ends a branch in two convolutions side by side.
 STEM = (
-    ("Conv2d_1a_3x3", (32, 3, 2, 0)), ("Conv2d_2a_3x3", (32, 3, 1, 0)), ("Conv2d_2b_3x3", (64, 3, 1, 1)), ("max", None),
-    ("Conv2d_3b_1x1", (80, 1, 1, 0)), ("Conv2d_4a_3x3", (192, 3, 1, 0)), ("max", None),
-)  # fmt: skip
+    ("Conv2d_1a_3x3", (32, 3, 2, 0)),
+    ("Conv2d_2a_3x3", (32, 3, 1, 0)),
+    ("Conv2d_2b_3x3", (64, 3, 1, 1)),
+    ("max", None),
+    ("Conv2d_3b_1x1", (80, 1, 1, 0)),
+    ("Conv2d_4a_3x3", (192, 3, 1, 0)),
+    ("max", None),
+)
 
 
 class Inception:
