@@ -4,18 +4,21 @@ PEFT only warns if an adapter does not fit, and continues with random numbers. H
 """
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import AssayError, ModelError
 from ..answers import first_line, is_out_of_memory
 from ..weights import some_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 FIX = "check its name and the network, and that it was made for this model"
 _SHARED = ("vblora_vector_bank", "prompt_encoder")
 """Weights that PEFT stores under another name than the one it reports as missing."""
 
 
-def adapted(model: Any, adapter: str, where: str) -> Any:
+def adapted(model: "PreTrainedModel", adapter: str, where: str) -> Any:
     """Return the model with an adapter merged into its weights."""
     try:
         return _merged(model, adapter, where)
@@ -31,7 +34,7 @@ def adapted(model: Any, adapter: str, where: str) -> Any:
         ) from error
 
 
-def _merged(model: Any, adapter: str, where: str) -> Any:
+def _merged(model: "PreTrainedModel", adapter: str, where: str) -> Any:
     from peft import PeftModel
 
     with warnings.catch_warnings():

@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NAME = "assay_shared"
 _running: ContextVar["Plan | None"] = ContextVar("plan", default=None)
@@ -36,7 +39,9 @@ class Style:
 class Plan(Protocol):
     """What the tokens of one pass attend to."""
 
-    def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
+    def attend(
+        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+    ) -> Any:
         """Attend. Queries, keys, values and the result are heads by tokens by size."""
         ...
 
@@ -64,7 +69,12 @@ def register() -> None:
 
 
 def _attention(
-    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any
+    module: Any,
+    query: "Tensor",
+    key: "Tensor",
+    value: "Tensor",
+    attention_mask: "Tensor",
+    **kwargs: Any,
 ) -> tuple[Any, None]:
     plan = _running.get()
     if plan is None:
@@ -95,7 +105,7 @@ def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
     return torch.from_numpy(np.asarray(values, dtype=np.int64))
 
 
-def sent(tensor: Any, device: Any) -> Any:
+def sent(tensor: "Tensor", device: Any) -> Any:
     """Send a tensor to a device. A GPU and the caller continue during the transfer."""
     import torch
 
@@ -192,7 +202,9 @@ class Group:
         steps = torch.arange(self.longest)[None]
         return steps, steps < sizes
 
-    def mask(self, positions: Any, window: int | None, dtype: Any, device: Any) -> Any:
+    def mask(
+        self, positions: "Tensor", window: int | None, dtype: Any, device: Any
+    ) -> Any:
         """Return a mask to add to the scores: segments by 1 by tokens by (prefix and tokens)."""
         import torch
 
@@ -204,7 +216,7 @@ class Group:
             self._masks[name] = added[:, None]
         return self._masks[name]
 
-    def _hidden(self, positions: Any, window: int | None, device: Any) -> Any:
+    def _hidden(self, positions: "Tensor", window: int | None, device: Any) -> Any:
         """Return which tokens each token may not attend to: segments by tokens by (prefix and tokens)."""
         import torch
 
@@ -230,7 +242,7 @@ class Group:
             hidden[..., self.length :] &= ~itself
         return hidden
 
-    def _beyond(self, window: int, positions: Any, device: Any) -> Any:
+    def _beyond(self, window: int, positions: "Tensor", device: Any) -> Any:
         """Return which tokens are too far before a token to be in its attention window."""
         import torch
 
@@ -252,7 +264,9 @@ class PackedPlan:
     keep: Callable[[int, Any, Any], None] | None = None
     """Called with the layer, and the keys and values of every token."""
 
-    def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
+    def attend(
+        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+    ) -> Any:
         import torch
 
         if self.keep is not None:
@@ -288,7 +302,13 @@ class PackedPlan:
         return tokens if real is None else tokens.index_select(0, real)
 
     def _attend_segments(
-        self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style
+        self,
+        layer: int,
+        group: Group,
+        query: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
+        style: Style,
     ) -> Any:
         """Attend to the prefix and the tokens of segments: segments by heads by tokens by size."""
         import torch
@@ -309,7 +329,9 @@ class PackedPlan:
         return sdpa(query, key, value, mask, style.scale)
 
 
-def sdpa(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
+def sdpa(
+    query: "Tensor", key: "Tensor", value: "Tensor", mask: "Tensor", scale: float
+) -> Any:
     """Attend with torch's kernels; with a causal mask if none is given."""
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -331,7 +353,9 @@ def sdpa(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
     )
 
 
-def attend_by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) -> Any:
+def attend_by_hand(
+    query: "Tensor", key: "Tensor", value: "Tensor", mask: "Tensor", style: Style
+) -> Any:
     """Attend with soft-capped scores, which torch's kernels do not support."""
     import torch
 
@@ -346,6 +370,6 @@ def attend_by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) ->
     return torch.matmul(weights, value)
 
 
-def capped(scores: Any, softcap: float | None) -> Any:
+def capped(scores: "Tensor", softcap: float | None) -> Any:
     """Apply the soft cap that some models are trained with."""
     return scores if softcap is None else (scores / softcap).tanh() * softcap

@@ -5,9 +5,13 @@ are tested when a model is loaded, and not used if they compute something else.
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .attention import Style
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 BLOCK = 64
 """Keys that one step of the kernel reads."""
@@ -16,13 +20,13 @@ ROWS = 16
 
 
 def attend_slots(
-    query: Any,
-    key: Any,
-    value: Any,
-    keys: Any,
-    values: Any,
-    positions: Any,
-    lengths: Any,
+    query: "Tensor",
+    key: "Tensor",
+    value: "Tensor",
+    keys: "Tensor",
+    values: "Tensor",
+    positions: "Tensor",
+    lengths: "Tensor",
     style: Style,
 ) -> Any:
     """Store the new key and value of every slot, and attend to all its tokens.
@@ -73,7 +77,7 @@ def can_attend() -> bool:
         return False
 
 
-def fits_kernel(query: Any, key: Any, value: Any) -> bool:
+def fits_kernel(query: "Tensor", key: "Tensor", value: "Tensor") -> bool:
     """Return True if the kernel takes these tensors: heads of 16, 32, 64 … numbers."""
     size = query.shape[-1]
     is_usual = size == value.shape[-1] and size >= ROWS and size == _power_of_two(size)
@@ -118,7 +122,9 @@ def _is_right(device: Any) -> bool:
     return True
 
 
-def _plain_attention(query: Any, keys: Any, values: Any, scale: float) -> Any:
+def _plain_attention(
+    query: "Tensor", keys: "Tensor", values: "Tensor", scale: float
+) -> Any:
     """Return what one token sees, in single precision: heads by size.
 
     Keys and values come as tokens by key heads by size.
@@ -133,7 +139,7 @@ def _plain_attention(query: Any, keys: Any, values: Any, scale: float) -> Any:
     return (weights @ value_lines)[:, 0]
 
 
-def fuse_norms(model: Any) -> int:
+def fuse_norms(model: "PreTrainedModel") -> int:
     """Compute RMS norms of half precision by one kernel each; return how many."""
     import torch
     from torch.nn.functional import rms_norm
@@ -150,7 +156,10 @@ def fuse_norms(model: Any) -> int:
         shape = tuple(weight.shape)
 
         def forward(
-            states: Any, shape: Any = shape, weight: Any = weight, eps: Any = epsilon
+            states: "Tensor",
+            shape: Any = shape,
+            weight: "Tensor" = weight,
+            eps: Any = epsilon,
         ) -> Any:
             return rms_norm(states, shape, weight, eps)
 

@@ -7,7 +7,7 @@ request is the same whether two or ten were requested.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Candidate, Image, Output, Request, Usage, UsageError
 from ..draws import torch_draws
@@ -15,6 +15,10 @@ from ..prompting.weighing import not_finite
 from .loading import quiet
 from .media_settings import NotFinite
 from .sampling import are_finite, has_penalties
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
 NO_IMAGE = "the model computed an image that is not finite"
 GUIDANCE = 5.0
@@ -28,7 +32,7 @@ def can_draw(config: Mapping[str, Any]) -> bool:
     )
 
 
-def prepare(model: Any, tokenizer: Any) -> None:
+def prepare(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> None:
     """Tell the model which token begins an image if its saved generation settings do not."""
     settings = model.generation_config
     if not getattr(settings, "generation_kwargs", None):
@@ -39,14 +43,14 @@ def prepare(model: Any, tokenizer: Any) -> None:
         settings.pad_token_id = tokenizer.pad_token_id
 
 
-def _checked(_: Any, logits: Any) -> Any:
+def _checked(_: Any, logits: "Tensor") -> Any:
     if not all(are_finite(logits)):
         raise NotFinite
     return logits
 
 
 def draw(
-    model: Any,
+    model: "PreTrainedModel",
     image_processor: Any,
     inputs: Any,
     request: Request,
@@ -102,7 +106,7 @@ def draw(
     )
 
 
-def _image(pixels: Any, processor: Any) -> Any:
+def _image(pixels: "Tensor", processor: "ProcessorMixin") -> Any:
     """Return decoded pixels, height by width by color, as an image. The processor's normalization is reversed."""
     import torch
     from PIL import Image as pillow

@@ -7,7 +7,7 @@ arguments. At load a trial on the model itself decides: both ways must give the 
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...core import GenerateOptions, Meter
@@ -27,6 +27,10 @@ from .few_rows import drop_laid_out
 from .memory import MOST_SLOTS, SPARED, USUAL_ROWS, bytes_of_answer, free_bytes
 from .prefix import MIN_SAVED, Layout, Node, PrefixSpan, Subtree, common, grow, lay_out
 from .rows import NeverStop, Row
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 T = TypeVar("T")
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
@@ -65,7 +69,7 @@ class Budget:
 class TokenCount:
     """Counts the tokens and passes of a model, with a hook on the model itself."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: "PreTrainedModel") -> None:
         self.tokens = 0
         self.passes = 0
         self.meter = Meter()
@@ -104,7 +108,7 @@ class Engine:
     axes = 0
     """Number of components of a position, if there are several."""
 
-    def __init__(self, model: Any, rows: int = 0) -> None:
+    def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         from .generate import Generator
 
         self.model = model
@@ -125,7 +129,11 @@ class Engine:
         self.generator = Generator(self)
 
     def run(
-        self, tokens: Sequence[int], positions: Any, plan: Plan, offsets: Sequence[int]
+        self,
+        tokens: Sequence[int],
+        positions: "Tensor",
+        plan: Plan,
+        offsets: Sequence[int],
     ) -> Any:
         """Run one pass over tokens at given positions; return the logits of the tokens at `offsets`."""
         import torch
@@ -139,7 +147,7 @@ class Engine:
             )
         return out.logits[0, : len(offsets)]
 
-    def decode(self, tokens: Any, positions: Any, plan: Plan) -> Any:
+    def decode(self, tokens: Any, positions: "Tensor", plan: Plan) -> Any:
         """Run one pass over the next token of every slot; return the logits of each."""
         with passing(plan):
             out = self.model(
@@ -168,7 +176,7 @@ class Engine:
         start, stop = prefix_span.start, prefix_span.stop
         cache = PrefixCache(stop)
 
-        def store(layer: int, key: Any, value: Any) -> None:
+        def store(layer: int, key: "Tensor", value: "Tensor") -> None:
             if parent is not None:
                 key = torch.cat([parent.keys[layer], key], 1)
                 value = torch.cat([parent.values[layer], value], 1)
@@ -366,7 +374,7 @@ def why_apart(
     return reason
 
 
-def probe_rows(model: Any) -> list[tuple[int, ...]]:
+def probe_rows(model: "PreTrainedModel") -> list[tuple[int, ...]]:
     """Return three short sequences with a common prefix, two of which share a longer one."""
     top = int(model.get_input_embeddings().weight.shape[0]) - 1
     start = [(7 * i + 3) % top for i in range(9)]
@@ -374,7 +382,7 @@ def probe_rows(model: Any) -> list[tuple[int, ...]]:
     return [(*start, *(token % top for token in end)) for end in ends]
 
 
-def plain_logits(model: Any, tokens: Sequence[int]) -> Any:
+def plain_logits(model: "PreTrainedModel", tokens: Sequence[int]) -> Any:
     """Return the logits of all tokens, as the model itself computes them."""
     import torch
 
@@ -436,10 +444,10 @@ def _shared(engine: Engine, rows: Sequence[Sequence[int]]) -> list[Any]:
     return [line.float() for line in logits]
 
 
-def device_of(model: Any) -> Any:
+def device_of(model: "PreTrainedModel") -> Any:
     """Return the device on which the model expects token ids."""
     return model.get_input_embeddings().weight.device
 
 
-def _is_on_one_device(model: Any) -> bool:
+def _is_on_one_device(model: "PreTrainedModel") -> bool:
     return len({weight.device for weight in model.parameters()}) == 1

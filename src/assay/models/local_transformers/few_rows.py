@@ -6,10 +6,14 @@ plain ones if memory allows; otherwise a few rows are padded to a whole block, w
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .cuda_kernels import fuse_norms
 from .memory import free_of_machine
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 FEWEST, MOST = 4, 64
 """Numbers of rows for which repacked weights are faster."""
@@ -61,7 +65,7 @@ class FewRows:
         return products[..., :count, :]
 
 
-def hasten(model: Any, free: int | None = None) -> int:
+def hasten(model: "PreTrainedModel", free: int | None = None) -> int:
     """Speed up the linear layers of a float32 model on a CPU. Return how many were changed.
 
     `free` is the available memory in bytes; by default it is read from the system.
@@ -94,7 +98,7 @@ def _can_hasten(module: Any) -> bool:
     return bool(weight.device.type == "cpu" and weight.dtype == torch.float32)
 
 
-def drop_laid_out(model: Any) -> None:
+def drop_laid_out(model: "PreTrainedModel") -> None:
     """Free the memory of repacked weights for good."""
     for module in model.modules():
         forward: Callable[..., Any] | None = vars(module).get("forward")
@@ -102,7 +106,7 @@ def drop_laid_out(model: Any) -> None:
             forward.is_kept, forward.laid_out = False, None
 
 
-def lay_out_weight(weight: Any) -> Any:
+def lay_out_weight(weight: "Tensor") -> Any:
     """Return a layer's weights in the layout that `product` reads."""
     import torch
 

@@ -6,13 +6,16 @@ positions that predict a token of a continuation.
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Likelihood
 from ..prompting.pairs import Pair
 from .attention import integers, sent
 from .engine import Engine, in_order
 from .prefix import PrefixSpan, Subtree, grow, lay_out, steps
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LOGIT_CELLS = 16_000_000
 """Number of logits to evaluate in one piece."""
@@ -29,7 +32,9 @@ class Tally:
         self._computed: list[tuple[list[int], Any, Any]] = []
         """Pairs, each with log-probabilities and whether no token had a higher one."""
 
-    def add(self, logits: Any, predictions: Sequence[tuple[int, int, int]]) -> None:
+    def add(
+        self, logits: "Tensor", predictions: Sequence[tuple[int, int, int]]
+    ) -> None:
         """Add the logits of several positions.
 
         Each prediction names a position in the logits, a pair and a token index.

@@ -5,13 +5,16 @@ is tested with the first two. Media are never padded: only media of one shape ar
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Request
 from ..prompting.fitting import Limits
 from .engine import tolerance_of
 from .media_settings import room_for
 from .sampling import are_finite, is_greedy
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 BATCH = 8
 BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
@@ -82,7 +85,9 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
     return batch
 
 
-def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | None:
+def fills_rightly(
+    model: "PreTrainedModel", pair: Sequence[Inputs], filler: int
+) -> bool | None:
     """Return True if a model gives the same logits for two prompts together as for each alone.
 
     Return `None` if its logits are not finite, which says nothing about other prompts.
@@ -112,7 +117,7 @@ def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | Non
     return True
 
 
-def _first_logits(model: Any, inputs: Inputs) -> Sequence[Any]:
+def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
     """Return the logits of the first two tokens: after the prompt, and after the cached prompt."""
     import torch
 

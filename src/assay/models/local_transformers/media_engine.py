@@ -19,6 +19,8 @@ from .media_prompts import placed
 
 if TYPE_CHECKING:
     import numpy as np
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 BITS = 32
 """A key consists of the number of its origin and, in the lowest bits, the token id or part number."""
@@ -55,7 +57,7 @@ class Keys:
         self._index: dict[tuple[bytes | None, bytes], int] = {}
 
     def of(
-        self, ids: Sequence[int], pieces: Sequence[Piece], positions: Any
+        self, ids: Sequence[int], pieces: Sequence[Piece], positions: "Tensor"
     ) -> tuple[int, ...]:
         """Return the keys of a prompt. `positions` are axes by tokens, `None` for plain positions."""
         import numpy as np
@@ -101,7 +103,7 @@ class Keys:
 class MediaEngine(Engine):
     """A loaded model with images or audio that shares prefixes."""
 
-    def __init__(self, model: Any, rows: int = 0) -> None:
+    def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         super().__init__(model, rows)
         self.decoder = model.get_decoder()
         # Only what goes through the part that reads and writes is counted.
@@ -126,7 +128,11 @@ class MediaEngine(Engine):
             self.pieces = {}
 
     def run(
-        self, tokens: Sequence[int], positions: Any, plan: Plan, offsets: Sequence[int]
+        self,
+        tokens: Sequence[int],
+        positions: "Tensor",
+        plan: Plan,
+        offsets: Sequence[int],
     ) -> Any:
         """Run one pass over keys at positions, and return the logits of the tokens at `offsets`."""
         import torch
@@ -148,7 +154,7 @@ class MediaEngine(Engine):
         """The number of components of a position; 0 if positions are plain."""
         return self.keys.axes
 
-    def decode(self, tokens: Any, positions: Any, plan: Plan) -> Any:
+    def decode(self, tokens: Any, positions: "Tensor", plan: Plan) -> Any:
         """Run one pass over the next token of every slot; return the logits of all."""
         embeddings = self.model.get_input_embeddings()(tokens)
         if self.axes:
@@ -195,7 +201,7 @@ class MediaEngine(Engine):
         return embeddings, self._shifts(present, origins, parts)
 
     def _shifts(
-        self, present: Mapping[int, Origin], origins: Any, parts: Any
+        self, present: Mapping[int, Origin], origins: "Tensor", parts: Any
     ) -> Any | None:
         """Return the shifts of positions, axes by tokens; `None` if all positions are plain."""
         import numpy as np
@@ -330,6 +336,6 @@ def check_given(arguments: Mapping[str, Any]) -> None:
 class _Reached(Exception):
     """Raised when the language model is called."""
 
-    def __init__(self, embeddings: Any) -> None:
+    def __init__(self, embeddings: "Tensor") -> None:
         super().__init__("reached")
         self.embeddings = embeddings

@@ -8,7 +8,7 @@ change an answer, except for rounding in half precision.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Output, Prompt, Request
 from ..answers import failure, is_out_of_memory
@@ -30,6 +30,9 @@ from .media_sharing import Marked, Sharing
 from .rows import Row, rows_of
 from .sampling import check_options
 from .text import weigh_words
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class MediaModel:
 
     def __init__(
         self,
-        model: Any,
+        model: "PreTrainedModel",
         renderer: Any,
         limits: Limits,
         where: str,

@@ -8,10 +8,13 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .attention import CannotShare
 from .media_batches import BESIDE
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 KINDS = ("image", "audio")
 HEARD = ("input_features", "feature", "audio")
@@ -33,7 +36,7 @@ class Piece:
     """The values of per-token inputs at these positions."""
 
 
-def marks_of(config: Any) -> dict[str, int]:
+def marks_of(config: "PretrainedConfig") -> dict[str, int]:
     """Return the placeholder token of each kind of media, as the configuration names it."""
     marks: dict[str, int] = {}
     for kind in KINDS:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import (
     AssayError,
@@ -23,6 +23,9 @@ from ...media import decode_audio, decode_image
 from ..answers import failure
 from ..prompting.renderer import MARKS, PromptFault, Renderer, seam
 from .media_batches import BESIDE
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, ProcessorMixin
 
 REMEMBERED = 16
 """Number of decoded media in the cache."""
@@ -44,7 +47,7 @@ class MediaRenderer(Renderer):
 
     def __init__(
         self,
-        processor: Any,
+        processor: "ProcessorMixin",
         *,
         chat_template: str | None = None,
         where: str = "",
@@ -301,7 +304,7 @@ class SpeechRenderer(MediaRenderer):
         return clips[0]
 
 
-def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
+def placed(inputs: Mapping[str, Any], model: "PreTrainedModel") -> dict[str, Any]:
     """Move tensors to the model's device, and media tensors to its precision. Other values stay unchanged."""
     import torch
 

@@ -1,13 +1,17 @@
 """The options of a request as arguments of `generate`, and settings that only `generate` supports."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import GenerateOptions, UsageError
 from ..prompting.fitting import Limits
 from ..prompting.weighing import NOT_FINITE
 from .rows import Stops
 from .sampling import are_finite, has_penalties, is_greedy, penalised
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 PLAIN_SETTINGS = frozenset(
     {
@@ -73,7 +77,9 @@ def settings_of(
     return settings
 
 
-def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
+def more_settings(
+    model: "PreTrainedModel", settings: Mapping[str, Any]
+) -> tuple[str, ...]:
     """Return settings of the user or the model that only the model's own `generate` supports."""
     config = getattr(model, "generation_config", None)
     model_settings = {} if config is None else config.to_diff_dict()
@@ -93,7 +99,7 @@ class NotFinite(ArithmeticError):
         super().__init__(NOT_FINITE)
 
 
-def finite_only(model: Any) -> Any:
+def finite_only(model: "PreTrainedModel") -> Any:
     """Raise `NotFinite` inside the block as soon as the model computes logits that are not finite."""
 
     def check(_: Any, __: Any, out: Any) -> None:
@@ -114,7 +120,7 @@ class Penalties:
         """Index of the first generated token."""
         self._last = -1
 
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
+    def __call__(self, input_ids: "Tensor", scores: "Tensor") -> Any:
         length = input_ids.shape[1]
         # A long audio clip is gone through in several turns, each of which starts again.
         self._first = self._first if length == self._last + 1 else length
@@ -146,7 +152,7 @@ class Ending:
         self._last = -1
         self._sees_rows = True
 
-    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: Any) -> Any:
         length = input_ids.shape[1]
         if length != self._last + 1:
             self._turns += 1
@@ -186,7 +192,7 @@ class Stopping:
         self.length = length
         """Number of tokens of the prompt."""
 
-    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: Any) -> Any:
         done = []
         for row in input_ids.tolist():
             answer = row[self.length :]

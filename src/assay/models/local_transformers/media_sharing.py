@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Image, Likelihood, Media, Message, Prompt
 from ...media import audio_from
@@ -21,6 +21,9 @@ from .media_pieces import Piece, marks_of, pieces_of
 from .media_prompts import MediaRenderer, placed
 from .prefix import Node, PrefixSpan, Subtree, grow, lay_out
 from .rows import Row
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
 """Returns the logits after a prompt's tensors and further tokens, computed by the model itself."""
@@ -59,7 +62,11 @@ class Sharing:
     """A model with media input whose common prefixes are computed once."""
 
     def __init__(
-        self, model: Any, renderer: MediaRenderer, rows: int, plainly: Plainly
+        self,
+        model: "PreTrainedModel",
+        renderer: MediaRenderer,
+        rows: int,
+        plainly: Plainly,
     ) -> None:
         self.model = model
         self.renderer = renderer
@@ -201,7 +208,7 @@ class Sharing:
         return subtrees
 
 
-def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
+def _positions(model: "PreTrainedModel", inputs: Mapping[str, Any]) -> Any:
     """Return the positions of a prompt with media, computed by the model's own code; `None` for plain positions."""
     import torch
 

@@ -7,7 +7,10 @@ time.
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
 
 SPARED = 0.25
 """Share of the free memory left for computation and other programs."""
@@ -25,7 +28,7 @@ CGROUPS = (
 """Files with a container's memory limit and usage, in both versions of control groups."""
 
 
-def bytes_of_answer(model: Any, length: int) -> int:
+def bytes_of_answer(model: "PreTrainedModel", length: int) -> int:
     """Return the bytes of memory for an answer of `length` tokens, including its prompt."""
     config = getattr(model.config, "thinker_config", model.config)
     config = getattr(config, "text_config", None) or config
@@ -43,7 +46,7 @@ def bytes_of_answer(model: Any, length: int) -> int:
     return max(1, keys_and_values + logits)
 
 
-def _number(config: Any, *names: str, default: int = 1) -> int:
+def _number(config: "PretrainedConfig", *names: str, default: int = 1) -> int:
     """Return the first of the named numbers that the configuration has."""
     for name in names:
         value = getattr(config, name, None)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...core import Abilities, Meter, Output, Request, UsageError
 from ..devices import cuda_devices
@@ -30,6 +30,9 @@ from .loading import (
 )
 from .media_prompts import MediaRenderer, SpeechRenderer
 from .text import TextModel
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "text": frozenset({"text"}),
@@ -297,7 +300,7 @@ class LocalTransformers(LocalModel):
             tool_syntax=self.tool_syntax,
         )
 
-    def _template(self, tokenizer: Any) -> str | None:
+    def _template(self, tokenizer: "PreTrainedTokenizerBase") -> str | None:
         if self.chat_template is not None:
             return self.chat_template
         if getattr(tokenizer, "chat_template", None) or self.source.local is None:
@@ -327,7 +330,7 @@ class LocalTransformers(LocalModel):
         maker = {"speech": SpeechModel, "omni": TalkingModel}.get(kind, MediaModel)
         return maker(model, renderer, limits, self.path, self.generate_args)
 
-    def _context(self, model: Any) -> int:
+    def _context(self, model: "PreTrainedModel") -> int:
         if self.context is not None:
             return self.context
         config = getattr(model.config, "thinker_config", model.config)

@@ -7,7 +7,7 @@ and stops have the same meaning as in the engine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core import Likelihood, Meter, ModelError
 from ..prompting.pairs import Pair
@@ -16,6 +16,10 @@ from .likelihood import Tally
 from .loading import quiet
 from .media_batches import fills_rightly, joined
 from .rows import Row, choose_tokens
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 T = TypeVar("T")
 BATCH = 8
@@ -27,7 +31,7 @@ SLACK = 64
 class PlainText:
     """Writes and scores with the model's own code."""
 
-    def __init__(self, model: Any, filler: int) -> None:
+    def __init__(self, model: "PreTrainedModel", filler: int) -> None:
         self.model = model
         self.filler = filler
         self.is_seq2seq = bool(getattr(model.config, "is_encoder_decoder", False))
@@ -148,7 +152,7 @@ class Chooser:
         self.rows = rows
         self.filler = filler
 
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
+    def __call__(self, input_ids: "Tensor", scores: "Tensor") -> Any:
         """Return scores that leave each row a single token: the one it chose."""
         tokens = [self.filler] * len(self.rows)
         unfinished = []
@@ -166,7 +170,7 @@ class Chooser:
         forced[lines, tokens] = 0.0
         return forced
 
-    def finished(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+    def finished(self, input_ids: "Tensor", scores: "Tensor", **kwargs: Any) -> Any:
         """Return for each row whether it is done; used as a stopping criterion."""
         done = [row.is_done for row in self.rows]
         return input_ids.new_tensor(done, dtype=bool)

@@ -3,11 +3,14 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...core import GenerateOptions, Output, Request
 from ..draws import generator_for
 from .sampling import Choice, are_finite, choose, has_penalties, is_greedy
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Stops(Protocol):
@@ -129,7 +132,7 @@ def rows_of(
     return rows
 
 
-def choose_tokens(logits: Any, rows: Sequence[Row]) -> list[Choice | None]:
+def choose_tokens(logits: "Tensor", rows: Sequence[Row]) -> list[Choice | None]:
     """Return the next token of each row; None if its logits are not finite."""
     by_options: dict[GenerateOptions, list[int]] = {}
     for index, row in enumerate(rows):

@@ -6,9 +6,12 @@ A row draws its own random numbers on the CPU, so its answer depends neither on 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import GenerateOptions, UsageError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def check_options(
         )
 
 
-def are_finite(logits: Any) -> list[bool]:
+def are_finite(logits: "Tensor") -> list[bool]:
     """Return for each row whether a token can be chosen from its logits.
 
     Excluded tokens may have minus infinity.
@@ -63,7 +66,7 @@ def are_finite(logits: Any) -> list[bool]:
 
 
 def choose(
-    logits: Any,
+    logits: "Tensor",
     options: GenerateOptions,
     previous: Sequence[Sequence[int]],
     draws: Sequence[random.Random],
@@ -90,7 +93,7 @@ def choose(
 
 
 def penalised(
-    logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]]
+    logits: "Tensor", options: GenerateOptions, previous: Sequence[Sequence[int]]
 ) -> Any:
     """Return logits that are lowered for tokens that a row has already written."""
     if not has_penalties(options):
@@ -114,7 +117,7 @@ def penalised(
 
 
 def _drawn(
-    logits: Any, options: GenerateOptions, draws: Sequence[random.Random]
+    logits: "Tensor", options: GenerateOptions, draws: Sequence[random.Random]
 ) -> Any:
     """Draw a token of each row from the distribution that the options leave."""
     import torch

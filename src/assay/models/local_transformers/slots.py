@@ -6,10 +6,13 @@ row of another slot has that part copied; only the rest goes through the model.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .attention import Once, Style, attend_by_hand, integers, sdpa
 from .cuda_kernels import attend_slots, can_attend, fits_kernel
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FLASH_HEAD = 256
 """Largest head size that flash attention supports."""
@@ -25,7 +28,12 @@ class SlotCache:
     values: dict[int, Any] = field(default_factory=dict)
 
     def store(
-        self, layer: int, slots: Any, positions: Any, key: Any, value: Any
+        self,
+        layer: int,
+        slots: "Tensor",
+        positions: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
     ) -> None:
         """Write tokens to their positions; keys and values come as heads by tokens by size."""
         for tensors, line in ((self.keys, key), (self.values, value)):
@@ -89,7 +97,9 @@ class PrefillPlan:
         self.positions = integers(positions)
         self._once = Once()
 
-    def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
+    def attend(
+        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+    ) -> Any:
         """Return the attention of the segments; input and output are heads by tokens by size."""
         import torch
 
@@ -123,7 +133,12 @@ class PrefillPlan:
         return torch.cat(parts, 1)
 
     def _attend_segment(
-        self, query: Any, part: Segment, keys: Any, values: Any, style: Style
+        self,
+        query: "Tensor",
+        part: Segment,
+        keys: "Tensor",
+        values: "Tensor",
+        style: Style,
     ) -> Any:
         """Return the attention of one segment, computed by plain attention."""
         tokens = slice(part.stop)
@@ -181,7 +196,7 @@ class PrefillPlan:
 class DecodePlan:
     """A pass over one token of every slot below `width`."""
 
-    def __init__(self, cache: SlotCache, width: int, positions: Any) -> None:
+    def __init__(self, cache: SlotCache, width: int, positions: "Tensor") -> None:
         import torch
 
         self.cache = cache
@@ -203,7 +218,9 @@ class DecodePlan:
         """Drop the masks of the previous pass."""
         self._masks = {}
 
-    def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
+    def attend(
+        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+    ) -> Any:
         """Return the attention of the tokens; input and output are heads by slots by size."""
         device = query.device
         positions = self.positions.to(device)
@@ -239,7 +256,9 @@ class DecodePlan:
         out = self._attend_plainly(query, keys, values, style)
         return out.flatten(1, 2).transpose(0, 1)
 
-    def _attend_plainly(self, query: Any, keys: Any, values: Any, style: Style) -> Any:
+    def _attend_plainly(
+        self, query: "Tensor", keys: "Tensor", values: "Tensor", style: Style
+    ) -> Any:
         """Return the attention of the tokens: slots by key heads by query heads of each by size."""
         # Query heads that share a key head become the tokens of one short query.
         heads = keys.shape[2]
@@ -258,7 +277,9 @@ class DecodePlan:
             return attend_by_hand(queries, near_keys, near_values, mask, style)
         return sdpa(queries, near_keys, near_values, mask, style.scale)
 
-    def _takes_kernel(self, query: Any, key: Any, value: Any, style: Style) -> bool:
+    def _takes_kernel(
+        self, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+    ) -> bool:
         is_half = takes_flash(query, key, value, style)
         return is_half and fits_kernel(query, key, value) and can_attend()
 
@@ -268,12 +289,12 @@ class DecodePlan:
 
     def _in_two_parts(
         self,
-        queries: Any,
-        keys: Any,
-        values: Any,
-        near_keys: Any,
-        near_values: Any,
-        mask: Any,
+        queries: "Tensor",
+        keys: "Tensor",
+        values: "Tensor",
+        near_keys: "Tensor",
+        near_values: "Tensor",
+        mask: "Tensor",
         style: Style,
     ) -> Any:
         """Attend to the shared tokens as one product, to the others slot by slot."""
@@ -295,7 +316,7 @@ class DecodePlan:
         share = torch.sigmoid(far_sum - near_sum)[..., None].to(near.dtype)
         return near + (far - near) * share
 
-    def _mask(self, window: int | None, first: int, query: Any) -> Any:
+    def _mask(self, window: int | None, first: int, query: "Tensor") -> Any:
         """Return the mask to add to the scores: slots by 1 by 1 by tokens from `first` on."""
         import torch
 
@@ -324,7 +345,9 @@ def zeros(shape: Sequence[int], like: Any) -> Any:
     return memory.view(like.dtype).view(*shape)
 
 
-def takes_flash(query: Any, keys: Any, values: Any, style: Style) -> bool:
+def takes_flash(
+    query: "Tensor", keys: "Tensor", values: "Tensor", style: Style
+) -> bool:
     """Return True if flash attention can compute this: half precision on CUDA."""
     size = query.shape[-1]
     is_usual = size == values.shape[-1] and size <= FLASH_HEAD and size % 8 == 0
@@ -333,12 +356,12 @@ def takes_flash(query: Any, keys: Any, values: Any, style: Style) -> bool:
 
 
 def flash(
-    query: Any,
-    keys: Any,
-    values: Any,
-    starts: Any,
-    key_starts: Any,
-    lengths: Any,
+    query: "Tensor",
+    keys: "Tensor",
+    values: "Tensor",
+    starts: "Tensor",
+    key_starts: "Tensor",
+    lengths: "Tensor",
     longest: int,
     style: Style,
 ) -> Any:

@@ -4,7 +4,7 @@ Texts are spoken one at a time, because durations are sampled and another text i
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Candidate, Output, Request, Usage
 from ...media import audio_from
@@ -14,6 +14,9 @@ from ..prompting.renderer import Renderer
 from ..prompting.weighing import not_finite
 from .engine import Counter, TokenCount
 from .sampling import check_options
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 def can_speak(config: Mapping[str, Any]) -> bool:
@@ -33,7 +36,9 @@ Prepared = tuple[Request, dict[str, Any]]
 class VoiceModel:
     """A text-to-waveform model."""
 
-    def __init__(self, model: Any, renderer: Renderer, where: str) -> None:
+    def __init__(
+        self, model: "PreTrainedModel", renderer: Renderer, where: str
+    ) -> None:
         self.model = model
         self.renderer = renderer
         self.where = where

@@ -5,7 +5,7 @@ another speaks the answer. A clip is only made if the request asks for it, and i
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Candidate, Output, Request
 from ...media import audio_from
@@ -18,6 +18,9 @@ from .media_prompts import placed
 from .media_settings import NotFinite, Penalties, finite_only
 from .sampling import is_greedy
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 OF_VOICE = ("speaker", "talker_", "token2wav_")
 RATE = 24000
 """Sampling rate of the speech. No configuration contains it."""
@@ -28,7 +31,7 @@ class TalkingModel(MediaModel):
 
     def __init__(
         self,
-        model: Any,
+        model: "PreTrainedModel",
         renderer: Any,
         limits: Limits,
         where: str,

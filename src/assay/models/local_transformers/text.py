@@ -6,7 +6,7 @@ A model that fits the engine shares prefixes and writes in slots. Any other mode
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Likelihood, Output, Request, TemplateError
 from ..prompting.fitting import Limits, fit, shortened, too_long
@@ -20,6 +20,9 @@ from .likelihood import weigh
 from .plain import PlainText
 from .rows import Row, rows_of
 from .sampling import check_options
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class TextModel:
     """A language model with its tokenizer."""
 
     def __init__(
-        self, model: Any, renderer: Renderer, limits: Limits, where: str
+        self, model: "PreTrainedModel", renderer: Renderer, limits: Limits, where: str
     ) -> None:
         self.model = model
         self.renderer = renderer
@@ -127,7 +130,7 @@ def _rows(prepared: Sequence[Output | Answering]) -> list[Row]:
     return rows
 
 
-def filler_of(tokenizer: Any) -> int:
+def filler_of(tokenizer: "PreTrainedTokenizerBase") -> int:
     """Return the token with which short prompts are padded."""
     for name in ("pad_token_id", "eos_token_id"):
         token = getattr(tokenizer, name, None)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import (
     Media,
@@ -33,6 +33,9 @@ from ..tool_prompting import (
 )
 from ..tool_syntaxes import HERMES
 from .pairs import Pair
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
 """Words that no template contains. The text that a template writes around them is then known."""
@@ -106,7 +109,7 @@ class Renderer:
 
     def __init__(
         self,
-        tokenizer: Any,
+        tokenizer: "PreTrainedTokenizerBase",
         *,
         chat_template: str | None = None,
         where: str = "",
@@ -421,7 +424,9 @@ def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) ->
     return start if is_empty else min(start, len(whole) - 1)
 
 
-def special_ids(tokenizer: Any, strings: Sequence[str]) -> set[int]:
+def special_ids(
+    tokenizer: "PreTrainedTokenizerBase", strings: Sequence[str]
+) -> set[int]:
     """Return the ids of the strings that are single special tokens, because decoded answers never contain them."""
     special = set()
     for string in strings:
