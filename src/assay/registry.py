@@ -103,7 +103,7 @@ class Registry(Generic[T]):
         module, _, attribute = entry.target.partition(":")
         return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
 
-    def build(self, spec: Any, *, where: str | None = None) -> Any:
+    def build(self, spec: object, *, where: str | None = None) -> Any:
         """Build the component that a spec describes: a class from its options, a function with them as keywords."""
         spec = Spec.of(spec, where=where)
         return construct(
@@ -204,7 +204,7 @@ _FALSE_WORDS = ("false", "no", "off", "0")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
-def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) -> Any:
+def construct(thing: object, spec: Spec, *, kind: str, where: str | None = None) -> Any:
     """Build a component from its options. Raise for an unknown or a missing option and name the known ones."""
     options = fit_options(thing, spec.options)
     if inspect.isclass(thing):
@@ -224,7 +224,7 @@ def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) ->
 
 
 def check_options(
-    thing: Any, options: Mapping[str, Any], what: str, where: str | None = None
+    thing: object, options: Mapping[str, Any], what: str, where: str | None = None
 ) -> None:
     """Raise for an option that `thing` does not have, and for a required one that is missing."""
     names, required = _parameters(thing)
@@ -268,7 +268,7 @@ def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
     return {p.name for p in named}, [p.name for p in named if p.default is p.empty]
 
 
-def fit_options(thing: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def fit_options(thing: object, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with each number or text converted to the parameter's annotation, or to its default's type.
 
     `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` a number for `temperature: float`;
@@ -290,7 +290,7 @@ def fit_options(thing: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     return fitted
 
 
-def _fit_bool(name: str, value: Any) -> Any:
+def _fit_bool(name: str, value: object) -> Any:
     """Return the truth value that a word or a number says."""
     word = str(value).lower()
     if word in _TRUE_WORDS:
@@ -304,7 +304,7 @@ def _fit_bool(name: str, value: Any) -> Any:
     )
 
 
-def _fit(value: Any, types: frozenset[type]) -> Any:
+def _fit(value: object, types: frozenset[type]) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)) and str in types and not types & {int, float}:
@@ -344,7 +344,7 @@ def _parameter_types(thing: Any) -> dict[str, frozenset[type]]:
     return types
 
 
-def _plain_types(hint: Any) -> frozenset[type]:
+def _plain_types(hint: object) -> frozenset[type]:
     """Return the plain types in an annotation, or an empty set if it has others, which may accept anything.
 
     `int | None` has int and NoneType, `Literal["a", 1]` has str and int.
@@ -370,7 +370,7 @@ def _with_options(function: Any, options: Mapping[str, Any]) -> Any:
     return configured
 
 
-def _same(target: Any, thing: Any) -> bool:
+def _same(target: object, thing: object) -> bool:
     if isinstance(target, str):
         return (
             target
@@ -379,11 +379,11 @@ def _same(target: Any, thing: Any) -> bool:
     return target is thing
 
 
-def _first_line(thing: Any) -> str:
+def _first_line(thing: object) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
-def place_of(thing: Any) -> str:
+def place_of(thing: object) -> str:
     """Return the place of an object's definition as `file:line`, else its module and name."""
     if isinstance(thing, str):
         return thing

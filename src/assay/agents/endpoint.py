@@ -266,7 +266,7 @@ class Connection(asyncio.Protocol):
             self._working = None
 
 
-def as_json(value: Any) -> bytes:
+def as_json(value: object) -> bytes:
     """Return a value as JSON. Half of a surrogate pair becomes a question mark."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 

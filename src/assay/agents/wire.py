@@ -73,7 +73,7 @@ def _with_content(message: Message) -> Message:
     return message
 
 
-def _refuse_references(turn: Any) -> None:
+def _refuse_references(turn: object) -> None:
     """Raise if a turn names media by path or URL, because no file outside the workspace is opened for a program."""
     content = turn.get("content") if isinstance(turn, Mapping) else None
     if isinstance(content, str) or not isinstance(content, Sequence):
@@ -120,7 +120,7 @@ def require_list(body: Mapping[str, Any], name: str) -> list[Any]:
     return value
 
 
-def event(data: Any, name: str = "") -> bytes:
+def event(data: object, name: str = "") -> bytes:
     """Return one server-sent event."""
     if isinstance(data, str):
         text = data

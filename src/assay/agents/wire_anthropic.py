@@ -122,7 +122,7 @@ def _system_of(body: Mapping[str, Any]) -> list[str]:
     return ["\n\n".join(texts)]
 
 
-def _turns_of(turn: Any) -> Iterable[dict[str, Any]]:
+def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
     """Yield a turn with its results, if it has any, as a turn of the role `tool` before it."""
     if not isinstance(turn, Mapping):
         raise BadRequest(f"a message is an object, got {shorten(turn)}")
@@ -140,7 +140,7 @@ def _turns_of(turn: Any) -> Iterable[dict[str, Any]]:
         yield {"role": role, "content": others or ""}
 
 
-def _block_of(block: Any) -> dict[str, Any]:
+def _block_of(block: object) -> dict[str, Any]:
     """Return a block in a form that messages can be read from: an image as a data URL, without cache marks."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
@@ -158,7 +158,7 @@ def _block_of(block: Any) -> dict[str, Any]:
     return plain
 
 
-def _image_block(source: Any) -> dict[str, Any]:
+def _image_block(source: object) -> dict[str, Any]:
     """Return an image as a data URL. Raise `BadRequest` if the request only refers to it."""
     if not isinstance(source, Mapping) or source.get("type") != "base64":
         raise BadRequest("images must be sent as base64")

@@ -128,7 +128,7 @@ def _paired(turns: Sequence[Any]) -> list[tuple[Any, Message]]:
     return list(zip(turns, read_messages(turns), strict=True))
 
 
-def with_reasoning(turn: Any, message: Message) -> Message:
+def with_reasoning(turn: object, message: Message) -> Message:
     """Return the message with the reasoning that servers such as vLLM put next to the content."""
     if not isinstance(turn, Mapping) or message.role != "assistant":
         return message
@@ -138,7 +138,7 @@ def with_reasoning(turn: Any, message: Message) -> Message:
     return Message(message.role, (Reasoning(text), *(message.parts or ())))
 
 
-def read_response_format(value: Any) -> str | None:
+def read_response_format(value: object) -> str | None:
     """Return the requested form of an answer. Raise `BadRequest` for a schema, which models do not support."""
     kind = value.get("type") if isinstance(value, Mapping) else value
     if kind is None or kind == "text":

@@ -137,7 +137,7 @@ class ResponsesFormat:
         return self._conversations[earlier]
 
 
-def _turns(value: Any) -> list[dict[str, Any]]:
+def _turns(value: object) -> list[dict[str, Any]]:
     """Return the input of a request as chat turns."""
     if isinstance(value, str):
         return [{"role": "user", "content": value}]

@@ -76,7 +76,7 @@ class MultiTurnRows:
             samples.append(self._sample(entry, truth))
         return samples
 
-    def _sample(self, entry: Mapping[str, Any], truth: Any) -> Sample:
+    def _sample(self, entry: Mapping[str, Any], truth: object) -> Sample:
         first, *_ = entry["question"]
         if self.mode == PROMPT:
             first = load_bfcl().prompted(first, entry["function"], entry["id"])
@@ -182,7 +182,7 @@ class SystemSession:
         self._systems.close()
 
 
-def _late_text(functions: Any, mode: str) -> str:
+def _late_text(functions: object, mode: str) -> str:
     """Return BFCL's text for functions that are added in a later turn."""
     texts = _modules()[2]
     if mode == FC:

@@ -118,8 +118,8 @@ class Bfcl:
         category: str,
         mode: str,
         functions: Sequence[Any],
-        decoded: Any,
-        ground_truth: Any,
+        decoded: object,
+        ground_truth: object,
     ) -> Verdict:
         """Return the verdict on decoded calls, computed as in BFCL's runner."""
         if not self.utils.is_function_calling_format_output(decoded):
@@ -135,7 +135,7 @@ class Bfcl:
             False, str(result.get("error_type", "")), str(result.get("error", ""))
         )
 
-    def is_no_call(self, decoded: Any) -> bool:
+    def is_no_call(self, decoded: object) -> bool:
         """Return True if decoded calls count as none in the categories irrelevance and relevance."""
         return bool(self.utils.is_empty_output(decoded))
 
@@ -247,7 +247,7 @@ class _NoLock:
         pass
 
 
-def _never(*values: Any, **options: Any) -> Any:
+def _never(*values: object, **options: object) -> Any:
     raise AssertionError("called by no checker")
 
 

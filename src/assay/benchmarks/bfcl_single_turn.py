@@ -77,7 +77,9 @@ class SingleTurnRows:
             samples.append(self._sample(entry, bare["function"], truth))
         return samples
 
-    def _sample(self, entry: Mapping[str, Any], functions: Any, truth: Any) -> Sample:
+    def _sample(
+        self, entry: Mapping[str, Any], functions: object, truth: object
+    ) -> Sample:
         bfcl = load_bfcl()
         [messages] = entry["question"]
         tools: Sequence[Any] = ()

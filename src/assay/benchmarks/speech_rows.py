@@ -184,7 +184,7 @@ def first_of(row: RowOf, names: Sequence[str]) -> Any:
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
-def reference_of(cell: Any) -> Any:
+def reference_of(cell: object) -> Any:
     """Return an answer as a target: a list means any of its entries, a marked tuple all of them, in any nesting."""
     if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
         try:
@@ -264,7 +264,7 @@ class Blind:
 
 
 def user_turn(
-    template: Heard | HeardRounds, sample: Sample, text: str, audio: Any
+    template: Heard | HeardRounds, sample: Sample, text: str, audio: object
 ) -> Message:
     """Return one user turn in the template's mode."""
     if template.mode == TEXT:

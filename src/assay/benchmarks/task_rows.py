@@ -73,7 +73,7 @@ def _inherit(row: Row, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Ro
     return {**_inherit(base, rows, shapes), **settings}
 
 
-def _fill(value: Any, values: Mapping[str, str]) -> Any:
+def _fill(value: object, values: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         for key, text in values.items():
             value = value.replace("{" + key + "}", text)
@@ -85,7 +85,7 @@ def _fill(value: Any, values: Mapping[str, str]) -> Any:
     return value
 
 
-def _resolve(value: Any, module: str) -> Any:
+def _resolve(value: object, module: str) -> Any:
     """Return a value with its references to Python replaced by the objects, and lists as tuples."""
     if isinstance(value, str) and value.startswith(_REFERENCE):
         return _load(value.removeprefix(_REFERENCE), module)

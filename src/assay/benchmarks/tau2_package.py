@@ -211,11 +211,11 @@ class CopiedMembers(dict[str, Any]):
         super().__setitem__(key, copied)
         return copied
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self.touched.add(key)
         super().__setitem__(key, value)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return a copy of a member."""
         if key not in self:
             return default
@@ -290,7 +290,7 @@ class SampleStore:
             perform(environment, action)
 
 
-def toolkit(domain: str, database: Any, instance: str | None = None) -> Any:
+def toolkit(domain: str, database: object, instance: str | None = None) -> Any:
     """Return the package's toolkit on a database, in the current store."""
     module, name, usual_instance = DOMAINS[domain].toolkit.split(":")
     kind = part(f"{module}:{name}")

@@ -67,7 +67,7 @@ class Tau2Rows:
         return Sample(str(entry.id), messages, target=target, fields=plain(fields))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return data of the package as JSON values."""
     return json.loads(json.dumps(value, default=str))
 

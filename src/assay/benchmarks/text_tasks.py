@@ -38,7 +38,7 @@ def solution(row: Mapping[str, Any]) -> Sample:
 
 
 def _sample(
-    name: Any,
+    name: object,
     question: Any,
     options: Any,
     right: int,
@@ -172,7 +172,7 @@ def mbpp_question(sample: Sample) -> Prompt:
 
 
 def pick_published(
-    sample: Sample, pool: Sequence[Sample], num: int, rng: Any
+    sample: Sample, pool: Sequence[Sample], num: int, rng: object
 ) -> list[Sample]:
     """Return the paper's examples, or else the first samples of the data other than the question."""
     others = [candidate for candidate in pool if candidate.id != sample.id]

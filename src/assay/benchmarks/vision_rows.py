@@ -228,7 +228,7 @@ def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
     return tags
 
 
-def whole_number(cell: Any) -> int | None:
+def whole_number(cell: object) -> int | None:
     """Return an index as a number, or `None` if it is not one."""
     text = str(cell)
     if text.isascii() and text.isdigit():

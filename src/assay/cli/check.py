@@ -103,7 +103,7 @@ def check(reference: str, kind: str | None, run: RunOptions) -> Iterator[str]:
 
 def _try(
     kind: str,
-    thing: Any,
+    thing: object,
     reference: str,
     file: Path,
     run: RunOptions,
@@ -128,7 +128,7 @@ def _try(
         yield from try_template(part, name or "prompt", file, run.data, EXAMPLE_ROW)
 
 
-def _part(thing: Any, name: str, file: Path) -> Any:
+def _part(thing: object, name: str, file: Path) -> Any:
     """Return the function of a file by its usual name."""
     if not isinstance(thing, ModuleType):
         return thing
@@ -163,7 +163,7 @@ def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
     return ()
 
 
-def kind_of(thing: Any) -> str | None:
+def kind_of(thing: object) -> str | None:
     """Return the kind of a file or of one object in it, judged by its definitions."""
     if isinstance(thing, (Task, Suite)) or getattr(thing, "is_assay_task", False):
         return "benchmark"
@@ -203,7 +203,7 @@ def _kind_by_parameters(thing: Any) -> str:
     return "model" if names else "benchmark"
 
 
-def _check_conventions(thing: Any, file: Path) -> None:
+def _check_conventions(thing: object, file: Path) -> None:
     """Raise before the first sample if a `prompt` or `score` cannot be called with the arguments it will get."""
     if not isinstance(thing, ModuleType):
         return

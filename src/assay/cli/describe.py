@@ -48,7 +48,7 @@ def shipped_at(target: str) -> str:
     return spec.origin
 
 
-def field_lines(thing: Any) -> Iterator[str]:
+def field_lines(thing: object) -> Iterator[str]:
     """Return one line for each option: name, type, default and documentation."""
     if inspect.isclass(thing) and is_dataclass(thing):
         docs = field_docs(thing)
@@ -66,7 +66,7 @@ def field_lines(thing: Any) -> Iterator[str]:
 
 def _line(
     name: str,
-    kind: Any,
+    kind: object,
     default: str,
     doc: str,
 ) -> str:

@@ -7,7 +7,6 @@ import sys
 import warnings
 from importlib import import_module
 from itertools import pairwise
-from typing import Any
 
 VERBS = {
     "run": "run tasks on models (also: eval)",
@@ -255,7 +254,7 @@ def _wants_json(words: list[str]) -> bool:
     )
 
 
-def _note(message: Warning | str, *where: Any, **more: Any) -> str:
+def _note(message: Warning | str, *where: object, **more: object) -> str:
     """Return a warning as one sentence, without the line of code that raised it."""
     from ..core.plural import note_line
 

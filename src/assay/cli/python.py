@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from ..core import UnknownName, UsageError
 from ..dialects.guest import Guest
@@ -172,7 +171,7 @@ def _run(guest: Guest, script: Path, argv: Sequence[str]) -> int:
     return 0
 
 
-def _exit_code(code: Any) -> int:
+def _exit_code(code: object) -> int:
     if code is None or isinstance(code, int):
         return code or 0
     print(code, file=sys.stderr)

@@ -24,7 +24,7 @@ MOST_ROUNDS = 20
 
 
 def dialogue_prompts(
-    task: Task, sample: Sample, prompt: Prompt, template: Any
+    task: Task, sample: Sample, prompt: Prompt, template: object
 ) -> list[Prompt]:
     """Return the prompt of each round of a dialogue, with a mark where the model answers."""
     if not has_rounds(sample, template):
@@ -42,7 +42,7 @@ def dialogue_prompts(
 
 def remarks_on(
     task: Task,
-    samples: Any,
+    samples: object,
     rows: Sequence[Sample],
     prompts: Sequence[Prompt],
     scorers: Sequence[tuple[str, Any]],
@@ -118,12 +118,12 @@ def unused_columns(
     ]
 
 
-def _is_shown(value: Any, prompt_text: str) -> bool:
+def _is_shown(value: object, prompt_text: str) -> bool:
     text = value if isinstance(value, str) else str(value)
     return len(text) >= LEAST_SHOWN and text in prompt_text
 
 
-def _source(thing: Any) -> str:
+def _source(thing: object) -> str:
     """Return the source code of a template, a scorer or a function, with its options."""
     if thing is None or isinstance(thing, (str, list, tuple, dict)):
         return repr(thing)

@@ -60,7 +60,7 @@ def _generation_readers() -> dict[str, Callable[[str], Any]]:
     return readers
 
 
-def _reader_of(hint: Any) -> Callable[[str], Any]:
+def _reader_of(hint: object) -> Callable[[str], Any]:
     """Return `int` or `float` if the type of a field allows it, else `str`."""
     if isinstance(hint, types.UnionType):
         kinds = typing.get_args(hint)
@@ -201,7 +201,7 @@ def _whole(name: str, value: Any) -> Any:
     return value
 
 
-def _number(name: str, value: Any) -> Any:
+def _number(name: str, value: object) -> Any:
     """Return a generation option as the number it must be: `1e-5` is typed as text."""
     reader = GENERATION.get(name)
     if reader not in (int, float) or not isinstance(value, str):
@@ -209,7 +209,7 @@ def _number(name: str, value: Any) -> Any:
     return _read(reader, value, name)
 
 
-def _price(name: str, value: Any) -> Any:
+def _price(name: str, value: object) -> Any:
     """Return a price of tokens as a number. The types of other options come from the model's annotations."""
     if not name.startswith("price_") or not isinstance(value, str):
         return value

@@ -6,7 +6,6 @@ import struct
 import wave
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..core import (
     AllOf,
@@ -37,7 +36,7 @@ Scripted = tuple[str, Output]
 def scripted_answers(
     sample: Sample,
     prompts: Sequence[Prompt],
-    scorer: Any = None,
+    scorer: object = None,
     tools: ToolSet | None = None,
 ) -> list[Scripted]:
     """Return the target and a wrong answer, as media or likelihoods if the task asks for these.

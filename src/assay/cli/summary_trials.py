@@ -79,7 +79,7 @@ def _repeated(records: Sequence[ScoreRecord], task: Task) -> list[ScoreRecord]:
 
 
 def _try(
-    entry: Any,
+    entry: object,
     task: Task,
     tried: Tried,
     beside: Mapping[str, Sequence[ScoreRecord]],

@@ -217,7 +217,7 @@ def _score_targets(samples: Sequence[Sample], prepared: Any, trial: Trial) -> No
                 scorer.verdict(sample, answer)
 
 
-def _is_slow(scorer: Any) -> bool:
+def _is_slow(scorer: object) -> bool:
     is_async = inspect.iscoroutinefunction(type(scorer).__call__)
     return (
         is_async
@@ -373,7 +373,7 @@ def _shown(score: Score) -> str:
 
 
 def try_scorer(
-    scorer: Any,
+    scorer: object,
     name: str,
     file: Path,
     run: RunOptions,
@@ -405,7 +405,7 @@ def try_scorer(
 
 
 def try_template(
-    template: Any, name: str, file: Path, data: str | None, row: Mapping[str, Any]
+    template: object, name: str, file: Path, data: str | None, row: Mapping[str, Any]
 ) -> Iterator[str]:
     """Try a template on three samples of `data`, or on one made-up row."""
     from ..datasets import open_dataset
@@ -517,7 +517,7 @@ FAILURES = {
 
 
 def check_parameters(
-    function: Any, wanted: int, form: str, file: Path, line: int | None
+    function: object, wanted: int, form: str, file: Path, line: int | None
 ) -> None:
     """Raise if a function cannot be called with the values in `wanted`."""
     if not callable(function):
@@ -537,7 +537,7 @@ def check_parameters(
         return
 
 
-def _defined_at(thing: Any) -> int | None:
+def _defined_at(thing: object) -> int | None:
     """Return the line on which a function or class of a Python file starts."""
     if isinstance(thing, (str, Mapping, type(None), tuple, list)):
         return None

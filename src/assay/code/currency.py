@@ -53,7 +53,7 @@ def _plain(value: Any) -> Any:
 _encode = msgspec.json.Encoder(enc_hook=_plain, order="deterministic").encode
 
 
-def _encoded(value: Any) -> bytes:
+def _encoded(value: object) -> bytes:
     try:
         return _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError, AssayError):

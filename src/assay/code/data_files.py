@@ -70,7 +70,7 @@ def watching() -> Iterator[None]:
                     files[path] = _content_digest(Path(path), _secrets_in(module))
 
 
-def digest_of_data(thing: Any) -> str:
+def digest_of_data(thing: object) -> str:
     """Return the digest of the data that a user's function or class uses; empty if there are none."""
     functions = _users_functions(thing)
     files = {function.__code__.co_filename for function in functions}
@@ -94,7 +94,7 @@ def digest_of_data(thing: Any) -> str:
     return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
 
-def _users_functions(thing: Any) -> list[FunctionType]:
+def _users_functions(thing: object) -> list[FunctionType]:
     """Return a user's function, or the functions of a user's class."""
     members = vars(thing).values() if isinstance(thing, type) else [thing]
     functions = []

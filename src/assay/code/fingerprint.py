@@ -33,7 +33,7 @@ A larger one counts as changed each time, because scoring again costs less than 
 LARGEST_ARRAY = 1 << 28
 
 
-def code_digest(thing: Any) -> str:
+def code_digest(thing: object) -> str:
     """Return the digest of a component's code, options and state. Plain data are hashed as they are."""
     try:
         return digest_of(_Describing().of(thing))
@@ -54,7 +54,7 @@ class _Describing:
         self._left = MOST_VALUES
         self._behind = cache(digest_behind)
 
-    def of(self, thing: Any) -> Any:
+    def of(self, thing: object) -> Any:
         """Return a description of an object as plain data."""
         self._left -= 1
         if self._left < 0:
@@ -165,7 +165,7 @@ class _Describing:
             return {"module": self._behind(file)}
         return {"module": thing.__name__, **_library(thing)}
 
-    def _descriptor(self, thing: Any) -> Any:
+    def _descriptor(self, thing: object) -> Any:
         functions = [
             getattr(thing, name, None)
             for name in ("__func__", "func", "fget", "fset", "fdel")
@@ -181,7 +181,7 @@ class _Describing:
         except DataError as error:
             return {"media": str(error)}
 
-    def _object(self, thing: Any) -> Any:
+    def _object(self, thing: object) -> Any:
         kind = type(thing)
         file = _file_of(kind)
         described: dict[str, Any] = {"class": self.of(kind)}
@@ -234,7 +234,7 @@ class _Describing:
             every |= ids
         return frozenset(every), by_file
 
-    def _builders(self, thing: Any) -> list[str]:
+    def _builders(self, thing: object) -> list[str]:
         """Return digests of the user's files that name an object.
 
         How the object was built may be visible only there.
@@ -280,7 +280,7 @@ class _Describing:
     """How each kind of object is described; the first match counts."""
 
 
-def _state(thing: Any) -> dict[str, Any]:
+def _state(thing: object) -> dict[str, Any]:
     """Return the attributes of an object, without cached properties."""
     state = object.__getstate__(thing)  # type: ignore[attr-defined] # not what the class would have copied instead
     attributes, slots = state if isinstance(state, tuple) else (state, None)
@@ -293,7 +293,7 @@ def _state(thing: Any) -> dict[str, Any]:
     }
 
 
-def _reduced(thing: Any) -> Any:
+def _reduced(thing: object) -> Any:
     """Return the state of an object of a built-in class, as copying would; locks and open files have none."""
     try:
         with warnings.catch_warnings():
@@ -319,7 +319,7 @@ def _file_of(kind: type) -> str:
     return "" if is_pythons else file_of(kind)
 
 
-def _library(thing: Any) -> dict[str, Any]:
+def _library(thing: object) -> dict[str, Any]:
     name = str(
         getattr(thing, "__module__", None) or getattr(thing, "__name__", "")
     ).partition(".")[0]
@@ -330,7 +330,7 @@ def _library(thing: Any) -> dict[str, Any]:
     )
 
 
-def _is_machinery(name: str, value: Any) -> bool:
+def _is_machinery(name: str, value: object) -> bool:
     """Return True for attributes that Python itself adds to a class."""
     if (
         name.startswith("_abc_")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from . import neighbours
 from .installed import library_of
@@ -48,7 +48,7 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
             lambda file, _state, *more: function(file, *more)
         )
 
-        def current(file: Path, *more: Any) -> T:
+        def current(file: Path, *more: object) -> T:
             now = file.stat()
             # A copy may keep time and size.
             state = (now.st_mtime_ns, now.st_size, now.st_ctime_ns, now.st_ino)

@@ -33,7 +33,7 @@ def file_of(kind: Any) -> str:
     return file if Path(file).is_file() else ""
 
 
-def digest_of_code(thing: Any) -> str:
+def digest_of_code(thing: object) -> str:
     """Return the digest of a function or a class, and of the values it names."""
     return digest_of(_Described().of(thing))
 
@@ -92,7 +92,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _settings(owner: Any) -> list[dict[str, Any]]:
+def _settings(owner: object) -> list[dict[str, Any]]:
     """Return the attributes of a user's object, without those that its methods change."""
     if (
         inspect.isclass(owner)
@@ -165,7 +165,7 @@ class _Described:
         self._seen: dict[int, Any] = {}
         self._left = MOST_VALUES
 
-    def of(self, thing: Any) -> Any:
+    def of(self, thing: object) -> Any:
         """Return an object in a form that JSON can write."""
         if thing is None or type(thing) in (int, float, bool):
             return thing
@@ -246,7 +246,7 @@ class _Described:
             "members": members,
         }
 
-    def _object(self, thing: Any) -> Any:
+    def _object(self, thing: object) -> Any:
         kind = thing if inspect.isroutine(thing) else type(thing)
         return {"object": f"{kind.__module__}.{kind.__qualname__}"}
 

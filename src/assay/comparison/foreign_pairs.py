@@ -182,7 +182,7 @@ def _asked(reader: RunReader, task: str, model: str) -> dict[str, _Asked]:
     return samples
 
 
-def _plain(target: Any) -> Any:
+def _plain(target: object) -> Any:
     """Return a reference in a form that tools agree on: text without case and outer blanks; None if unknown."""
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)

@@ -127,7 +127,7 @@ def read_policy(path: str | Path) -> Policy:
 
 
 def _task_rule(
-    name: str, entry: Any, usual: Rule, where: str, faults: list[AssayError]
+    name: str, entry: object, usual: Rule, where: str, faults: list[AssayError]
 ) -> Rule:
     """Return the limits of a task. Limits that it does not set are the policy's."""
     task_where = f"{where}, task {name!r}"

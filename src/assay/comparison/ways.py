@@ -92,7 +92,7 @@ def differing_settings(
     return rows
 
 
-def _differences(before: Any, after: Any) -> Iterator[tuple[str, str, str]]:
+def _differences(before: object, after: object) -> Iterator[tuple[str, str, str]]:
     """Yield name, earlier and later value of the members in which two mappings differ."""
     older = before if isinstance(before, Mapping) else {}
     newer = after if isinstance(after, Mapping) else {}
@@ -105,7 +105,7 @@ def _differences(before: Any, after: Any) -> Iterator[tuple[str, str, str]]:
         yield name, _setting_text(earlier), _setting_text(later)
 
 
-def _setting_text(value: Any) -> str:
+def _setting_text(value: object) -> str:
     """Return a setting as text of limited length."""
     if value is None:
         return "–"

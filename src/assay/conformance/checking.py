@@ -152,7 +152,7 @@ def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
 
 
 def _unlike(
-    case: str, official: Any, ours: Any, tolerance: float
+    case: str, official: object, ours: object, tolerance: float
 ) -> Iterator[Difference]:
     """Yield the numbers that differ. A single unnamed number is compared with a single named one."""
     if (
@@ -176,7 +176,7 @@ def _unlike(
         yield Difference(case, "", official, ours)
 
 
-def same(official: Any, ours: Any, tolerance: float) -> bool:
+def same(official: object, ours: object, tolerance: float) -> bool:
     """Return True if two values are equal: numbers within the tolerance, `"inf"` as infinity, others exactly."""
     if isinstance(official, str) and official == "inf":
         return bool(ours == math.inf)
@@ -199,7 +199,7 @@ def sample_of(case: Case, number: int) -> Sample:
     )
 
 
-def target_of(plain: Any) -> Any:
+def target_of(plain: object) -> Any:
     """Return the target a case describes: a list means any of its entries, `{"all_of": […]}` means all."""
     if isinstance(plain, list):
         return tuple(target_of(entry) for entry in plain)
@@ -208,7 +208,7 @@ def target_of(plain: Any) -> Any:
     return plain
 
 
-def output_of(plain: Any) -> Output:
+def output_of(plain: object) -> Output:
     """Return the output a case describes."""
     if not isinstance(plain, Mapping):
         return Output.of(str(plain))

@@ -137,7 +137,7 @@ def sniff(data: bytes) -> str | None:
     )
 
 
-def _refuse(source: Any) -> bytes:
+def _refuse(source: object) -> bytes:
     raise DataError(
         f"the file {shorten(str(source))} is named by data, and no folder holds it",
         fix="name it in a column of the data, or give assay.Image(path), assay.Audio(path) or assay.Video(path)",
@@ -357,7 +357,7 @@ class Video(Media):
     __slots__ = ()
 
 
-def named_by_data(kind: "type[M]", source: Any) -> "M":
+def named_by_data(kind: "type[M]", source: object) -> "M":
     """Build a medium that data describes. A file path in data is not opened until a folder is allowed for it."""
     is_file = isinstance(source, os.PathLike) or (
         isinstance(source, str)

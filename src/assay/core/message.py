@@ -108,7 +108,7 @@ def part_text(part: Part) -> str:
     return ""
 
 
-def as_part(piece: Any, *, opens_files: bool = False) -> Part:
+def as_part(piece: object, *, opens_files: bool = False) -> Part:
     """Build a part from a string, a part, a medium, or a content dictionary in OpenAI or Hugging Face style.
 
     A dictionary is data: a path in it is opened only if `opens_files` is set, or once a folder is allowed for it.
@@ -178,7 +178,7 @@ def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
     raise ValueError(f"unknown part type {kind!r}: {shorten(dict(piece))}")
 
 
-def _medium(kind: str, source: Any) -> Image | Audio | Video:
+def _medium(kind: str, source: object) -> Image | Audio | Video:
     if isinstance(source, (Image, Audio, Video)):
         return source
     if kind == "image":
@@ -190,7 +190,7 @@ def _medium(kind: str, source: Any) -> Image | Audio | Video:
     )
 
 
-def _with_parts(content: Any) -> Part:
+def _with_parts(content: object) -> Part:
     """Return the content of a turn as a part, and the contents of a tool result as parts."""
     if isinstance(content, ToolResult):
         parts = tuple(as_part(inner) for inner in content.parts)
@@ -198,7 +198,7 @@ def _with_parts(content: Any) -> Part:
     return as_part(content)
 
 
-def as_message(turn: Any, *, default_role: str = "user") -> Message:
+def as_message(turn: object, *, default_role: str = "user") -> Message:
     """Build a message from a `Message`, a string, or a dictionary with `role` and optional `content`."""
     if isinstance(turn, Message):
         return turn
@@ -224,7 +224,7 @@ def as_message(turn: Any, *, default_role: str = "user") -> Message:
     )
 
 
-def as_messages(value: Any) -> tuple[Message, ...]:
+def as_messages(value: object) -> tuple[Message, ...]:
     """Convert the return value of a template to messages: a string is one user turn, a list several turns or parts."""
     if isinstance(value, str):
         return (Message("user", (Text(value),)),)

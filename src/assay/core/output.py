@@ -305,7 +305,7 @@ ANSWER_KINDS = ("text", "image", "audio", "video", "reasoning", "json", "calls")
 """Keys allowed in a dictionary of answer parts."""
 
 
-def as_output(value: Any) -> Output:
+def as_output(value: object) -> Output:
     """Convert the return value of a user's model to an `Output`.
 
     Text, a medium, or `{"text": …, "audio": …, "image": …}` is one candidate with all its parts; so is a list of
@@ -330,7 +330,7 @@ def as_output(value: Any) -> Output:
     return Output((_as_candidate(value),))
 
 
-def is_mixed(value: Any) -> bool:
+def is_mixed(value: object) -> bool:
     """Return True if a list has parts of different kinds, which together form one answer.
 
     Elements that may be whole answers (`Candidate`s and dictionaries of several parts) are not examined.
@@ -346,7 +346,7 @@ def is_mixed(value: Any) -> bool:
     return len(kinds) > 1
 
 
-def _names_parts(value: Any) -> bool:
+def _names_parts(value: object) -> bool:
     return isinstance(value, Mapping) and "type" not in value
 
 

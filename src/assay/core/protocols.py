@@ -272,7 +272,7 @@ class ScorerExtras(Protocol):
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Any:
         """Return numbers for a whole set, such as a distance between two sets of images. Replaces `__call__`."""
 
-    def in_run(self, cell: Any, writer: Any) -> Any:
+    def in_run(self, cell: object, writer: object) -> Any:
         """Return a copy bound to a run, task and model, for scorers that write files or call judges themselves."""
 
 

@@ -210,7 +210,7 @@ def is_mark(token: str) -> bool:
     return _known_marks().fullmatch(token) is not None
 
 
-def read_think_tags(value: Any, where: str) -> ThinkTags:
+def read_think_tags(value: object, where: str) -> ThinkTags:
     """Return the value of the option `think_tags`; raise `UsageError` for an invalid one.
 
     It takes true, false, a tag such as `<note>`, or an opening and a closing mark: a list, or a text with a comma

@@ -139,7 +139,7 @@ class GenerateOptions:
         return [(f.name, getattr(self, f.name)) for f in fields(self)]
 
 
-def _in_range(name: str, value: Any) -> float:
+def _in_range(name: str, value: object) -> float:
     least, most = _NUMBERS[name]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(
@@ -377,14 +377,14 @@ def _options_bytes(options: GenerateOptions) -> bytes:
     return canonical(options.given())
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Return JSON with sorted keys, so that equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(
         "utf-8", "surrogatepass"
     )
 
 
-def digest_of(value: Any) -> str:
+def digest_of(value: object) -> str:
     """Return the SHA-256 of a value's canonical JSON, or of bytes."""
     return hashlib.sha256(
         value if isinstance(value, bytes) else canonical(value)

@@ -61,12 +61,12 @@ class Score:
     """The value of each candidate if there were several. `value` then combines them."""
 
     @classmethod
-    def unparsed(cls, **details: Any) -> "Score":
+    def unparsed(cls, **details: object) -> "Score":
         """Return the score of an answer that no rule could read."""
         return cls(0.0, Outcome.UNPARSED, details=details)
 
     @classmethod
-    def refused(cls, **details: Any) -> "Score":
+    def refused(cls, **details: object) -> "Score":
         """Return the score of an answer in which the model refused."""
         return cls(0.0, Outcome.REFUSED, details=details)
 
@@ -79,7 +79,7 @@ def named_values(score: Score, scorer: str) -> dict[str, float]:
     return {} if value is None else {scorer: float(value)}
 
 
-def as_score(value: Any) -> Score:
+def as_score(value: object) -> Score:
     """Convert the return value of a user's scorer (a number, a truth value or named numbers) to a `Score`."""
     if isinstance(value, Score):
         return value

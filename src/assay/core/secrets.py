@@ -73,7 +73,7 @@ Hide = Callable[[str, bool], str]
 """Returns the replacement for a secret. The second argument is True if its name or form proves that it is one."""
 
 
-def veiled(options: Any) -> Any:
+def veiled(options: object) -> Any:
     """Return plain options with a digest in place of each secret.
 
     Equal options stay equal, different ones different.
@@ -81,7 +81,7 @@ def veiled(options: Any) -> Any:
     return _replaced(options, lambda secret, _: _veil(secret))
 
 
-def secrets_of(options: Any) -> dict[str, bool]:
+def secrets_of(options: object) -> dict[str, bool]:
     """Return the secrets among plain options, each with whether its name or form proves it.
 
     Values named by a reference or by an option such as `api_key_env` are included.
@@ -99,7 +99,7 @@ def secrets_of(options: Any) -> dict[str, bool]:
     return secrets
 
 
-def left_out(options: Any) -> Iterator[str]:
+def left_out(options: object) -> Iterator[str]:
     """Yield the option paths, such as `headers.X-Gate`, where a stored run lacks a secret."""
     for path, text in _texts(options):
         if HIDDEN.search(text):
@@ -121,7 +121,7 @@ def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
             _changes += 1
 
 
-def learn(*options: Any) -> None:
+def learn(*options: object) -> None:
     """Remember the secrets in plain options."""
     remember(secrets_of(list(options)))
 
@@ -145,7 +145,7 @@ def variable(name: str) -> str | None:
     return value
 
 
-def filled(value: Any, what: str) -> Any:
+def filled(value: object, what: str) -> Any:
     """Replace each `${env:NAME}` by the environment's value. `what` names the value in the error if it is not set."""
 
     def found(match: re.Match[str]) -> str:
@@ -229,7 +229,7 @@ def is_secret_name(name: str) -> bool:
     return _NAME.fullmatch(name.rpartition(".")[2]) is not None
 
 
-def _replaced(value: Any, hide: Hide, name: str = "") -> Any:
+def _replaced(value: object, hide: Hide, name: str = "") -> Any:
     if isinstance(value, Mapping):
         if name.rpartition(".")[2] == "headers":
             return {
@@ -252,7 +252,7 @@ def _replaced(value: Any, hide: Hide, name: str = "") -> Any:
     return _in_text(value, hide) if isinstance(value, str) else value
 
 
-def _header(name: str, value: Any, hide: Hide) -> Any:
+def _header(name: str, value: object, hide: Hide) -> Any:
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         return value
     if name.lower() in HARMLESS_HEADERS:
@@ -336,7 +336,7 @@ def _member(member: str, hide: Hide, is_local: bool) -> str:
     return f"{name}={_hidden(value, hide, is_secret_name(name))}"
 
 
-def _references(options: Any) -> Iterator[str]:
+def _references(options: object) -> Iterator[str]:
     """Yield the names of environment variables in options."""
     for path, text in _texts(options):
         if path.endswith("_env"):
@@ -344,7 +344,7 @@ def _references(options: Any) -> Iterator[str]:
         yield from REFERENCE.findall(text)
 
 
-def _texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield every text in some options with its path, such as `headers.X-Gate`."""
     if isinstance(value, str):
         yield path, value

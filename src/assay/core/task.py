@@ -185,7 +185,7 @@ class Suite:
     """
 
 
-def _as_tuple(value: Any) -> tuple[Any, ...]:
+def _as_tuple(value: object) -> tuple[Any, ...]:
     if value is None:
         return ()
     if (

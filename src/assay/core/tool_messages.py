@@ -100,7 +100,7 @@ def _openai_calls(turn: Mapping[str, Any]) -> list[ToolCall]:
     return [_openai_call(call) for call in calls]
 
 
-def _openai_call(call: Any) -> ToolCall:
+def _openai_call(call: object) -> ToolCall:
     """Read `{"id": …, "function": {"name": …, "arguments": …}}`, or the function without the outer object."""
     if not isinstance(call, Mapping):
         raise ValueError(f"a tool call is an object, got {shorten(call)}")
@@ -131,12 +131,12 @@ def _openai_result(turn: Mapping[str, Any]) -> ToolResult:
     return ToolResult(str(call_id), contents)
 
 
-def _is_block(piece: Any) -> bool:
+def _is_block(piece: object) -> bool:
     kind = piece.get("type") if isinstance(piece, Mapping) else None
     return kind in ("tool_use", "tool_result", "tool_call", "function_call")
 
 
-def read_block(piece: Any) -> Any:
+def read_block(piece: object) -> Any:
     """Return a block of Anthropic's spelling, or of assay's journal, as a call or a result."""
     if isinstance(piece, Mapping):
         kind = piece.get("type")
@@ -196,7 +196,7 @@ def _gemini_part(piece: Mapping[str, Any]) -> ToolCall | ToolResult | None:
     return None
 
 
-def _gemini_result(response: Any) -> tuple[Any, ...]:
+def _gemini_result(response: object) -> tuple[Any, ...]:
     """Return the contents of a response: the text under its only key, else the whole object as JSON."""
     if isinstance(response, Mapping) and len(response) == 1:
         only = next(iter(response.values()))

@@ -92,7 +92,7 @@ class ToolResult:
         return "".join(texts)
 
 
-def part_words(part: Any) -> str:
+def part_words(part: object) -> str:
     """Return the text of a part of a result, a structured value as JSON; empty for media."""
     if hasattr(part, "value"):
         return json.dumps(part.value, ensure_ascii=False, default=str)
@@ -100,7 +100,7 @@ def part_words(part: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def read_arguments(value: Any) -> Mapping[str, Any] | str:
+def read_arguments(value: object) -> Mapping[str, Any] | str:
     """Return the arguments of a call: a JSON object, or the text if it is not one.
 
     Empty arguments are an empty object, because services write them for a tool without parameters.
@@ -120,7 +120,7 @@ def read_arguments(value: Any) -> Mapping[str, Any] | str:
     return value
 
 
-def read_tools(value: Any) -> tuple[Tool, ...]:
+def read_tools(value: object) -> tuple[Tool, ...]:
     """Return the tools in a value: JSON text, a list, or a single declaration. Raise `ValueError` if one is unreadable.
 
     The same name twice is an error, because a model could not say which one it calls.
@@ -150,7 +150,7 @@ def _decode(text: str) -> Any:
         raise ValueError(f"tools are not JSON: {shorten(text)}") from error
 
 
-def _read_declarations(entry: Any) -> list[Tool]:
+def _read_declarations(entry: object) -> list[Tool]:
     """Return the tool of one entry; Gemini lists several under `functionDeclarations`."""
     if isinstance(entry, str):
         entry = _decode(entry)
@@ -221,7 +221,7 @@ TYPE_NAMES = {
 """Names of types in Gemini's and BFCL's schemas, and the JSON schema type of each."""
 
 
-def with_usual_types(schema: Any) -> Any:
+def with_usual_types(schema: object) -> Any:
     """Return a schema with the type names of JSON schema; the same object if it has no others."""
     if isinstance(schema, list):
         changed = [with_usual_types(entry) for entry in schema]
@@ -251,7 +251,7 @@ def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:
     )
 
 
-def read_tool_choice(value: Any) -> str | None:
+def read_tool_choice(value: object) -> str | None:
     """Return a tool choice as `auto`, `none`, `required` or a tool's name; None if there is none.
 
     Raise `ValueError` if it is unreadable.

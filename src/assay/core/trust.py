@@ -101,7 +101,7 @@ def _file_of(text: str) -> str:
     return rest if slash and scheme == "worker" else path
 
 
-def _texts(values: Any) -> Iterator[str]:
+def _texts(values: object) -> Iterator[str]:
     """Yield all texts in a command's settings, including option names."""
     if isinstance(values, str):
         yield values

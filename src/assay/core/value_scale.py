@@ -22,7 +22,7 @@ class ValueScale:
     ends: Mapping[str, Bounds] = field(default_factory=lambda: EMPTY)
 
     @classmethod
-    def declared_by(cls, thing: Any, what: str) -> "ValueScale":
+    def declared_by(cls, thing: object, what: str) -> "ValueScale":
         """Read the attributes `higher_is_better` and `bounds`. Raise if one cannot be read."""
         better = getattr(thing, "higher_is_better", True)
         bounds = getattr(thing, "bounds", SHARE)
@@ -60,7 +60,7 @@ class ValueScale:
         return 0.0 if self.higher_is_better else None
 
 
-def _look_up(declared: Mapping[str, Any], name: str, otherwise: Any) -> Any:
+def _look_up(declared: Mapping[str, Any], name: str, otherwise: object) -> Any:
     while name:
         if name in declared:
             return declared[name]

@@ -18,7 +18,7 @@ EXACT_INTEGERS = 2**53
 """Floats below this limit represent every whole number exactly."""
 
 
-def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
+def as_input(value: object, column: str) -> str | tuple[Message, ...]:
     """Return the question of a row: text, or a list of messages."""
     if isinstance(value, str):
         return value
@@ -36,12 +36,12 @@ def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
     )
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return True if a cell has no value: null, or NaN, which tables of numbers use for it."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def as_name(value: Any) -> str | None:
+def as_name(value: object) -> str | None:
     """Return the name of a group, cluster or breakdown value, or `None` if the cell is empty."""
     return None if is_missing(value) or value == "" else str(value)
 
@@ -62,7 +62,7 @@ def as_weight(value: Any, column: str) -> float:
     return weight
 
 
-def as_target(value: Any, source: Source = "file") -> Any:
+def as_target(value: object, source: Source = "file") -> Any:
     """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, the rest unchanged.
 
     A value with two common spellings becomes a tuple of both, with the source's own first. These are true and
@@ -76,7 +76,7 @@ def as_target(value: Any, source: Source = "file") -> Any:
     return spellings[0] if len(spellings) == 1 else spellings
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     """Return True for a float such as 3.0 that represents one integer exactly."""
     if not isinstance(value, float) or not value.is_integer():
         return False
@@ -102,7 +102,7 @@ def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
     return (value,)
 
 
-def as_id(value: Any, column: str) -> str:
+def as_id(value: object, column: str) -> str:
     """Return the id as text. Raise `RowFault` if it is missing or contains a line break or a zero character."""
     if type(value) is int:
         return str(value)
@@ -180,7 +180,7 @@ def _check_turns(conversation: tuple[Message, ...], column: str) -> None:
             )
 
 
-def tools_of(value: Any, column: str, *, is_required: bool) -> tuple[Tool, ...]:
+def tools_of(value: object, column: str, *, is_required: bool) -> tuple[Tool, ...]:
     """Return the tools of a row. A column with other contents has none, unless the row is a conversation."""
     if is_missing(value) or value == "":
         return ()
@@ -197,7 +197,7 @@ def tools_of(value: Any, column: str, *, is_required: bool) -> tuple[Tool, ...]:
         ) from error
 
 
-def _looks_like_tools(value: Any) -> bool:
+def _looks_like_tools(value: object) -> bool:
     """Return True if a value was meant for tools: objects, or JSON text of objects."""
     if isinstance(value, str):
         return value.lstrip().startswith(("[{", "{"))
@@ -205,7 +205,7 @@ def _looks_like_tools(value: Any) -> bool:
     return any(isinstance(entry, Mapping) for entry in entries)
 
 
-def _as_messages(value: Any, column: str) -> tuple[Message, ...]:
+def _as_messages(value: object, column: str) -> tuple[Message, ...]:
     try:
         return as_messages(value)
     except (TypeError, ValueError, KeyError) as error:
@@ -214,7 +214,7 @@ def _as_messages(value: Any, column: str) -> tuple[Message, ...]:
         ) from error
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     names = {
         dict: "an object",
         list: "a list",

@@ -85,7 +85,7 @@ def _in_order(values: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
     return tuple(values[index] for index in order)
 
 
-def _move_target(target: Any, moved: Mapping[str, str]) -> Any:
+def _move_target(target: object, moved: Mapping[str, str]) -> Any:
     """Return the new letter for each letter of the target; an option's text stays the same in any order."""
     if isinstance(target, (tuple, list)):
         return tuple(_move_target(part, moved) for part in target)
@@ -123,7 +123,7 @@ def _reorder_row(
     return row
 
 
-def _is_list_of(cell: Any, texts: Sequence[str]) -> bool:
+def _is_list_of(cell: object, texts: Sequence[str]) -> bool:
     return isinstance(cell, (list, tuple)) and [str(entry) for entry in cell] == texts
 
 
@@ -146,7 +146,7 @@ def _reorder_cell(cell: Any, order: Sequence[int]) -> Any:
 
 
 def _move_target_cell(
-    cell: Any, targets: Sequence[Any], moved: Mapping[str, str]
+    cell: object, targets: Sequence[Any], moved: Mapping[str, str]
 ) -> Any:
     """Return the target cell after the reordering: a letter or an index from 0 changes, other values stay the same."""
     if isinstance(cell, (list, tuple)):

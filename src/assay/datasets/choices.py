@@ -38,7 +38,7 @@ class TwoReadings(RowFault):
         )
 
 
-def options_of(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def options_of(value: object, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the option texts of a cell, and their labels if the row has labels of its own."""
     if isinstance(value, str):
         value = _from_text(value, column)
@@ -120,7 +120,7 @@ def check_made_options(choices: Sequence[Any]) -> None:
         )
 
 
-def _fix_of_option(option: Any, where: str) -> str:
+def _fix_of_option(option: object, where: str) -> str:
     """Return how to write an option that is not text; media belong elsewhere."""
     kind = _kind_of_media(option)
     if kind is None:
@@ -132,7 +132,7 @@ def _fix_of_option(option: Any, where: str) -> str:
     )
 
 
-def _kind_of_media(option: Any) -> str | None:
+def _kind_of_media(option: object) -> str | None:
     """Return `image`, `audio` or `video` if an option is one, or a dictionary that holds one; else None."""
     kind = getattr(option, "kind", None)
     if kind in MEDIA:
@@ -152,7 +152,7 @@ MEDIA = ("image", "audio", "video")
 
 
 def letter_of(
-    gold: Any,
+    gold: object,
     texts: Sequence[str],
     labels: Sequence[str],
     column: str,
@@ -189,7 +189,7 @@ def letter_of(
     return LETTERS[index]
 
 
-def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None:
+def way_of(gold: object, texts: Sequence[str], labels: Sequence[str]) -> Way | None:
     """Return how this answer must be read if only one reading is possible, else None.
 
     Letters and labels do not decide it.
@@ -204,7 +204,7 @@ def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None
 
 
 def readings(
-    gold: Any, texts: Sequence[str], labels: Sequence[str]
+    gold: object, texts: Sequence[str], labels: Sequence[str]
 ) -> tuple[int | None, int | None]:
     """Return two option indexes: for `gold` read as letter, label or text, and for `gold` read as an index from 0."""
     spellings = _written(gold, texts)
@@ -229,7 +229,7 @@ def readings(
     return None, as_index
 
 
-def _written(gold: Any, texts: Sequence[str]) -> tuple[str, ...]:
+def _written(gold: object, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the spellings under which an answer may be listed as an option: `2.0` also as `2`.
 
     Return nothing for a value that is neither text nor a finite number.
@@ -266,7 +266,7 @@ def _from_text(cell: str, column: str) -> Any:
     )
 
 
-def _as_text(option: Any, number: int, column: str) -> str:
+def _as_text(option: object, number: int, column: str) -> str:
     if isinstance(option, str):
         return option
     if (

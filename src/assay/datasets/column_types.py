@@ -84,7 +84,7 @@ def types_of_file(path: Path) -> dict[str, type]:
     return column_types(first_rows())
 
 
-def typed(cell: Any, kind: type | None) -> Any:
+def typed(cell: object, kind: type | None) -> Any:
     """Return a cell converted to its column's type: NaN if it is empty, the text itself if it does not fit."""
     if cell == "" or cell is None:
         return math.nan
@@ -93,7 +93,7 @@ def typed(cell: Any, kind: type | None) -> Any:
     return _TRUTH[cell] if kind is bool else kind(cell)
 
 
-def _types_of(cell: Any) -> frozenset[type]:
+def _types_of(cell: object) -> frozenset[type]:
     if not isinstance(cell, str):
         return frozenset({type(cell)}) if type(cell) in (int, float, bool) else _WORDS
     if len(cell) > LONGEST_NUMBER:

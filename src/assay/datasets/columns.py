@@ -222,7 +222,7 @@ class Columns:
             column,
         )
 
-    def _is_empty(self, cell: Any) -> bool:
+    def _is_empty(self, cell: object) -> bool:
         return is_missing(cell) or (cell == "" and self.source == "table")
 
     def _reads_index(self, column: str) -> bool | None:

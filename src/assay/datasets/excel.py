@@ -27,7 +27,7 @@ def write_excel(
     sheet = book.create_sheet("Sheet1")
     exact: list[tuple[int, int, str]] = []
 
-    def cell(value: Any, row: int, column: int) -> Any:
+    def cell(value: object, row: int, column: int) -> Any:
         if value is None or isinstance(value, (int, float, bool)):
             return value
         if not isinstance(value, str):
@@ -83,7 +83,7 @@ def _representable(text: str) -> str:
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)[:LONGEST_CELL]
 
 
-def _comparable(cell: Any) -> str:
+def _comparable(cell: object) -> str:
     """Return a cell as text without the escape sequences that readers remove."""
     return "" if cell is None else str(cell).replace("x005F_", "")
 

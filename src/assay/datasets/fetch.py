@@ -203,7 +203,7 @@ def connect(
         connection = http.client.HTTPConnection(host, port, timeout=timeout)
 
     # The name was resolved and checked once, above. Resolving it again could return an unchecked address.
-    def connect(_: Any, *rest: Any, **named: Any) -> socket.socket:
+    def connect(_: object, *rest: Any, **named: Any) -> socket.socket:
         return socket.create_connection(address, *rest, **named)
 
     connection._create_connection = connect  # type: ignore[attr-defined]

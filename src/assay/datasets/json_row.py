@@ -186,7 +186,7 @@ def _check_duplicate_keys(line: bytes, row: dict[str, Any]) -> None:
         ) from None
 
 
-def _count_keys(value: Any) -> int:
+def _count_keys(value: object) -> int:
     if type(value) is dict:
         return len(value) + sum(map(_count_keys, value.values()))
     if type(value) is list:
@@ -221,7 +221,7 @@ def _check_zero_characters(row: dict[str, Any]) -> None:
             )
 
 
-def _has_zero(value: Any) -> bool:
+def _has_zero(value: object) -> bool:
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):

@@ -11,7 +11,7 @@ from ..core import shorten
 from .faults import RowFault
 
 
-def looks_like_list(cell: Any) -> bool:
+def looks_like_list(cell: object) -> bool:
     """Return True if a cell is written in square brackets, ignoring white space around them."""
     return (
         isinstance(cell, str)

@@ -121,7 +121,9 @@ def media_of(
     return tuple(media)
 
 
-def medium_of(cell: Any, medium_type: type[Media], column: str, reach: Reach) -> Media:
+def medium_of(
+    cell: object, medium_type: type[Media], column: str, reach: Reach
+) -> Media:
     """Return the medium that a cell is or names."""
     if isinstance(cell, Media):
         return cell
@@ -155,7 +157,7 @@ def within_reach(
 ) -> tuple[Message, ...]:
     """Return the messages of a row with their media checked by the same rules as media columns."""
 
-    def held(part: Any) -> Any:
+    def held(part: object) -> Any:
         if not isinstance(part, Media) or part.place is not None:
             return part
         medium = medium_of(part.source, type(part), column, reach)
@@ -239,7 +241,7 @@ def _at_rate(clip: Audio, rate: int) -> Audio:
     A clip that has this rate already, or is broken, is returned unchanged.
     """
 
-    def resampled(_: Any) -> bytes:
+    def resampled(_: object) -> bytes:
         data = clip.data()
         try:
             if check_audio(clip).rate == rate:
@@ -253,7 +255,7 @@ def _at_rate(clip: Audio, rate: int) -> Audio:
     return Audio(source, name=clip.name, read=resampled)
 
 
-def _png(image: Any) -> bytes:
+def _png(image: object) -> bytes:
     try:
         return image_from(image).data()
     except UsageError as error:
@@ -279,5 +281,5 @@ def _wav(cell: Mapping[str, Any]) -> bytes:
         raise DataError(error.what, fix=error.fix) from error
 
 
-def _is_array(cell: Any) -> bool:
+def _is_array(cell: object) -> bool:
     return hasattr(cell, "__array_interface__")

@@ -99,7 +99,7 @@ class Called:
         return items
 
 
-def as_row(item: Any, name: str, number: int) -> RowData:
+def as_row(item: object, name: str, number: int) -> RowData:
     """Return a row or a sample unchanged, and a fault for anything else."""
     if isinstance(item, (Sample, Mapping)):
         return item

@@ -30,7 +30,7 @@ Fallback = Callable[[Mapping[str, Any]], str | None]
 """Returns the index of the row whose image replaces an empty or placeholder cell."""
 
 
-def is_blank(cell: Any) -> bool:
+def is_blank(cell: object) -> bool:
     """Return True if a cell is absent, empty, or NaN, which data frames use for empty."""
     return cell is None or cell == "" or cell != cell
 
@@ -183,7 +183,7 @@ class TableLookup:
             self._cells.setdefault(key, image)
 
 
-def pieces_of(cell: Any, column: str) -> list[str]:
+def pieces_of(cell: object, column: str) -> list[str]:
     """Return the texts of an image cell. A cell that starts with a bracket must be a complete list."""
     if isinstance(cell, str) and cell.startswith("["):
         return parse_list(cell, column)

@@ -13,7 +13,7 @@ SCHEMA_KEY = b"huggingface"
 """The key under which the library stores its features in the schema of an Arrow or Parquet file."""
 
 
-def without_decoding(data: Any) -> Any:
+def without_decoding(data: object) -> Any:
     """Return the data with images, audio and video left as bytes, inside lists and structures too."""
     features = getattr(data, "features", None)
     if not isinstance(features, dict) or not hasattr(data, "cast_column"):
@@ -38,7 +38,7 @@ class RatedRows:
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         row = self._data[key]
         return with_rates(row, self._rates) if isinstance(key, int) else row
 
@@ -66,7 +66,7 @@ def schema_rates(metadata: Mapping[bytes, bytes] | None) -> dict[str, int]:
     return audio_rates(features) if isinstance(features, dict) else {}
 
 
-def with_rates(row: Any, rates: Mapping[str, int]) -> Any:
+def with_rates(row: object, rates: Mapping[str, int]) -> Any:
     """Return a row whose audio cells carry the sampling rate of their column."""
     if not rates or not isinstance(row, Mapping):
         return row
@@ -83,7 +83,7 @@ def with_rates(row: Any, rates: Mapping[str, int]) -> Any:
     return changed
 
 
-def _rate_of(feature: Any) -> int | None:
+def _rate_of(feature: object) -> int | None:
     """Return the rate of an audio feature, given as an object or as plain data; `None` if it declares none."""
     if isinstance(feature, list) and len(feature) == 1:
         return _rate_of(feature[0])

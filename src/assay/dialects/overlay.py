@@ -52,7 +52,7 @@ class Overlay(ModuleType):
         setattr(self, attribute, value)
         return value
 
-    def __setattr__(self, attribute: str, value: Any) -> None:
+    def __setattr__(self, attribute: str, value: object) -> None:
         """Replace a name. If it is assay's, replace it also in the module where assay's own functions look it up."""
         super().__setattr__(attribute, value)
         ours = self.__dict__.get("_ours")
@@ -90,14 +90,14 @@ class Part(ModuleType):
             return getattr(scope["_module"], name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Replace a name, also where assay's own functions look it up."""
         super().__setattr__(name, value)
         if name in self.__dict__["__all__"]:
             setattr(self.__dict__["_module"], name, value)
 
 
-def _is_child(ours: ModuleType | None, value: Any) -> bool:
+def _is_child(ours: ModuleType | None, value: object) -> bool:
     """Return True if a value is a submodule of assay's module, for which the toolkit has its own."""
     return (
         ours is not None

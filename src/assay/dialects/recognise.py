@@ -33,7 +33,7 @@ DIALECTS = (
 UPSTREAM = "@upstream"
 
 
-def recognise(reference: str, run: Any) -> Sequence[Task] | None:
+def recognise(reference: str, run: object) -> Sequence[Task] | None:
     """Return the tasks of a toolkit's file or folder, or `None` if no dialect claims it."""
     if _is_chosen_from_a_folder(reference, run):
         return ()
@@ -70,7 +70,7 @@ def _as_upstream(dialect: str) -> Any:
     return tasks_of
 
 
-def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
+def _is_chosen_from_a_folder(reference: str, run: object) -> bool:
     """Return True if a bare name is a task of a folder that is also listed, since that folder returns its own tasks."""
     if Path(reference).suffix or Path(reference).exists():
         return False

@@ -12,7 +12,7 @@ from ..core import ScorerError, shorten
 LEAVES = (str, int, float, bool, type(None))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value in a form that JSON can store. A value without such a form is returned unchanged."""
     if type(value) in LEAVES:
         return value
@@ -24,7 +24,7 @@ def plain(value: Any) -> Any:
     return unwrapped() if callable(unwrapped) else value
 
 
-def _key(key: Any) -> Any:
+def _key(key: object) -> Any:
     bare = plain(key)
     if type(bare) in LEAVES:
         return bare
@@ -44,7 +44,7 @@ def defined_at(function: Callable[..., Any]) -> str:
 
 
 def checked_metrics(
-    returned: Any, function: Callable[..., Any], subject: str
+    returned: object, function: Callable[..., Any], subject: str
 ) -> Mapping[str, Any]:
     """Return a metric's dictionary. Raise if it has no number, and warn about numbers that are not finite."""
     where = f"{subject}, {defined_at(function)}"

@@ -299,7 +299,7 @@ def _sample_row(
     return row
 
 
-def _references(target: Any) -> list[str]:
+def _references(target: object) -> list[str]:
     if target is None:
         return []
     entries = target if isinstance(target, (list, tuple)) else [target]

@@ -69,7 +69,7 @@ def _data_of(cell: Cell) -> HubData | None:
     return hub_data(cell.task, [str(file) for file in cell.described.get("data") or ()])
 
 
-def _yaml_text(value: Any) -> str:
+def _yaml_text(value: object) -> str:
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
 
 

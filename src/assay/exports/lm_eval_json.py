@@ -68,7 +68,7 @@ def lm_eval_document(reader: RunReader, model: str | None = None) -> dict[str, A
     }
 
 
-def _timestamp(started: Any) -> float | None:
+def _timestamp(started: object) -> float | None:
     """Return seconds since 1970, as lm-eval dates its files."""
     try:
         return datetime.fromisoformat(str(started)).timestamp()

@@ -39,7 +39,7 @@ def read_anthropic_batch(path: Path) -> ForeignRun:
     return _run("Anthropic batch API", path, model, _anthropic_output)
 
 
-def _run(tool: str, path: Path, model: Any, read: Any) -> ForeignRun:
+def _run(tool: str, path: Path, model: object, read: Any) -> ForeignRun:
     def samples() -> Iterator[ForeignSample]:
         for _, row in read_objects(path):
             yield ForeignSample(str(row.get("custom_id")), read(row))
@@ -67,7 +67,7 @@ def _anthropic_output(row: Mapping[str, Any]) -> Output:
     return _failed(result.get("error") or result.get("type"))
 
 
-def _failed(error: Any) -> Output:
+def _failed(error: object) -> Output:
     """Return the failure of a request that was not answered."""
     described = mapping(error)
     inner = mapping(described.get("error"))

@@ -13,7 +13,7 @@ from .documents import mapping
 DATA = "data:"
 
 
-def messages_of(turns: Any) -> tuple[Message, ...]:
+def messages_of(turns: object) -> tuple[Message, ...]:
     """Return the messages of a list of turns, or of a text."""
     if isinstance(turns, str):
         return as_messages(turns)
@@ -50,7 +50,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     return ToolCall(str(call.get("id") or ""), str(name), arguments)
 
 
-def parts_of(content: Any) -> list[Part]:
+def parts_of(content: object) -> list[Part]:
     """Return the contents of a turn as parts. A medium is taken only if its bytes are in the log."""
     if content is None:
         return []
@@ -60,7 +60,7 @@ def parts_of(content: Any) -> list[Part]:
     return [_part(piece) for piece in pieces]
 
 
-def _part(piece: Any) -> Part:
+def _part(piece: object) -> Part:
     if isinstance(piece, str):
         return Text(piece)
     if not isinstance(piece, Mapping):
@@ -88,13 +88,13 @@ def _medium(kind: str, piece: Mapping[str, Any]) -> Part:
         return Text(f"[{kind} that cannot be read]")
 
 
-def answer_of(turn: Any, stop_reason: str | None = None) -> Candidate:
+def answer_of(turn: object, stop_reason: str | None = None) -> Candidate:
     """Return the message of a model as an answer."""
     message = _message({**mapping(turn), "role": "assistant"})
     return Candidate(message.parts or (), stop_reason)
 
 
-def split_answer(turns: Any) -> tuple[tuple[Message, ...], Output]:
+def split_answer(turns: object) -> tuple[tuple[Message, ...], Output]:
     """Return the prompt and the answer of a conversation that ends with the model's answer."""
     listed = list(turns) if isinstance(turns, Sequence) else []
     if not listed or mapping(listed[-1]).get("role") != "assistant":

@@ -91,12 +91,12 @@ def head_of(path: Path) -> bytes:
         return b""
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, Any]:
     """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def number_of(value: Any) -> float | None:
+def number_of(value: object) -> float | None:
     """Return a value as a finite number: a number, a boolean or a text such as "0.5"; None for anything else."""
     if not isinstance(value, (bool, int, float, str)):
         return None

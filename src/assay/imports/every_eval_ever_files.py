@@ -65,7 +65,7 @@ def read_every_eval_ever(path: Path) -> ForeignRun:
     )
 
 
-def _moment(seconds: Any) -> str | None:
+def _moment(seconds: object) -> str | None:
     number = number_of(seconds)
     if number is None:
         return None

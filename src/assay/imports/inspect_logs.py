@@ -256,7 +256,7 @@ def _prompt(plain: Mapping[str, Any]) -> tuple[Message, ...]:
     return messages_of(turns or plain.get("input"))
 
 
-def _output(plain: Mapping[str, Any], seconds: Any) -> Output:
+def _output(plain: Mapping[str, Any], seconds: object) -> Output:
     choices = [mapping(choice) for choice in plain.get("choices") or ()]
     candidates = tuple(
         answer_of(
@@ -311,7 +311,7 @@ def _part_name(scorer: str, part: str) -> str:
     return f"{scorer}.{part}"
 
 
-def _values(name: str, value: Any) -> Iterator[tuple[str, float]]:
+def _values(name: str, value: object) -> Iterator[tuple[str, float]]:
     if isinstance(value, Mapping):
         for part, inner in value.items():
             yield from _values(_part_name(name, part), inner)
@@ -324,7 +324,7 @@ def _values(name: str, value: Any) -> Iterator[tuple[str, float]]:
             yield name, number
 
 
-def _single_value(value: Any) -> float | None:
+def _single_value(value: object) -> float | None:
     """Return the number of a grade, of a word such as "yes", or of a number; None for anything else."""
     if isinstance(value, str) and value in LETTERS:
         return LETTERS[value]

@@ -93,7 +93,7 @@ def _without_moment(name: str) -> str:
     return task if task and moment[:2].isdecimal() and "T" in moment else name
 
 
-def _moment(seconds: Any) -> str | None:
+def _moment(seconds: object) -> str | None:
     number = number_of(seconds)
     if number is None:
         return None
@@ -173,7 +173,7 @@ class _Results:
             )
 
 
-def _pair(ends: Any) -> tuple[float, float] | None:
+def _pair(ends: object) -> tuple[float, float] | None:
     """Return both ends of an interval; None if they are not two numbers."""
     if not isinstance(ends, Sequence) or len(ends) != 2:
         return None

@@ -34,7 +34,7 @@ def image_from(image: Any, *, name: str | None = None) -> Image:
 
 
 def audio_from(
-    samples: Any,
+    samples: object,
     rate: int,
     *,
     subtype: Literal["PCM_16", "FLOAT"] = "PCM_16",
@@ -119,7 +119,7 @@ def _wav(body: bytes, code: int, channels: int, rate: int, width: int) -> bytes:
     )
 
 
-def _image(array: Any) -> Any:
+def _image(array: object) -> Any:
     import numpy as np
     from PIL import Image as pillow
 

@@ -18,7 +18,7 @@ def read_openai_body(body: Mapping[str, Any]) -> Output:
         return Output.failed("malformed", str(failure), retryable=False)
 
 
-def read_anthropic_body(body: Any) -> Output:
+def read_anthropic_body(body: object) -> Output:
     """Return the output in a body of Anthropic's messages; a broken one as a failure."""
     try:
         return read_body(body)

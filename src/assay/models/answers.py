@@ -33,7 +33,7 @@ ARRAYS = (
 )
 
 
-def as_answer(value: Any, request: Request, reference: str) -> Output:
+def as_answer(value: object, request: Request, reference: str) -> Output:
     """Return the output for one request.
 
     A value that is not an answer becomes a failure that says how to return one.
@@ -118,7 +118,7 @@ def _likelihood(entry: Any) -> Likelihood:
     return Likelihood(float(entry))
 
 
-def _read(value: Any, reference: str) -> Output:
+def _read(value: object, reference: str) -> Output:
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
             value.close()
@@ -138,7 +138,7 @@ def _read(value: Any, reference: str) -> Output:
     )
 
 
-def _advice(value: Any, reason: str) -> str:
+def _advice(value: object, reason: str) -> str:
     """Return advice on how to return a value whose meaning is unclear, or the reason why it could not be read."""
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return '; join the pieces first, as in "".join(pieces)'
@@ -154,7 +154,7 @@ def _advice(value: Any, reason: str) -> str:
     return ""
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     """Return True for an array, and for the mapping with an `array` that `datasets` uses for audio."""
     return hasattr(value, "shape") or (isinstance(value, Mapping) and "array" in value)
 

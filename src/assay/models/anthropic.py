@@ -385,7 +385,7 @@ def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(visible)
 
 
-def _usage(usage: Any) -> Usage | None:
+def _usage(usage: object) -> Usage | None:
     """Return the token counts. The API reports cached tokens separately; here they are part of the input."""
     if not isinstance(usage, Mapping):
         return None

@@ -78,10 +78,10 @@ def method_of(
             fix=f"write def {name}(self, messages): …",
         )
 
-    def method(*values: Any, **options: Any) -> Any:
+    def method(*values: object, **options: object) -> Any:
         return getattr(builder.build(), name)(*values, **options)
 
-    async def method_async(*values: Any, **options: Any) -> Any:
+    async def method_async(*values: object, **options: object) -> Any:
         return await getattr(builder.build(), name)(*values, **options)
 
     chosen: Any = method_async if is_async(plain) else method
@@ -93,7 +93,7 @@ def method_of(
     return chosen  # type: ignore[no-any-return]
 
 
-def check_alike(generate: Callable[..., Any], likelihood: Any, what: str) -> None:
+def check_alike(generate: Callable[..., Any], likelihood: object, what: str) -> None:
     """Raise if only one of `generate` and `likelihood` is `async`: a model is called in one way."""
     if callable(likelihood) and is_async(likelihood) != is_async(generate):
         raise UsageError(
@@ -102,7 +102,7 @@ def check_alike(generate: Callable[..., Any], likelihood: Any, what: str) -> Non
         )
 
 
-def check_declared(model: Any, what: str, *, is_ready: bool = True) -> None:
+def check_declared(model: object, what: str, *, is_ready: bool = True) -> None:
     """Raise if a model declares an impossible attribute. No property is evaluated.
 
     A model that is not ready is adapted later. If its `identity` is not a dictionary, it is identified by its source.

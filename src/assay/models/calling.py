@@ -211,7 +211,7 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": part.kind, part.kind: part}
 
 
-def produced_kinds(returns: Any) -> frozenset[str]:
+def produced_kinds(returns: object) -> frozenset[str]:
     """Return the kinds of media that a return annotation promises, or all kinds if it names none."""
     type_name = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
     if type_name == "str":

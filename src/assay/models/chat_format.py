@@ -215,7 +215,7 @@ def read_answer(
     )
 
 
-def _candidate(choice: Any, keep_top: bool, audio_format: str | None) -> Candidate:
+def _candidate(choice: object, keep_top: bool, audio_format: str | None) -> Candidate:
     if not isinstance(choice, Mapping):
         raise Malformed(f"a choice is not an object: {shorten(choice)}")
     reason = choice.get("finish_reason")
@@ -275,7 +275,7 @@ def _read_call(call: Any) -> ToolCall:
     return ToolCall(str(call.get("id") or ""), name, arguments)
 
 
-def _refusal(message: Any) -> str | None:
+def _refusal(message: object) -> str | None:
     """Return the text of a refusal, which is not an answer, or None."""
     if not isinstance(message, Mapping):
         return None
@@ -294,7 +294,7 @@ def _refusal(message: Any) -> str | None:
     return refusal if refusal and isinstance(refusal, str) and not content else None
 
 
-def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
+def _message_parts(message: object, audio_format: str | None) -> tuple[Part, ...]:
     """Return the parts of a message; a message without content has none, not an empty text."""
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
@@ -317,7 +317,7 @@ def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
     return (*parts, *_read_calls(message))
 
 
-def _piece(piece: Any, audio_format: str | None) -> Part | None:
+def _piece(piece: object, audio_format: str | None) -> Part | None:
     """Return one element of a content list as a part; None if it is neither text, reasoning nor a medium."""
     if not isinstance(piece, Mapping):
         return Text(piece) if isinstance(piece, str) else None
@@ -375,7 +375,9 @@ def _words(holder: Mapping[str, Any]) -> str:
     return words if isinstance(words, str) else ""
 
 
-def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int, ...]]:
+def _tokens(
+    logprobs: object, keep_top: bool
+) -> tuple[tuple[Token, ...], tuple[int, ...]]:
     """Return the tokens of a choice and, if the server reports them all, their ids.
 
     Chat endpoints report `{"content": [{"token": …}]}`, completion endpoints
@@ -444,7 +446,7 @@ def weighed_token(
 
 
 def read_usage(
-    usage: Any, input_word: str = "prompt", output_word: str = "completion"
+    usage: object, input_word: str = "prompt", output_word: str = "completion"
 ) -> Usage | None:
     """Return the endpoint's token counts; invalid ones are left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
@@ -462,7 +464,7 @@ def read_usage(
     )
 
 
-def count_of(counts: Any, name: str) -> int | None:
+def count_of(counts: object, name: str) -> int | None:
     """Return one of an endpoint's counts, or None if it is not a plausible number."""
     number = _number(counts.get(name)) if isinstance(counts, Mapping) else None
     return None if number is None or number > MOST_COUNTED else int(number)

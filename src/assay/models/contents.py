@@ -64,7 +64,7 @@ def fault_in(output: Output) -> str | None:
     return None
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return True for a number of any library; a bool is not a number."""
     return type(value) in (float, int) or (
         isinstance(value, Real) and not isinstance(value, bool)
@@ -125,7 +125,7 @@ def _counted(usage: Usage) -> Usage:
     return usage if is_plain else Usage(**plain)  # type: ignore[arg-type]
 
 
-def _listed(ids: Any) -> Any:
+def _listed(ids: object) -> Any:
     """Return the numbers of an array, a list or a range as a tuple, and anything else unchanged."""
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
@@ -177,7 +177,7 @@ def _fault_of_medium(medium: Media) -> str | None:
     return None
 
 
-def _is_token(token: Any) -> bool:
+def _is_token(token: object) -> bool:
     if (
         not isinstance(token, Token)
         or not isinstance(token.text, str)
@@ -192,7 +192,7 @@ def _is_token(token: Any) -> bool:
         return False
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Return True if JSON can hold the value. Unknown types are written as text, so only endless structures fail."""
     try:
         json.dumps(value, default=str, skipkeys=True)

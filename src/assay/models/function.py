@@ -159,7 +159,7 @@ class FunctionModel:
 
 
 def _abilities(
-    target: Any, call: Call, likelihood: bool
+    target: object, call: Call, likelihood: bool
 ) -> tuple[Abilities, frozenset[str]]:
     """Return what a model accepts and produces, and which of these two the user's code states."""
     declared = getattr(target, "abilities", None)
@@ -183,7 +183,7 @@ def _abilities(
     )
 
 
-def _kinds(target: Any, name: str) -> frozenset[str] | None:
+def _kinds(target: object, name: str) -> frozenset[str] | None:
     declared = getattr(target, name, None)
     if declared is None:
         return None
@@ -197,7 +197,7 @@ def _kinds(target: Any, name: str) -> frozenset[str] | None:
 
 
 def _identity(
-    target: Any, reference: str, args: Mapping[str, Any]
+    target: object, reference: str, args: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     declared = getattr(target, "identity", None)
     if isinstance(declared, Mapping):
@@ -237,7 +237,7 @@ def _identity(
     return identity
 
 
-def _class_name(value: Any) -> str:
+def _class_name(value: object) -> str:
     return (
         sorted(map(str, value)).__repr__()
         if isinstance(value, (set, frozenset))
@@ -408,7 +408,7 @@ def _batched(
 
 
 def _matched(
-    values: Any,
+    values: object,
     requests: Sequence[Request],
     reference: str,
     read: Callable[[Any, Request, str], Output],

@@ -314,7 +314,7 @@ def _part(part: Part) -> dict[str, Any]:
     return {"text": part_text(part)}
 
 
-def _read(answer: Any) -> Output:
+def _read(answer: object) -> Output:
     if not isinstance(answer, Mapping):
         raise Malformed(f"the answer is not an object: {shorten(answer)}")
     usage = _usage(answer.get("usageMetadata"))
@@ -330,7 +330,7 @@ def _read(answer: Any) -> Output:
     return Output(tuple(_candidate(candidate) for candidate in candidates), usage=usage)
 
 
-def _candidate(candidate: Any) -> Candidate:
+def _candidate(candidate: object) -> Candidate:
     if not isinstance(candidate, Mapping):
         raise Malformed(f"a candidate is not an object: {shorten(candidate)}")
     reason = candidate.get("finishReason")
@@ -368,13 +368,13 @@ def _candidate(candidate: Any) -> Candidate:
     return Candidate(tuple(parts), stop, _tokens(candidate.get("logprobsResult")))
 
 
-def _read_call(call: Mapping[str, Any], signature: Any) -> ToolCall:
+def _read_call(call: Mapping[str, Any], signature: object) -> ToolCall:
     name = str(call.get("name") or "")
     arguments = read_arguments(call.get("args"))
     return ToolCall(str(call.get("id") or ""), name, arguments, str(signature or ""))
 
 
-def _medium(kind: str, data: Any) -> Image | Audio:
+def _medium(kind: str, data: object) -> Image | Audio:
     if kind.startswith("image/"):
         return from_base64(Image, data)
     audio = from_base64(Audio, data)
@@ -382,7 +382,7 @@ def _medium(kind: str, data: Any) -> Image | Audio:
     return Audio(as_wav(audio.data(), int(bare[1] or USUAL_RATE))) if bare else audio
 
 
-def _tokens(result: Any) -> tuple[Token, ...]:
+def _tokens(result: object) -> tuple[Token, ...]:
     if not isinstance(result, Mapping):
         return ()
     chosen = result.get("chosenCandidates") or ()
@@ -400,7 +400,7 @@ def _tokens(result: Any) -> tuple[Token, ...]:
     )
 
 
-def _usage(usage: Any) -> Usage | None:
+def _usage(usage: object) -> Usage | None:
     """Return the token counts; thoughts are billed as output, but the service counts them separately."""
     if not isinstance(usage, Mapping):
         return None

@@ -383,7 +383,7 @@ def _without(beginning: str, candidate: Candidate) -> Candidate:
     return replace(candidate, parts=tuple(parts))
 
 
-def _computed_last_token_alone(answer: Any) -> bool:
+def _computed_last_token_alone(answer: object) -> bool:
     """Return True if all tokens of the prompt but the last one came from the cache."""
     usage = answer.get("usage") if isinstance(answer, Mapping) else None
     if not isinstance(usage, Mapping):

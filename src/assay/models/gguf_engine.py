@@ -94,7 +94,7 @@ class ServerTokenizer:
         *,
         add_generation_prompt: bool = True,
         tools: Sequence[Mapping[str, Any]] | None = None,
-        **_how: Any,
+        **_how: object,
     ) -> str:
         """Return the messages as one text. If the last message is the beginning of the answer, its turn stays open."""
         goes_on = bool(messages) and messages[-1]["role"] == "assistant"
@@ -118,7 +118,7 @@ class ServerTokenizer:
             :1
         ] == [self.bos_token_id]
 
-    def _single(self, token: Any) -> int | None:
+    def _single(self, token: object) -> int | None:
         if not isinstance(token, str) or not token:
             return None
         ids = self.encode(token, add_special_tokens=False)

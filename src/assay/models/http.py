@@ -138,7 +138,9 @@ class Client:
                 connection
             )
 
-    def _is_repeated(self, answer: Any, origin: Origin, connection: Connection) -> bool:
+    def _is_repeated(
+        self, answer: object, origin: Origin, connection: Connection
+    ) -> bool:
         """Return True if this connection has already received this answer: the server sent it twice.
 
         The first answer of a connection cannot belong to an earlier request. If its id is known from another

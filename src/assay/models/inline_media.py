@@ -5,7 +5,7 @@ Paths and URLs in an answer are never opened: they would name files and hosts of
 
 import io
 import wave
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..core import Audio, DataError, Image, Media, shorten
 from ..core.media import decode_base64, sniff
@@ -29,7 +29,7 @@ class Malformed(ValueError):
         self.passes = passes
 
 
-def from_base64(kind: type[M], text: Any) -> M:
+def from_base64(kind: type[M], text: object) -> M:
     """Decode the base64 medium in an answer; raise `Malformed` for anything else."""
     if isinstance(text, str) and text.startswith("data:"):
         return from_data_url(kind, text)
@@ -50,7 +50,7 @@ def from_base64(kind: type[M], text: Any) -> M:
             ) from strict
 
 
-def from_data_url(kind: type[M], url: Any) -> M:
+def from_data_url(kind: type[M], url: object) -> M:
     """Decode the medium in a `data:` URL; raise `Malformed` for a path or an address, which are never opened."""
     if not isinstance(url, str) or not url.startswith("data:"):
         raise Malformed(
@@ -66,7 +66,7 @@ def from_data_url(kind: type[M], url: Any) -> M:
     return from_base64(kind, data)
 
 
-def image_at(holder: Any) -> Image:
+def image_at(holder: object) -> Image:
     """Decode the image of an `image_url`, which is a URL or an object that holds it."""
     return from_data_url(
         Image, holder.get("url") if isinstance(holder, dict) else holder

@@ -197,7 +197,7 @@ def _said(error: Exception) -> str:
     return text.removeprefix(f"litellm.{type(error).__name__}: ").strip()
 
 
-def _priced(usage: Usage | None, answer: Any) -> Usage | None:
+def _priced(usage: Usage | None, answer: object) -> Usage | None:
     """Return the usage with the cost by litellm's price list."""
     cost = (getattr(answer, "_hidden_params", None) or {}).get("response_cost")
     return usage if usage is None or not cost else replace(usage, cost=float(cost))

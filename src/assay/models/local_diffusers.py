@@ -220,7 +220,7 @@ class LocalDiffusers:
             return {}
 
         def step(
-            pipe: Any, number: int, timestep: Any, tensors: dict[str, Any]
+            pipe: object, number: int, timestep: object, tensors: dict[str, Any]
         ) -> dict[str, Any]:
             steps = getattr(pipe, "num_timesteps", 0)
             self._meter.ended += count / steps if steps else 0.0
@@ -363,7 +363,7 @@ class LocalDiffusers:
         return settings
 
 
-def _is_finite(image: Any) -> bool:
+def _is_finite(image: object) -> bool:
     """Return True if every value of an image is finite, which is always so for bytes."""
     import numpy as np
 

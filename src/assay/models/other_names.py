@@ -229,7 +229,7 @@ def _local(scheme: str, renamed: Mapping[str, str]) -> Rule:
     return rule
 
 
-def _endpoint(scheme: str, **more: Any) -> Rule:
+def _endpoint(scheme: str, **more: object) -> Rule:
     """Return the rule for an endpoint, such as `local-chat-completions` with `model=NAME,base_url=URL`."""
 
     def rule(args: Mapping[str, Any]) -> Naming:

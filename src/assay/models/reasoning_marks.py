@@ -16,7 +16,7 @@ _TAIL = 48
 """How many tokens at the end of a prompt are searched for an opening mark."""
 
 
-def mark_tokens(tokenizer: Any, *, with_tools: bool = False) -> dict[int, str]:
+def mark_tokens(tokenizer: object, *, with_tools: bool = False) -> dict[int, str]:
     """Return the special tokens of a tokenizer that mark reasoning, and tool calls, by their ids."""
     added: Mapping[int, Any] = getattr(tokenizer, "added_tokens_decoder", None) or {}
     marks: dict[int, str] = {}

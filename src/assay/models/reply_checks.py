@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..core import Candidate, Output, Part, Request, Text, Usage
 
@@ -36,7 +35,7 @@ def with_notes(output: Output, notes: Iterable[str]) -> Output:
 
 
 def check_reply(
-    output: Output, request: Request, model: str, reply_model: Any
+    output: Output, request: Request, model: str, reply_model: object
 ) -> Output:
     """Return the output cut at its stop strings, with the replying model's name and notes on ignored options.
 

@@ -66,7 +66,7 @@ def build_model(
     )
 
 
-def _behind_urls(thing: Any, scheme: str, args: Mapping[str, Any]) -> Model:
+def _behind_urls(thing: object, scheme: str, args: Mapping[str, Any]) -> Model:
     """Return a model, or a pool of servers if `base_url` names several."""
     urls = urls_of(args.get("base_url"))
     if len(urls) < 2 or not hasattr(thing, "url_env"):
@@ -81,7 +81,7 @@ def _is_worker(name: str) -> bool:
     return name.startswith("worker/") and not Path(split_reference(name)[0]).is_file()
 
 
-def adapt_model(thing: Any, name: str = "") -> Model:
+def adapt_model(thing: object, name: str = "") -> Model:
     """Return a model given as an object: a model unchanged, a function or another object adapted."""
     return _adapted(
         thing, name or getattr(thing, "__name__", type(thing).__name__), EMPTY
@@ -100,7 +100,7 @@ def _from_file(name: str, args: Mapping[str, Any]) -> Model:
     return _adapted(load_attribute(name), name, args)
 
 
-def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
+def _adapted(thing: object, name: str, args: Mapping[str, Any]) -> Model:
     """Build a class that is already a model as it is, and adapt everything else."""
     if (
         inspect.isclass(thing)

@@ -22,7 +22,9 @@ class WrongShape(TypeError):
     """The model did not return one value for each request."""
 
 
-def matched(values: Any, requests: Sequence[Request], reference: str) -> Sequence[Any]:
+def matched(
+    values: object, requests: Sequence[Request], reference: str
+) -> Sequence[Any]:
     """Return the values if there is one for each request; otherwise raise a `WrongShape` that names the model."""
     if type(values) is list and len(values) == len(requests):
         return values
@@ -54,7 +56,7 @@ def matched(values: Any, requests: Sequence[Request], reference: str) -> Sequenc
     )
 
 
-def checked(value: Any, request: Request, reference: str) -> Output:
+def checked(value: object, request: Request, reference: str) -> Output:
     """Return a model's output for one request if it is usable, else a failure that says why not."""
     if not isinstance(value, Output):
         return _failed(
@@ -157,7 +159,7 @@ def _plain(likelihood: Likelihood) -> Likelihood:
     return replace(likelihood, logprob=number, greedy=bool(likelihood.greedy))
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """Describe a returned value in a few words."""
     if inspect.isasyncgen(value):
         return "an async generator"

@@ -131,7 +131,7 @@ def choose_writing(option: str | None, template: str | None, where: str) -> Tool
     return ToolWriting(SYNTAXES[option])
 
 
-def check_tool_syntax(option: Any, where: str) -> None:
+def check_tool_syntax(option: object, where: str) -> None:
     """Raise if the option `tool_syntax` names no syntax."""
     if option is not None and option not in NAMES:
         raise UsageError(

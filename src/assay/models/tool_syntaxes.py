@@ -73,7 +73,7 @@ class ToolSyntax:
 # --- JSON -----------------------------------------------------------------
 
 
-def _call_of(value: Any, *, needs_arguments: bool = False) -> ToolCall:
+def _call_of(value: object, *, needs_arguments: bool = False) -> ToolCall:
     """Return the call in an object such as `{"name": …, "arguments": {…}}`."""
     if not isinstance(value, Mapping):
         raise NoCall
@@ -92,7 +92,7 @@ def _call_of(value: Any, *, needs_arguments: bool = False) -> ToolCall:
     return ToolCall("", name.strip(), {})
 
 
-def _calls_of(value: Any, *, needs_arguments: bool = False) -> tuple[ToolCall, ...]:
+def _calls_of(value: object, *, needs_arguments: bool = False) -> tuple[ToolCall, ...]:
     """Return the calls of an object or of a list of objects."""
     values = value if isinstance(value, list) else [value]
     return tuple(_call_of(entry, needs_arguments=needs_arguments) for entry in values)

@@ -44,7 +44,7 @@ class MeterBar:
         self.n += n
         self._meter.advance(self._each * n)
 
-    def refresh(self, *args: Any, **settings: Any) -> None:
+    def refresh(self, *args: object, **settings: object) -> None:
         """Do nothing: there is nothing to draw."""
 
     def close(self) -> None:

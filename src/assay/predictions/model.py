@@ -151,7 +151,7 @@ class Predictions:
         again = f", time {epoch + 1}" if epoch else ""
         return f"{self._path.name} has no prediction for {id!r}{again}"
 
-    def _candidate(self, cell: Any, row: Row, request: Request) -> Candidate:
+    def _candidate(self, cell: object, row: Row, request: Request) -> Candidate:
         media = self._column_media(row)
         produces = request.prompt.produces
         kind = next((kind for kind in produces if kind in KINDS), None)
@@ -184,7 +184,7 @@ class Predictions:
                     column_media.append(self._medium(piece, kind, column))
         return column_media
 
-    def _medium(self, cell: Any, kind: type[Media], column: str) -> Media:
+    def _medium(self, cell: object, kind: type[Media], column: str) -> Media:
         if isinstance(cell, str) and cell.startswith(URLS):
             fix = "download the files and name them"
             raise RowFault(
@@ -284,7 +284,7 @@ def _are_two_files(path: Path, other: Path) -> bool:
     return file_digest(path) != file_digest(other)
 
 
-def _text_parts(cell: Any) -> list[Part]:
+def _text_parts(cell: object) -> list[Part]:
     """Return a cell as parts: text unchanged, numbers as written, an object as JSON text and as itself."""
     if isinstance(cell, str):
         return [Text(cell)]

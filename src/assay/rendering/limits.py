@@ -58,7 +58,7 @@ def spend(characters: int) -> None:
         raise RunawayTemplate
 
 
-def spend_on(value: Any) -> int:
+def spend_on(value: object) -> int:
     """Charge for a value written as text, and return its size. Repeated texts in a list count each time."""
     if isinstance(value, str):
         size = len(value)
@@ -76,7 +76,7 @@ def spend_on(value: Any) -> int:
     return STEP
 
 
-def finalized(value: Any) -> Any:
+def finalized(value: object) -> Any:
     """Charge for a value that `{{ … }}` writes, and return it."""
     spend_on(value)
     return value
@@ -112,7 +112,7 @@ def _counted(values: Iterator[Any]) -> Iterator[Any]:
         yield value
 
 
-def check_operator(operator: str, left: Any, right: Any) -> None:
+def check_operator(operator: str, left: object, right: object) -> None:
     """Charge for the output of an operator before it runs."""
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         _check_number(operator, left, right)
@@ -128,7 +128,7 @@ def check_operator(operator: str, left: Any, right: Any) -> None:
         spend(size)
 
 
-def _spend_on_repetition(value: Any, times: Any) -> None:
+def _spend_on_repetition(value: object, times: object) -> None:
     """Charge for `value * times` if it repeats a sequence."""
     if isinstance(value, (str, list, tuple)) and isinstance(times, int):
         spend(len(value) * max(times, 0))
@@ -147,7 +147,7 @@ def _check_number(operator: str, left: float, right: float) -> None:
         raise RunawayTemplate
 
 
-def check_percent(text: str, values: Any) -> None:
+def check_percent(text: str, values: object) -> None:
     """Charge for `text % values`: no field wider than the limit, each value once per field."""
     widths = [
         width for match in _PERCENT.finditer(text) for width in match.groups() if width
@@ -163,7 +163,7 @@ def check_percent(text: str, values: Any) -> None:
     )
 
 
-def check_format(text: str, values: Any) -> None:
+def check_format(text: str, values: object) -> None:
     """Charge for `text.format(…)`. A width that is itself a value must be a small number."""
     fields = 0
     for _, name, spec, _ in string.Formatter().parse(text):
@@ -177,7 +177,7 @@ def check_format(text: str, values: Any) -> None:
     spend(len(text) + fields * spend_on(values))
 
 
-def _largest(values: Any) -> float:
+def _largest(values: object) -> float:
     if isinstance(values, Mapping):
         return max(map(_largest, values.values()), default=0)
     if isinstance(values, (list, tuple)):

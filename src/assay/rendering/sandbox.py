@@ -81,7 +81,7 @@ class _Charged(NodeTransformer):
 
 
 class _LimitedTemplate(jinja2.Template):
-    def render(self, *args: Any, **kwargs: Any) -> str:
+    def render(self, *args: object, **kwargs: object) -> str:
         """Return the text, rendered within its own budget."""
         return limits.limited(
             lambda: super(_LimitedTemplate, self).render(*args, **kwargs)
@@ -111,7 +111,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         )
         return parsed
 
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+    def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
         """Return True for listed attributes, names a template set itself, and the members of a group."""
         if isinstance(obj, Namespace):
             return not attr.startswith("_")
@@ -120,13 +120,15 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         kind = str if isinstance(obj, str) else type(obj)
         return attr in ALLOWED.get(kind, ())
 
-    def getattr(self, obj: Any, attribute: str) -> Any:
+    def getattr(self, obj: object, attribute: str) -> Any:
         """Return an attribute. A key of a dictionary takes precedence over methods that a template may not call."""
         if type(obj) is dict and attribute not in _DICT and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(
+        self, context: Context, operator: str, left: object, right: object
+    ) -> Any:
         """Apply an operator, charged before it runs."""
         limits.check_operator(operator, left, right)
         return super().call_binop(context, operator, left, right)
@@ -186,7 +188,7 @@ def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     check = _GROWING.get(name)
 
     @wraps(function)
-    def charged(*args: Any, **kwargs: Any) -> Any:
+    def charged(*args: object, **kwargs: object) -> Any:
         for value in (*args[skipped:], *kwargs.values()):
             spend_on(value)
         if check is not None:
@@ -200,7 +202,7 @@ def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return charged
 
 
-def _width(value: Any, width: Any = 0, *rest: Any, **named: Any) -> Any:
+def _width(value: object, width: object = 0, *rest: object, **named: object) -> Any:
     """Charge filters whose first argument is a number of characters or items."""
     for number in (width, *named.values()):
         if isinstance(number, int):
@@ -210,7 +212,7 @@ def _width(value: Any, width: Any = 0, *rest: Any, **named: Any) -> Any:
     return value
 
 
-def _indented(value: Any, width: Any = 4, *rest: Any, **named: Any) -> Any:
+def _indented(value: object, width: Any = 4, *rest: Any, **named: Any) -> Any:
     width = named.get("width", width)
     size = len(width) if isinstance(width, str) else width
     spend((str(value).count("\n") + 1) * max(int(size), 0))
@@ -224,7 +226,7 @@ def _joined(value: Any, d: Any = "", attribute: Any = None) -> Any:
     return items
 
 
-def _replaced(value: Any, old: Any, new: Any, count: Any = None) -> Any:
+def _replaced(value: object, old: Any, new: Any, count: Any = None) -> Any:
     spend(
         limits.replaced_size(
             str(value), str(old), str(new), -1 if count is None else int(count)
@@ -233,18 +235,20 @@ def _replaced(value: Any, old: Any, new: Any, count: Any = None) -> Any:
     return value
 
 
-def _formatted(value: Any, *args: Any, **kwargs: Any) -> Any:
+def _formatted(value: object, *args: object, **kwargs: object) -> Any:
     limits.check_percent(str(value), kwargs or args)
     return value
 
 
-def _rounded(value: Any, precision: Any = 0, method: Any = "common") -> Any:
+def _rounded(value: object, precision: object = 0, method: object = "common") -> Any:
     if isinstance(precision, int) and abs(precision) > 1000:
         raise RunawayTemplate
     return value
 
 
-def _wrapped(value: Any, *args: Any, wrapstring: Any = None, **named: Any) -> Any:
+def _wrapped(
+    value: object, *args: object, wrapstring: object = None, **named: object
+) -> Any:
     mark = args[2] if len(args) > 2 else wrapstring
     spend(len(str(value)) * len(str(mark or "")))
     return value

@@ -121,7 +121,7 @@ def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
     }
 
 
-def plain_value(value: Any, media: Shown, depth: int = 0) -> Any:
+def plain_value(value: object, media: Shown, depth: int = 0) -> Any:
     """Return a value in the form for templates: of exact plain types at every depth."""
     if type(value) in _EXACT:
         return value
@@ -177,7 +177,7 @@ def _plain_object(value: Any, media: Shown, depth: int) -> Any:
     return f"[{type(value).__name__}]" if " at 0x" in text else text
 
 
-def plain_key(key: Any) -> Any:
+def plain_key(key: object) -> Any:
     """Return a dictionary key in the form for templates."""
     return key if type(key) in _EXACT else str(key)
 

@@ -36,7 +36,7 @@ def _mappings(entries: Any) -> list[Row]:
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
-def _mapping(value: Any) -> Row:
+def _mapping(value: object) -> Row:
     """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 

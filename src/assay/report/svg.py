@@ -52,7 +52,7 @@ def element(
     look: str = "",
     children: Sequence[str] = (),
     text: str = "",
-    **attributes: Any,
+    **attributes: object,
 ) -> Markup:
     """Return one element. `_` in an attribute's name becomes `-`, and text is escaped."""
     named = {
@@ -99,7 +99,7 @@ def titled(tag: str, look: str, title: str, **attributes: Any) -> Markup:
     return element(tag, look, [element("title", text=title)], **attributes)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
     return str(value)

@@ -57,7 +57,12 @@ class Flag:
 
 
 def option(
-    default: Any, group: str, help: str, *flags: str, factory: Any = None, **more: Any
+    default: object,
+    group: str,
+    help: str,
+    *flags: str,
+    factory: Any = None,
+    **more: Any,
 ) -> Any:
     """Declare a field of `RunOptions`. Without a long flag in `flags`, the flag is `--` and the field's name."""
     declared = {"group": group, "help": help, "flags": flags, **more}
@@ -84,7 +89,7 @@ def can_come_from_the_environment(name: str, flag: Flag) -> bool:
     return flag.group != "trust" and name not in TYPED_ONLY
 
 
-def faults_of_judges(judges: Any, where: str) -> list[AssayError]:
+def faults_of_judges(judges: object, where: str) -> list[AssayError]:
     """Return a fault for each judge that is not given by its name."""
     if not isinstance(judges, Mapping):
         return []

@@ -594,7 +594,7 @@ class RunOptions:
         return digest_of(bare.kept())[:8]
 
 
-def _one_spelling(name: Any) -> Any:
+def _one_spelling(name: object) -> Any:
     """Return the name of a file in one spelling."""
     if isinstance(name, str):
         return one_spelling(name)
@@ -606,7 +606,7 @@ FLAGS = flags_of(RunOptions)
 _DEFAULTS = RunOptions()
 
 
-def _path_text(value: Any) -> Any:
+def _path_text(value: object) -> Any:
     """Return the text of a `Path`, and any other value unchanged."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)

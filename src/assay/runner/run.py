@@ -38,12 +38,12 @@ from .tasks.measure import RecordedMeasures
 
 
 def run(
-    tasks: Any = (),
-    model: Any = None,
+    tasks: object = (),
+    model: object = None,
     *,
     watcher: Watcher | None = None,
     options: RunOptions | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> RunResult:
     """Run tasks on models and return the results. The same call again continues where it stopped.
 
@@ -56,7 +56,7 @@ def run(
 
 
 def score(
-    folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
+    folder: str | Path, *, watcher: Watcher | None = None, **settings: object
 ) -> RunResult:
     """Score a run again from its journal, without asking the model. `scorers=` replaces the task's own."""
     recorded = recorded_run(folder, settings)
@@ -81,7 +81,10 @@ def score(
 
 
 def _options(
-    tasks: Any, model: Any, options: RunOptions | None, settings: Mapping[str, Any]
+    tasks: object,
+    model: object,
+    options: RunOptions | None,
+    settings: Mapping[str, Any],
 ) -> tuple[RunOptions, dict[str, Any]]:
     """Return options that contain only names, and the objects by their name."""
     chosen = options or RunOptions.from_plain(settings, where="assay.run")

@@ -141,7 +141,7 @@ def data_error(reason: str) -> Score:
     return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
 
-def no_verdict(reason: str, **details: Any) -> Score:
+def no_verdict(reason: str, **details: object) -> Score:
     """Return the score if the verdict of a judge or specialist is missing or unusable."""
     return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reason})
 

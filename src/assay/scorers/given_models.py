@@ -54,11 +54,11 @@ class GivenModel(ABC):
 
     def ask(
         self,
-        question: Any,
-        *more: Any,
+        question: object,
+        *more: object,
         system: str | None = None,
         options: GenerateOptions | None = None,
-        **settings: Any,
+        **settings: object,
     ) -> "Reply":
         """Ask a text, or a text with images and audio, or a list of messages; await the result to get the answer.
 
@@ -82,7 +82,7 @@ class GivenModel(ABC):
         return Reply(self, checked)
 
     def _sort_arguments(
-        self, question: Any, more: tuple[Any, ...], options: GenerateOptions | None
+        self, question: object, more: tuple[Any, ...], options: GenerateOptions | None
     ) -> tuple[GenerateOptions | None, list[Media]]:
         """Return the generation options and the media among the further arguments."""
         media: list[Media] = []
@@ -120,7 +120,7 @@ class GivenModel(ABC):
         instructions = Message.of("system", system)
         return Prompt((instructions, *messages))
 
-    def _refuse(self, argument: Any) -> NoReturn:
+    def _refuse(self, argument: object) -> NoReturn:
         """Raise an error that shows the right call, for an argument that cannot be part of a question."""
         fix = f"await self.models[{self.role!r}].ask(text), or ask(text, image, …), or a list of messages"
         if isinstance(argument, Output):
@@ -129,7 +129,7 @@ class GivenModel(ABC):
             fix = "pass a text made from it: ask(f'{sample.input} …')"
         raise UsageError(f"a model cannot be asked {shorten(argument)}", fix=fix)
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+    def __call__(self, *_: object, **__: object) -> NoReturn:
         """Raise an error that names the right call: `ask`."""
         raise UsageError(
             f"the model under the role {self.role!r} cannot be called",

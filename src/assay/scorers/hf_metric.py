@@ -107,7 +107,7 @@ class HfMetric:
             ) from error
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """Return True for a number of Python, and for an array with a single number."""
     if isinstance(value, numbers.Real):
         return True

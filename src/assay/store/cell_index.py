@@ -149,7 +149,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             if offset >= 0 or number in later
         )
 
-    def get(self, place: Place, otherwise: Any = None) -> Any:
+    def get(self, place: Place, otherwise: object = None) -> Any:
         """Return the rounds of a place, or `otherwise` if it has none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
@@ -278,7 +278,7 @@ class Scored(ByPlace[tuple[int, str]]):
             if offset >= 0:
                 yield self._places[number], offset
 
-    def get(self, place: Place, otherwise: Any = None) -> Any:
+    def get(self, place: Place, otherwise: object = None) -> Any:
         """Return offset and digest of the line, or `otherwise` if there is none."""
         number = self._places.find(*place)
         if (

@@ -193,7 +193,7 @@ def candidate_text(candidate: Mapping[str, Any]) -> str:
     )
 
 
-def as_text(value: Any) -> str | None:
+def as_text(value: object) -> str | None:
     """Return a value of a record as text; anything but text as JSON."""
     if value is None or isinstance(value, str):
         return value
@@ -245,7 +245,7 @@ def write_csv(reader: RunReader, path: Path, model: str | None = None) -> int:
     return write_output(path, write)
 
 
-def _cell(name: str, value: Any) -> Any:
+def _cell(name: str, value: object) -> Any:
     if value is None:
         return ""
     if name in NUMBER_COLUMNS:
@@ -278,7 +278,7 @@ def write_parquet(reader: RunReader, path: Path, model: str | None = None) -> in
     return write_output(path, write)
 
 
-def _valid(value: Any) -> Any:
+def _valid(value: object) -> Any:
     """Return text without lone surrogates, which UTF-8 cannot represent."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()

@@ -31,7 +31,7 @@ _TAIL_BYTES = 1 << 20
 _R = TypeVar("_R")
 
 
-def as_plain(value: Any) -> Any:
+def as_plain(value: object) -> Any:
     """Convert a value JSON does not know: numbers of numpy to numbers, arrays to lists, anything else to text."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -132,7 +132,7 @@ class Journal:
         """The offset of the next line."""
         return self._end
 
-    def append(self, record: Any) -> int:
+    def append(self, record: object) -> int:
         """Add a record to the next `flush`, and return the offset its line will have."""
         line = seal(record, self._redactor)
         with self._turn:

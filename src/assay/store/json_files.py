@@ -73,7 +73,7 @@ def fault_of_manifest(manifest: Mapping[str, Any]) -> str:
     return ""
 
 
-def _fault_of_cell(cell: Any) -> str:
+def _fault_of_cell(cell: object) -> str:
     """Return what is wrong with an entry of `cells`; empty if nothing is."""
     if not isinstance(cell, Mapping):
         return "an entry of `cells` is not a mapping"

@@ -133,7 +133,7 @@ def manifest_problem(path: Path) -> str:
     return ""
 
 
-def is_manifest_of_ours(plain: Any) -> bool:
+def is_manifest_of_ours(plain: object) -> bool:
     """Return True if the content of a `run.json` was written by assay."""
     if not isinstance(plain, Mapping) or plain.get("format") not in (1, FORMAT):
         return False
@@ -212,9 +212,9 @@ def is_draft(path: Path) -> bool:
     return checks[named[1]](whole)
 
 
-def _has_results(plain: Any) -> bool:
+def _has_results(plain: object) -> bool:
     return isinstance(plain, Mapping) and {"status", "results"} <= plain.keys()
 
 
-def _is_note(plain: Any) -> bool:
+def _is_note(plain: object) -> bool:
     return isinstance(plain, Mapping) and plain.keys() == {"pid", "host", "started"}

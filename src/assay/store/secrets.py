@@ -133,7 +133,7 @@ class Redactor:
         except UnicodeEncodeError:
             return json.dumps(copy, separators=(",", ":")).encode()
 
-    def _without(self, value: Any, name: str = "") -> Any:
+    def _without(self, value: object, name: str = "") -> Any:
         """Return part of a record without the secrets. Words of the record format stay."""
         if isinstance(value, str):
             if name in _WORDED and value in _WORDS:
@@ -153,7 +153,7 @@ class Redactor:
         self._look()
         return scrub(cleared(text, self._all))
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: object) -> Any:
         """Return a document without the secrets and without passwords in URLs and headers. File names stay."""
         self._look()
         if isinstance(value, str):
@@ -167,7 +167,7 @@ class Redactor:
             return [self.plain(entry) for entry in value]
         return value
 
-    def _plain_name(self, name: Any) -> Any:
+    def _plain_name(self, name: object) -> Any:
         if isinstance(name, str):
             return hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN)
         return name

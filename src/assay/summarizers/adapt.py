@@ -134,7 +134,7 @@ class Adapted:
         )
 
 
-def adapt_summarizer(thing: Any, name: str) -> Summarizer:
+def adapt_summarizer(thing: object, name: str) -> Summarizer:
     """Return a user's object as a summarizer: a function of the records, or of the records and the context.
 
     assay's own summarizers are returned unchanged: they have two parameters and return results.
@@ -152,7 +152,7 @@ def adapt_summarizer(thing: Any, name: str) -> Summarizer:
     return Adapted(name, thing, _takes_context(thing, name), _scale_of(thing, name))
 
 
-def _scale_of(thing: Any, name: str) -> ValueScale:
+def _scale_of(thing: object, name: str) -> ValueScale:
     """Return the scale that a user's summarizer declares. Without `bounds`, no bounds are known."""
     scale = ValueScale.declared_by(thing, f"summarizer {name!r}")
     has_bounds = isinstance(getattr(thing, "bounds", None), (tuple, list))

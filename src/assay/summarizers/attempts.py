@@ -113,7 +113,7 @@ def _at(
     details: Mapping[str, Any],
     name: str,
     place: int,
-    otherwise: Any,
+    otherwise: object,
 ) -> Any:
     """Return the entry of one candidate under a name, or `otherwise`."""
     entries = details.get(name)

@@ -32,21 +32,21 @@ def _flatten(values: Sequence[Any]) -> list[Any]:
     return numbers
 
 
-def _least(*values: Any) -> Any:
+def _least(*values: object) -> Any:
     import numpy as np
 
     numbers = _flatten(values)
     return np.minimum.reduce([np.asarray(number, float) for number in numbers])
 
 
-def _most(*values: Any) -> Any:
+def _most(*values: object) -> Any:
     import numpy as np
 
     numbers = _flatten(values)
     return np.maximum.reduce([np.asarray(number, float) for number in numbers])
 
 
-def _average(*values: Any) -> Any:
+def _average(*values: object) -> Any:
     numbers = _flatten(values)
     return sum(numbers) / len(numbers)
 
@@ -180,7 +180,7 @@ def _check_function(
         raise UsageError(f"{text!r}: no function {name!r}", where=where, fix=fix)
 
 
-def _check_number(value: Any, text: str, where: str) -> None:
+def _check_number(value: object, text: str, where: str) -> None:
     """Raise for a constant that is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(f"{text!r}: {value!r} is not a number", where=where)
@@ -248,7 +248,7 @@ def _is_linear(node: ast.expr) -> bool:
     return False
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return True for a finite number."""
     if isinstance(value, bool):
         return True

@@ -148,7 +148,7 @@ class Recipe:
         return plain
 
     @classmethod
-    def from_plain(cls, plain: Any) -> "Recipe | None":
+    def from_plain(cls, plain: object) -> "Recipe | None":
         """Return the recipe of a result; `None` if it has none, or an unknown one."""
         if (
             not isinstance(plain, Mapping)
@@ -165,7 +165,7 @@ class Recipe:
         )
 
 
-def _formula(name: str, **options: Any) -> Formula:
+def _formula(name: str, **options: object) -> Formula:
     """Return the formula with a name. The imports are here because those modules import this one."""
     from .caption import bleu_from
     from .meteor import corpus_meteor_from

@@ -32,7 +32,7 @@ class NamedValues(dict[str, float | None]):
         names = ", ".join(map(repr, self)) or "none"
         raise KeyError(f"no value {name!r} in record.values; it has {names}")
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """Return a value by its whole or its short name."""
         try:
             return self[name]

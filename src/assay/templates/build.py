@@ -43,7 +43,7 @@ SOLVED_NAMES = ("solved", "is_last")
 
 
 def build_template(
-    template: Any = None,
+    template: object = None,
     *,
     kind: str = "qa",
     system: str | None = None,
@@ -94,7 +94,7 @@ def build_template(
     )
 
 
-def _resolve(template: Any, kind: str, where: str) -> Any:
+def _resolve(template: object, kind: str, where: str) -> Any:
     """Return the callable that a template names; for several variants, the one in use."""
     resolved = (
         template if isinstance(template, Variants) else _look_up(template, kind, where)
@@ -106,7 +106,7 @@ def _resolve(template: Any, kind: str, where: str) -> Any:
     )
 
 
-def _look_up(template: Any, kind: str, where: str) -> Any:
+def _look_up(template: object, kind: str, where: str) -> Any:
     if template is None:
         if kind not in BY_KIND:
             fix = f"known kinds: {', '.join(BY_KIND)}"
@@ -261,14 +261,14 @@ def _adapted(
     )
 
 
-def _name_of(function: Any, where: str) -> str:
+def _name_of(function: object, where: str) -> str:
     if isinstance(function, (JinjaTurn, JinjaMessages, _Written)):
         return where or "template"
     name = getattr(function, "__name__", None) or type(function).__name__
     return f"{where}, template {name!r}" if where else f"template {name!r}"
 
 
-def _source_of(template: Any, written_as: Any) -> str:
+def _source_of(template: object, written_as: object) -> str:
     """Return the data on which the prompts depend: the template's data, its options, and the code of user templates."""
     if isinstance(template, JinjaTurn):
         return template.render.text
@@ -292,7 +292,7 @@ def _source_of(template: Any, written_as: Any) -> str:
     )
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     """Return `repr(value)` with the code of functions instead of their address."""
     if inspect.isroutine(value):
         return _code_of(value)
@@ -309,7 +309,7 @@ def _described(value: Any) -> str:
     return value.source if isinstance(value, BuiltTemplate) else repr(value)
 
 
-def _code_of(thing: Any) -> str:
+def _code_of(thing: object) -> str:
     target = thing if inspect.isroutine(thing) else type(thing)
     try:
         return inspect.getsource(target)

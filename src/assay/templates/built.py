@@ -245,7 +245,7 @@ def turn(role: str, sample: Sample, text: str) -> Message:
     return Message(role, (*cast(tuple[Part, ...], sample.media), Text(text)))
 
 
-def as_prompt(value: Any) -> Prompt:
+def as_prompt(value: object) -> Prompt:
     """Convert what a template returned to a prompt: text, a message, parts, a list of turns, or a prompt."""
     if isinstance(value, Prompt):
         return value
@@ -336,7 +336,7 @@ def split_head(
     return tuple(messages[:size]), tuple(messages[size:])
 
 
-def with_answer(messages: tuple[Message, ...], answer: Any) -> tuple[Message, ...]:
+def with_answer(messages: tuple[Message, ...], answer: object) -> tuple[Message, ...]:
     """Return the messages with the answer at the position where the model would have written it.
 
     An answer that was begun for the model (a last turn in its own role) is continued, and so is a completion.

@@ -30,13 +30,13 @@ from .built import Hold, held_messages
 HISTORIES = ("model", "reference")
 
 
-def has_rounds(sample: Sample, template: Any = None) -> bool:
+def has_rounds(sample: Sample, template: object = None) -> bool:
     """Return True if there may be another round after the first answer."""
     return bool(sample.turns) or getattr(template, "next_turn", None) is not None
 
 
 def rounds(
-    sample: Sample, prompt: Prompt, *, template: Any = None, history: str = "model"
+    sample: Sample, prompt: Prompt, *, template: object = None, history: str = "model"
 ) -> "Dialogue":
     """Return the dialogue that begins with `prompt`. `history` says whose answers it continues from."""
     if history not in HISTORIES:
@@ -71,7 +71,7 @@ class Dialogue:
         self.round = 1
         """The number of the round whose answer is awaited, from 1."""
 
-    def next(self, messages: Sequence[Message], answer: Any) -> Prompt | None:
+    def next(self, messages: Sequence[Message], answer: object) -> Prompt | None:
         """Return the prompt of the round after `answer` to `messages`, or `None` when the dialogue is over.
 
         The answer is text, a message or an output. The model's reasoning does not become part of the history.
@@ -133,7 +133,7 @@ class Dialogue:
         return answers[self.round - 1]
 
 
-def with_reply(messages: Sequence[Message], answer: Any) -> tuple[Message, ...]:
+def with_reply(messages: Sequence[Message], answer: object) -> tuple[Message, ...]:
     """Return the messages with an answer in the role that the model had to take."""
     role = generation_role(messages)
     complete_turns = [message for message in messages if message.parts is not None]
@@ -142,7 +142,7 @@ def with_reply(messages: Sequence[Message], answer: Any) -> tuple[Message, ...]:
     return (*complete_turns, Message(role, visible))
 
 
-def _answer_parts(answer: Any, role: str) -> Sequence[Part]:
+def _answer_parts(answer: object, role: str) -> Sequence[Part]:
     """Return the parts of an answer given as an output, a list of parts, a message or text."""
     if isinstance(answer, Output):
         return answer.candidates[0].parts if answer.candidates else ()

@@ -31,7 +31,7 @@ BETWEEN_EXAMPLES = "\n\n"
 
 
 def apply_fewshot(
-    template: Any,
+    template: object,
     fewshot: Fewshot,
     pool: Sequence[Sample],
     *,
@@ -324,7 +324,7 @@ def _split_pick(pick: Any, where: str) -> tuple[Any, str | None]:
     return pick, same
 
 
-def _pick_name(pick: Any) -> str:
+def _pick_name(pick: object) -> str:
     return getattr(pick, "__name__", str(pick))
 
 

@@ -152,7 +152,7 @@ class JinjaMessages:
             )
 
     def _compile(
-        self, message: Any, where: str
+        self, message: object, where: str
     ) -> tuple[JinjaText, list[Piece] | None]:
         if not isinstance(message, Mapping) or "role" not in message:
             raise UsageError(
@@ -174,10 +174,10 @@ class JinjaMessages:
         pieces = content if isinstance(content, (list, tuple)) else [content]
         return role, [self._piece(piece, where) for piece in pieces]
 
-    def _text(self, text: Any, where: str) -> JinjaText:
+    def _text(self, text: object, where: str) -> JinjaText:
         return JinjaText(str(text), where=where, blocks=self._blocks)
 
-    def _piece(self, piece: Any, where: str) -> Piece:
+    def _piece(self, piece: object, where: str) -> Piece:
         if isinstance(piece, (str, int, float)):
             return _text_piece(self._text(piece, where))
         if not isinstance(piece, Mapping):

@@ -7,7 +7,6 @@ number are therefore the first of those for a larger one, and nothing depends on
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from ..core import Sample, UsageError, nearest
 from .similar import SimilarTexts
@@ -45,7 +44,7 @@ def _sequential_order(pool: Sequence[Sample], seed: int) -> Order:
 PICKS = ("first", "random", "sequential", "similar")
 
 
-def check_pick(pick: Any, where: str) -> None:
+def check_pick(pick: object, where: str) -> None:
     """Raise if a way of picking does not exist."""
     if callable(pick) or pick in PICKS:
         return

@@ -27,7 +27,7 @@ _SMALLEST: Mapping[str, Any] = {
 }
 
 
-def find_faults(arguments: Any, schema: Mapping[str, Any]) -> list[str]:
+def find_faults(arguments: object, schema: Mapping[str, Any]) -> list[str]:
     """Return the faults of arguments, in words for the model. Rare keywords of a schema are ignored."""
     faults: list[str] = []
     _check(arguments, schema, "", faults, 0)
@@ -35,8 +35,8 @@ def find_faults(arguments: Any, schema: Mapping[str, Any]) -> list[str]:
 
 
 def _check(
-    value: Any,
-    schema: Any,
+    value: object,
+    schema: object,
     path: str,
     faults: list[str],
     depth: int,
@@ -59,7 +59,7 @@ def _check(
                 return
 
 
-def _fault_of(value: Any, schema: Mapping[str, Any], depth: int) -> str:
+def _fault_of(value: object, schema: Mapping[str, Any], depth: int) -> str:
     """Return the type, choices or alternatives that a value violates, in words; empty if it is valid."""
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, Sequence) and options:
@@ -117,13 +117,13 @@ def _check_object(
             _check(member, others, f"{prefix}{name}", faults, depth + 1)
 
 
-def _fits(value: Any, schema: Any, depth: int) -> bool:
+def _fits(value: object, schema: object, depth: int) -> bool:
     faults: list[str] = []
     _check(value, schema, "", faults, depth + 1)
     return not faults
 
 
-def is_of_type(value: Any, kind: Any) -> bool:
+def is_of_type(value: object, kind: object) -> bool:
     """Return True if a value has a type of JSON schema. A whole number such as 2.0 is an integer; True is not."""
     if isinstance(kind, (list, tuple)):
         return any(is_of_type(value, entry) for entry in kind)
@@ -136,7 +136,7 @@ def is_of_type(value: Any, kind: Any) -> bool:
     return isinstance(value, _KINDS[kind])
 
 
-def _described(schema: Any) -> str:
+def _described(schema: object) -> str:
     """Return the type of a schema in words."""
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if isinstance(kind, (list, tuple)):
@@ -157,7 +157,7 @@ def smallest_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _smallest(schema: Any, depth: int) -> Any:
+def _smallest(schema: object, depth: int) -> Any:
     """Return the smallest value that a schema allows."""
     if not isinstance(schema, Mapping) or depth > MOST_DEPTH:
         return ""

@@ -79,7 +79,7 @@ class CallThreads:
         self._idle: list[_Worker] = []
         self._slots: asyncio.Semaphore | None = None
 
-    async def run(self, function: Callable[..., T], *values: Any) -> T:
+    async def run(self, function: Callable[..., T], *values: object) -> T:
         """Call a function in a thread and return its result. Cancelling this ends the function."""
         if self._slots is None:
             self._slots = asyncio.Semaphore(MOST_BUSY)
@@ -231,7 +231,7 @@ def _hand_over(
     loop: asyncio.AbstractEventLoop,
     future: "asyncio.Future[Any]",
     settle: Callable[[Any], None],
-    value: Any,
+    value: object,
 ) -> None:
     """Set the result of a future from another thread."""
 

@@ -142,12 +142,12 @@ class _Bound:
         return values
 
 
-def needs_conversion(hint: Any) -> bool:
+def needs_conversion(hint: object) -> bool:
     """Return True if JSON values of this type must be converted to the Python type."""
     return hint not in (str, bool, Any, type(None), dict, list)
 
 
-def converted(value: Any, hint: Any) -> Any:
+def converted(value: object, hint: object) -> Any:
     """Return a JSON value converted to the type that a function names: enums, dataclasses, tuples, sets, integers."""
     origin = get_origin(hint)
     arguments = get_args(hint)
@@ -196,7 +196,7 @@ def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> A
     )
 
 
-def _converted_to_one(value: Any, hints: Sequence[Any]) -> Any:
+def _converted_to_one(value: object, hints: Sequence[Any]) -> Any:
     """Return the value as the first type of a union that accepts it."""
     if value is None:
         return None

@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 """The address in `<Cat object at 0x7f00a1b2>`, which differs between two runs of the same call."""
 
 
-def as_result(call: ToolCall, value: Any) -> ToolResult:
+def as_result(call: ToolCall, value: object) -> ToolResult:
     """Return the result of a call from a tool's return value: text unchanged, media as parts, anything else as JSON."""
     if isinstance(value, ToolResult):
         if value.call_id == call.id:
@@ -36,13 +36,13 @@ def as_result(call: ToolCall, value: Any) -> ToolResult:
     return ToolResult(call.id, parts)
 
 
-def _as_part(piece: Any) -> Part:
+def _as_part(piece: object) -> Part:
     if isinstance(piece, (Text, Json, Image, Audio, Video)):
         return piece
     return Text(_words(piece))
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     if isinstance(value, str):
         return value
     if value is None:
@@ -55,7 +55,7 @@ def _words(value: Any) -> str:
         return _without_address(value)
 
 
-def _described(value: Any) -> Any:
+def _described(value: object) -> Any:
     """Return a value that JSON does not have: the members of a dataclass or a set, else its words."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
@@ -70,7 +70,7 @@ def _described(value: Any) -> Any:
     return _without_address(value)
 
 
-def _without_address(value: Any) -> str:
+def _without_address(value: object) -> str:
     return _ADDRESS.sub("", str(value))
 
 

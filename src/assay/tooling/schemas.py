@@ -133,7 +133,7 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def schema_of(hint: Any, around: tuple[Any, ...] = ()) -> dict[str, Any]:
+def schema_of(hint: object, around: tuple[Any, ...] = ()) -> dict[str, Any]:
     """Return the JSON schema of a type, a member of the classes `around`. Raise `TypeError` if it has none."""
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
@@ -156,7 +156,7 @@ def schema_of(hint: Any, around: tuple[Any, ...] = ()) -> dict[str, Any]:
     return _collection(hint, origin or hint, arguments, around)
 
 
-def has_fields(kind: Any) -> bool:
+def has_fields(kind: object) -> bool:
     """Return True for a dataclass, a `TypedDict` and a `NamedTuple`: the model sees an object with their fields."""
     if not isinstance(kind, type):
         return False
@@ -215,7 +215,7 @@ def _required_fields(hint: Any) -> list[str]:
 
 
 def _collection(
-    hint: Any, origin: Any, arguments: Sequence[Any], around: tuple[Any, ...]
+    hint: object, origin: object, arguments: Sequence[Any], around: tuple[Any, ...]
 ) -> dict[str, Any]:
     """Return the schema of a list, a tuple, a set or a dictionary."""
     if not isinstance(origin, type):

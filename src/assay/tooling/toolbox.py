@@ -130,7 +130,7 @@ class ToolSessionExtras(Protocol):
 class HelperModel(Protocol):
     """A model with a role, as scorers receive their judges. Its answers are recorded and never asked twice."""
 
-    async def answer(self, prompt: Prompt, options: Any = None) -> Output:
+    async def answer(self, prompt: Prompt, options: object = None) -> Output:
         """Return the answer to a prompt. If there is none, its `error` gives the reason."""
 
 

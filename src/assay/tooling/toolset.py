@@ -156,7 +156,7 @@ class ToolSet:
                 )
 
 
-def is_toolbox(thing: Any) -> bool:
+def is_toolbox(thing: object) -> bool:
     """Return True if an object has the methods of a toolbox."""
     if isinstance(thing, type):
         return False
@@ -165,7 +165,7 @@ def is_toolbox(thing: Any) -> bool:
     )
 
 
-def _built(entry: Any, where: str) -> Any:
+def _built(entry: object, where: str) -> Any:
     """Return the tool, function or toolbox of an entry in `tools`."""
     if isinstance(entry, (str, Mapping)):
         name: Any = entry

@@ -28,7 +28,7 @@ _WHOLE = {"type": "integer"}
 
 
 def _tool(
-    name: str, description: str, required: dict[str, Any], **optional: Any
+    name: str, description: str, required: dict[str, Any], **optional: object
 ) -> Tool:
     schema = {
         "type": "object",

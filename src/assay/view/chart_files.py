@@ -202,7 +202,7 @@ def _scale(result: Result) -> Ends | None:
     return _ends(result.details.get("scale"))
 
 
-def _ends(pair: Any) -> Ends | None:
+def _ends(pair: object) -> Ends | None:
     if isinstance(pair, (list, tuple)) and len(pair) == 2:
         return (float(pair[0]), float(pair[1]))
     return None

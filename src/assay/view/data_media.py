@@ -104,7 +104,7 @@ def _media_of(path: Path, only: int | None = None) -> Iterator[tuple[int, bytes]
         return  # a file that cannot be read to its end holds what it held so far
 
 
-def _inside(value: Any) -> Iterator[bytes]:
+def _inside(value: object) -> Iterator[bytes]:
     """Yield every value of a row that is an image, audio or video by its first bytes."""
     if isinstance(value, str):
         if len(value) >= SHORTEST and is_inline(value):

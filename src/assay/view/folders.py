@@ -234,13 +234,13 @@ def _domain(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     return list(domain_of(values, intervals, scale))
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     if isinstance(value, (int, float)):
         return float(value)
     return None
 
 
-def _ends(pair: Any) -> tuple[float, float] | None:
+def _ends(pair: object) -> tuple[float, float] | None:
     """Return both ends of an interval; None if they are not two numbers."""
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         return None
@@ -266,7 +266,7 @@ def stopped(manifest: Mapping[str, Any]) -> str:
     return "killed" if status in ("running", "new") else status
 
 
-def _total(usage: Any) -> dict[str, float]:
+def _total(usage: object) -> dict[str, float]:
     """Return tokens, cost and seconds of all tasks together. Usage that is not a mapping counts nothing."""
     if not isinstance(usage, Mapping):
         return {}

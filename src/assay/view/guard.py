@@ -80,7 +80,7 @@ class Guard:
             f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict{secure}"
         )
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: object, send: Any) -> None:
         """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             return

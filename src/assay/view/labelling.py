@@ -62,7 +62,7 @@ def blind_sample(run: RunView, row: int) -> dict[str, Any]:
     return {**plain, "model": "", "verdicts": [], "calls": [], "rounds": rounds}
 
 
-def choices_of(scale: Any) -> list[dict[str, Any]]:
+def choices_of(scale: object) -> list[dict[str, Any]]:
     """Return the labels a person may choose from, each with its key."""
     low, high = ends_of(scale)
     if not _has_steps(low, high):

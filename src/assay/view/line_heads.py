@@ -137,7 +137,7 @@ def answer_length(head: OutputHead) -> int:
     return len(_content(candidates[0].parts))
 
 
-def confidence(likelihoods: Any) -> float:
+def confidence(likelihoods: object) -> float:
     """Return the likeliest continuation's share of the probability; nan for fewer than two continuations."""
     if not isinstance(likelihoods, list) or len(likelihoods) < 2:
         return math.nan
@@ -156,13 +156,13 @@ def number(value: Any) -> float:
     return math.nan
 
 
-def _content(content: Any) -> str:
+def _content(content: object) -> str:
     if isinstance(content, Sequence) and not isinstance(content, str):
         return "".join(_part(part) for part in content)
     return "" if content is None else str(content)
 
 
-def _part(part: Any) -> str:
+def _part(part: object) -> str:
     if not isinstance(part, Mapping):
         return str(part)
     kind = part.get("type")
@@ -175,11 +175,11 @@ def _part(part: Any) -> str:
     return str(part.get("text", ""))
 
 
-def _flat(value: Any) -> str:
+def _flat(value: object) -> str:
     return "\n".join(_leaves(value))
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
         for inner in value.values():
             yield from _leaves(inner)

@@ -84,7 +84,7 @@ def _running(values: Any) -> list[list[float]]:
     return points
 
 
-def _since(started: Any) -> float | None:
+def _since(started: object) -> float | None:
     try:
         from datetime import datetime
 

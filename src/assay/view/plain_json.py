@@ -10,7 +10,7 @@ LARGEST = 2**53
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def json_bytes(value: Any) -> bytes:
+def json_bytes(value: object) -> bytes:
     """Return a value as JSON. Unreadable text becomes the replacement character, unreadable numbers become null."""
     try:
         return _encode(value)
@@ -18,7 +18,7 @@ def json_bytes(value: Any) -> bytes:
         return _encode(_cleaned(value))
 
 
-def _cleaned(value: Any) -> Any:
+def _cleaned(value: object) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):

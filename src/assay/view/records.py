@@ -191,7 +191,7 @@ def _begin(text: str) -> str:
     return " ".join(text[: 3 * SNIPPET].split())[:SNIPPET]
 
 
-def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
+def _media_parts(content: object) -> Iterator[Mapping[str, Any]]:
     for part in content if isinstance(content, list) else ():
         if (
             isinstance(part, Mapping)
@@ -237,7 +237,7 @@ def _verdict(line: Mapping[str, Any]) -> dict[str, Any]:
     return {name: line[name] for name in names if name in line}
 
 
-def _slim(value: Any, limit: int | None) -> Any:
+def _slim(value: object, limit: int | None) -> Any:
     """Return the value with long texts cut and their lengths noted. Paths of this machine are removed."""
     if isinstance(value, str):
         if limit is not None and len(value) > limit:

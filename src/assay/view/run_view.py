@@ -130,7 +130,7 @@ class RunView:
         with self._lock:
             return self._cells(self.index)
 
-    def outcomes(self, rows: Any) -> Any:
+    def outcomes(self, rows: object) -> Any:
         """Return the code of the outcome of each row, as a numpy array."""
         with self._lock:
             return self._outcomes(self.index, rows)
@@ -274,7 +274,7 @@ class RunView:
                     return name
         return next(iter(index.metrics), None)
 
-    def _counted(self, index: JournalIndex, cell: Any, epoch: Any) -> Any:
+    def _counted(self, index: JournalIndex, cell: object, epoch: Any) -> Any:
         """Return which rows the last table covers; all of them if it does not say."""
         import numpy as np
 

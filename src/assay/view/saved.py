@@ -134,7 +134,7 @@ def data_address(
     return f"data:{type or found.type};base64,{base64.b64encode(body).decode('ascii')}"
 
 
-def _with_addresses(value: Any, media: Mapping[str, Mapping[str, Any]]) -> Any:
+def _with_addresses(value: object, media: Mapping[str, Mapping[str, Any]]) -> Any:
     """Return JSON in which every medium also has the addresses of its files."""
     if isinstance(value, Mapping):
         plain = {}
@@ -149,7 +149,7 @@ def _with_addresses(value: Any, media: Mapping[str, Mapping[str, Any]]) -> Any:
     return value
 
 
-def _length(value: Any) -> int:
+def _length(value: object) -> int:
     if isinstance(value, str):
         return min(len(value), LONGEST_TEXT)
     if isinstance(value, Mapping):

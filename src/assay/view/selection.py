@@ -248,7 +248,7 @@ def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
     return mask
 
 
-def _order(columns: SampleColumns, places: Any, sort: str) -> Any:
+def _order(columns: SampleColumns, places: object, sort: str) -> Any:
     """Return the order of samples by a column. Samples without a value come last in both directions."""
     import numpy as np
 

@@ -263,7 +263,7 @@ async def _told(work: Callable[[], Response]) -> Response:
 
 
 def _json(
-    value: Any, status: int = 200, headers: Mapping[str, str] | None = None
+    value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     return Response(json_bytes(value), status, headers, media_type="application/json")
 

@@ -163,7 +163,7 @@ def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """Return a number, which may be written as text. Raise `ValueError` for anything else."""
     if isinstance(value, (int, float)):
         return float(value)
@@ -172,7 +172,7 @@ def number(value: Any) -> float:
     raise ValueError("must be a number")
 
 
-def integer(value: Any) -> int:
+def integer(value: object) -> int:
     """Return a whole number, which may be written as text or with a zero fraction."""
     if isinstance(value, str):
         text = value.strip()
@@ -186,7 +186,7 @@ def integer(value: Any) -> int:
     raise ValueError("must be a whole number")
 
 
-def truth(value: Any) -> bool:
+def truth(value: object) -> bool:
     """Return a boolean, which may be written as a number or a word."""
     if isinstance(value, bool):
         return value
@@ -347,7 +347,7 @@ def _user(table: Mapping[str, Any]) -> str:
     return str(int(user)) if isinstance(user, float) else str(user)
 
 
-def _healthcheck(value: Any) -> HealthCheck | None:
+def _healthcheck(value: object) -> HealthCheck | None:
     if value is None:
         return None
     if not isinstance(value, Mapping) or not isinstance(value.get("command"), str):
@@ -441,7 +441,7 @@ def _check_step(step: Mapping[str, Any]) -> None:
         _optional({"min_reward": reward}, "steps", "min_reward", number)
 
 
-def _check_artifacts(artifacts: Any) -> None:
+def _check_artifacts(artifacts: object) -> None:
     """Raise if an artifact has no source, or if its path leaves its folder."""
     if not isinstance(artifacts, list):
         raise ConfigFault("artifacts must be a list")
@@ -492,5 +492,5 @@ def _is_separate(verifier: Mapping[str, Any]) -> bool:
     return mode == "separate" or environment is not None
 
 
-def _is_list_of(value: Any, kind: Any) -> bool:
+def _is_list_of(value: object, kind: Any) -> bool:
     return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)

@@ -71,7 +71,7 @@ def described(name: str, task: Any, shots: int, code: str = "") -> LoadedTask:
     return LoadedTask(name, task, shots, digest, str(version))
 
 
-def _without_addresses(value: Any) -> Any:
+def _without_addresses(value: object) -> Any:
     """Return a configuration as text that is the same in every process and on every machine."""
     if isinstance(value, Mapping):
         return {str(key): _without_addresses(entry) for key, entry in value.items()}
@@ -145,7 +145,7 @@ def target_text(document: Document) -> Any:
     return plain_value(target)
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return a value of a row in a form that JSON can hold."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value

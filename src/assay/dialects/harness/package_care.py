@@ -39,14 +39,14 @@ def cache_templates(environment: Any) -> None:
     class LimitedTemplate(environment.template_class):  # type: ignore[misc, name-defined]
         """A template with a time limit for rendering."""
 
-        def render(self, *args: Any, **kwargs: Any) -> str:
+        def render(self, *args: object, **kwargs: object) -> str:
             with limited(LONGEST_RENDERING, "a template", "", "shorten its loops"):
                 return str(super().render(*args, **kwargs))
 
     environment.template_class = LimitedTemplate
     environment.globals["range"] = safe_range
 
-    def from_string(source: Any, *args: Any, **kwargs: Any) -> Any:
+    def from_string(source: object, *args: object, **kwargs: object) -> Any:
         if args or kwargs or not isinstance(source, str):
             return compile_template(environment, source, *args, **kwargs)
         return compiled(source)

@@ -49,7 +49,7 @@ def medium_of(kind: Any, value: Any) -> Any:
     return kind(value)
 
 
-def _wav(samples: Any, rate: int) -> bytes:
+def _wav(samples: object, rate: int) -> bytes:
     """Return mono samples between -1 and 1 as a WAV file."""
     import io
     import wave
@@ -111,7 +111,7 @@ def _split_at_marks(part: Part, waiting: list[Part]) -> list[Part]:
     return pieces
 
 
-def as_list(value: Any) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """Return a value as a list; None is an empty one."""
     if value is None:
         return []

@@ -102,11 +102,11 @@ class TaskDriver(ABC):
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
         """Ask every request, put the answers into the instances, and return the first failure by document."""
 
-    def is_reported(self, subtask: LoadedTask, metric: Any) -> bool:
+    def is_reported(self, subtask: LoadedTask, metric: object) -> bool:
         """Return True if a metric that was computed for a document has a row in the results."""
         return True
 
-    def number_of(self, subtask: LoadedTask, item: Any) -> float | None:
+    def number_of(self, subtask: LoadedTask, item: object) -> float | None:
         """Return the value of one document for its record; None if the value is a structure."""
         return as_number(item)
 

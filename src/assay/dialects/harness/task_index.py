@@ -67,7 +67,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """A YAML loader that keeps `!function` as a text."""
 
 
-def _function_text(loader: Any, suffix: str, node: Any) -> str:
+def _function_text(loader: object, suffix: str, node: Any) -> str:
     value = node.value if isinstance(node.value, str) else ""
     return f"!{suffix} {value}"
 
@@ -336,7 +336,7 @@ class _Reader:
         )
 
 
-def _functions_in(value: Any) -> Iterator[str]:
+def _functions_in(value: object) -> Iterator[str]:
     """Yield the functions that a configuration names after `!function`, at any depth."""
     if isinstance(value, str):
         if value.startswith(FUNCTION):
@@ -349,7 +349,7 @@ def _functions_in(value: Any) -> Iterator[str]:
             yield from _functions_in(entry)
 
 
-def _member_names(members: Any) -> Iterator[str]:
+def _member_names(members: object) -> Iterator[str]:
     """Yield the names in a group's `task` list, with inline groups flattened."""
     for member in _as_list(members):
         if isinstance(member, str):
@@ -363,11 +363,11 @@ def _member_names(members: Any) -> Iterator[str]:
                 yield name
 
 
-def _names_in(value: Any) -> list[str]:
+def _names_in(value: object) -> list[str]:
     return [str(name) for name in _as_list(value)]
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list) else [value]

@@ -40,7 +40,7 @@ class Collected:
     records: list[ScoreRecord] = field(default_factory=list)
 
 
-def label_of(metric: Any, filter_name: str) -> str:
+def label_of(metric: object, filter_name: str) -> str:
     """Return the name of a row: the metric alone, or with its filter."""
     name = getattr(metric, "__name__", None) or str(metric)
     return name if filter_name == NO_FILTER else f"{name},{filter_name}"
@@ -125,7 +125,7 @@ class Summary:
         )
 
 
-def _is_share(metric: Any) -> bool:
+def _is_share(metric: object) -> bool:
     return metric in SHARES or str(metric).startswith(("pass@", "pass_at_"))
 
 
@@ -136,7 +136,7 @@ def aggregation_of(task: Any, metric: Any, library: str) -> Callable[[list[Any]]
     return aggregate or _registered("mean", library)
 
 
-def kind_of(aggregate: Any, library: str) -> str:
+def kind_of(aggregate: object, library: str) -> str:
     """Return the name of an aggregation for which an interval is known; empty for any other."""
     import numpy
 
@@ -155,7 +155,7 @@ def _registered(name: str, library: str) -> Any:
 
 
 def interval_fields(
-    aggregate: Any, items: Sequence[Any], value: float | None, library: str
+    aggregate: object, items: Sequence[Any], value: float | None, library: str
 ) -> dict[str, Any]:
     """Return value, interval and standard error of a number that is not a plain mean."""
     kind = kind_of(aggregate, library)
@@ -268,7 +268,7 @@ def _group_row(
 
 
 def _pooled(
-    group: Any, label: str, parts: Mapping[str, Result], value: float
+    group: object, label: str, parts: Mapping[str, Result], value: float
 ) -> dict[str, Any]:
     """Return the standard error and interval of a mean over tasks, with the weights of the group."""
     if not _is_mean_of_tasks(group):
@@ -327,7 +327,7 @@ def _metrics_of(rows: Sequence[Result]) -> dict[str, Any]:
     return {**metrics, "sample_len": first, "sample_count": counts}
 
 
-def as_number(value: Any) -> float | None:
+def as_number(value: object) -> float | None:
     """Return the value of a metric as a number; None for a tuple or another structure."""
     if isinstance(value, (bool, int, float)):
         return float(value)

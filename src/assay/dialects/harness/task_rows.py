@@ -85,7 +85,7 @@ class GivenData:
 
 def given_data(
     task: str,
-    dataset_name: Any,
+    dataset_name: object,
     evaluated: str | None,
     settings: TaskSettings,
     shots: int,
@@ -167,7 +167,7 @@ def _holds_images(column: Any) -> bool:
 
 def hub_dataset(
     path: str | None,
-    name: Any,
+    name: object,
     options: Mapping[str, Any],
     where: str,
     load: Callable[..., Any] | None = None,
@@ -203,7 +203,7 @@ def _reason(error: BaseException) -> str:
     return shorten(first_line, 120) if first_line else type(error).__name__
 
 
-def _own_path(data: Path, task: str, dataset_name: Any) -> Path:
+def _own_path(data: Path, task: str, dataset_name: object) -> Path:
     """Return the file or folder in `--data` with the name of a task; else `--data` itself."""
     if not data.is_dir():
         return data

@@ -73,7 +73,7 @@ class TaskSettings:
         )
 
 
-def len_or_one(value: Any) -> int:
+def len_or_one(value: object) -> int:
     """Return the number of values in an option: its length, or 1."""
     return len(value) if hasattr(value, "__len__") else 1
 

@@ -65,7 +65,7 @@ def options_of(config: Any, usual: GenerateOptions) -> GenerateOptions:
 
 
 def prompt_of(
-    turns: Sequence[Any], tools: Sequence[Any], choice: Any, options: GenerateOptions
+    turns: Sequence[Any], tools: Sequence[Any], choice: object, options: GenerateOptions
 ) -> Prompt:
     """Return the prompt for a call of a task's solver."""
     return Prompt(
@@ -81,7 +81,7 @@ def _tool(info: Any) -> Tool:
     return Tool(info.name, info.description, parameters)
 
 
-def _tool_choice(choice: Any) -> str | None:
+def _tool_choice(choice: object) -> str | None:
     """Return the tool choice in assay's terms: a word, or the name of the tool to call."""
     if isinstance(choice, str):
         return TOOL_CHOICES.get(choice)

@@ -42,7 +42,7 @@ class ApiCalls(MessageModel):
         self.default_kwargs = kwargs
         self.logger = get_logger(type(self).__name__)
 
-    def is_answer(self, answer: Any) -> bool:
+    def is_answer(self, answer: object) -> bool:
         """Return True if a result with code 0 is an answer."""
         return not (isinstance(answer, str) and answer == "") and answer is not None
 
@@ -51,7 +51,7 @@ class ApiCalls(MessageModel):
         answer = self.generate("hello")
         return answer not in (None, "") and self.fail_msg not in str(answer)
 
-    def generate(self, message: Any, **kwargs1: Any) -> Any:
+    def generate(self, message: object, **kwargs1: Any) -> Any:
         """Return the answer, or `fail_msg` if none came in `retry` attempts."""
         if content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)

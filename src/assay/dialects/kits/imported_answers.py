@@ -36,7 +36,7 @@ def read_table(path: Path, load: Callable[[Path], Any]) -> Any:
         ) from error
 
 
-def index_text(index: Any) -> str:
+def index_text(index: object) -> str:
     """Return an index as the dataset spells it: pandas makes floats of whole numbers beside an empty cell."""
     if isinstance(index, float) and index.is_integer():
         return str(int(index))
@@ -103,7 +103,7 @@ def refuse_conflicting_rows(table: Any, where: str) -> None:
             )
 
 
-def _key(cell: Any) -> str:
+def _key(cell: object) -> str:
     """Return a form that is equal for all spellings of a cell: `2`, `2.0` and ` 2 ` are the same option."""
     text = _LOST_IN_FILES.sub("", str(cell))[:COMPARED_LENGTH].casefold()
     try:

@@ -32,7 +32,7 @@ def track_progress_rich(
     save: str | None = None,
     keys: Sequence[Any] | None = None,
     use_process: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> list[Any]:
     """Return the results of `func` for each task, in order.
 
@@ -66,7 +66,7 @@ def track_progress_rich(
     return results
 
 
-def _call(func: Callable[..., Any], job: Any) -> Any:
+def _call(func: Callable[..., Any], job: object) -> Any:
     if isinstance(job, Mapping):
         return func(**job)
     return func(*job) if isinstance(job, (tuple, list)) else func(job)

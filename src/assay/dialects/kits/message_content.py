@@ -23,11 +23,11 @@ class MessageModel:
         """Return True if the model's own `build_prompt` replaces that of the benchmark."""
         return False
 
-    def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
+    def build_prompt(self, line: object, dataset: str | None = None) -> Any:
         """Return the model's own prompt for a line."""
         raise NotImplementedError(f"{type(self).__name__} has no `build_prompt`")
 
-    def generate_inner(self, message: Any, dataset: str | None = None) -> Any:
+    def generate_inner(self, message: object, dataset: str | None = None) -> Any:
         """Return the answer to a message."""
         raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
 
@@ -35,25 +35,25 @@ class MessageModel:
         """Set the function that writes the images of a line to files."""
         self.dump_image_func = dump_image_func
 
-    def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
+    def dump_image(self, line: object, dataset: str | None = None) -> list[str]:
         """Write the images of a line to files and return their paths."""
         if self.dump_image_func is None:
             raise RuntimeError("dump_image is only known while a dataset is run")
         return self.dump_image_func(line)
 
-    def check_content(self, msgs: Any) -> str:
+    def check_content(self, msgs: object) -> str:
         """Return `str`, `dict`, `liststr`, `listdict` or `unknown`."""
         return content_kind(msgs)
 
-    def preproc_content(self, inputs: Any) -> Any:
+    def preproc_content(self, inputs: object) -> Any:
         """Return a message as a list of dictionaries with local files."""
         return prepared(inputs) if as_upstream() else self._assay_read(inputs)
 
-    def _assay_read(self, message: Any) -> Entries:
+    def _assay_read(self, message: object) -> Entries:
         """Return a message as a list of dictionaries by assay's rules, which accept every form they understand."""
         raise NotImplementedError
 
-    def _assay_entries(self, message: Any) -> Entries:
+    def _assay_entries(self, message: object) -> Entries:
         """Return the same for `generate_inner`. Raise for a kind of entry that the model does not accept."""
         if as_upstream():
             return checked(message, self.allowed_types, type(self).__name__)
@@ -62,7 +62,7 @@ class MessageModel:
         return entries
 
 
-def check_types(entries: Entries, model: Any) -> None:
+def check_types(entries: Entries, model: object) -> None:
     """Raise for a kind of entry that a model does not accept."""
     allowed = getattr(model, "allowed_types", None) or ("text", "image")
     for entry in entries:
@@ -83,7 +83,7 @@ def joined_text(message: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(values_of(message, "text"))
 
 
-def content_kind(message: Any) -> str:
+def content_kind(message: object) -> str:
     """Return `str`, `dict`, `liststr` or `listdict`; `unknown` for anything else, including mixed lists."""
     if isinstance(message, str):
         return "str"
@@ -123,7 +123,7 @@ def prepared(message: Any) -> Entries | None:
     return None
 
 
-def checked(message: Any, allowed: Sequence[str], owner: str) -> Entries:
+def checked(message: object, allowed: Sequence[str], owner: str) -> Entries:
     """Return a prepared message whose types the model accepts. Raise for any other type."""
     entries = prepared(message)
     if entries is None:

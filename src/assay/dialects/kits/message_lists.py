@@ -38,7 +38,7 @@ PathOf = Callable[[Media], str]
 
 
 def message_turns(
-    value: Any, media: Mapping[str, Media] = EMPTY
+    value: object, media: Mapping[str, Media] = EMPTY
 ) -> tuple[Message, ...]:
     """Return the messages in the return value of a toolkit's prompt function.
 
@@ -83,7 +83,7 @@ def message_turns(
     return tuple(turns)
 
 
-def message_part(entry: Any, media: Mapping[str, Media] = EMPTY) -> Part:
+def message_part(entry: object, media: Mapping[str, Media] = EMPTY) -> Part:
     """Return one entry of a message list as a part."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
@@ -182,7 +182,7 @@ def _image_text_parts(
     return (*parts, Text(text)) if text is not None else tuple(parts)
 
 
-def _medium(kind: type[Media], source: Any, media: Mapping[str, Media]) -> Part:
+def _medium(kind: type[Media], source: object, media: Mapping[str, Media]) -> Part:
     medium: Media
     if isinstance(source, str) and source in media:
         medium = media[source]

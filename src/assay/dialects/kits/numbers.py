@@ -49,11 +49,11 @@ def _from_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     return _named(value.items())
 
 
-def _is_nested(value: Any) -> bool:
+def _is_nested(value: object) -> bool:
     return isinstance(value, (Mapping, list, tuple))
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     """Return True for an array of several numbers."""
     return hasattr(value, "tolist") and getattr(value, "size", 1) != 1
 
@@ -112,7 +112,7 @@ def _from_records(
     return by_label
 
 
-def _given(value: Any) -> float | None:
+def _given(value: object) -> float | None:
     """Return a single number. It may be infinite or NaN, because the table can report that."""
     plain = (
         value.item()
@@ -126,7 +126,7 @@ def _given(value: Any) -> float | None:
     )
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """Return a finite number, or a text that is one; `None` for anything else, such as an empty cell."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()

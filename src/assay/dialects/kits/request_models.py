@@ -23,7 +23,7 @@ class RequestModel:
         """Build the user's class."""
         self._builder.build()
 
-    def answer(self, model: Any, request: Request) -> Output:
+    def answer(self, model: object, request: Request) -> Output:
         """Return the user's answer to one request."""
         raise NotImplementedError
 

@@ -62,7 +62,7 @@ def load_by_suffix(
     )
 
 
-def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
+def dump_by_suffix(data: object, path: str | Path, fmt: str | None = None) -> None:
     """Write data in the format of the file's suffix, and create the folder."""
     file = Path(path).expanduser()
     kind = _kind(file, fmt, _WRITERS)
@@ -192,7 +192,7 @@ def _read_excel(path: Path) -> Any:
     return pandas.DataFrame(columns, columns=header)
 
 
-def _write_pickle(data: Any, path: Path) -> None:
+def _write_pickle(data: object, path: Path) -> None:
     import pickle
 
     path.write_bytes(pickle.dumps(data))
@@ -248,7 +248,7 @@ def _write_text(data: Any, path: Path) -> None:
     path.write_text("\n".join(lines), "utf-8", "backslashreplace")
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> Any:
     """Return a cell without numpy types; NaN as an empty cell, a list as its literal."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
@@ -257,7 +257,7 @@ def _bare(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def _cell(value: Any, separator: str) -> str:
+def _cell(value: object, separator: str) -> str:
     if value is None:
         return ""
     text = str(value)
@@ -267,7 +267,7 @@ def _cell(value: Any, separator: str) -> str:
     return text
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)

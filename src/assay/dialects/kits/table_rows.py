@@ -24,6 +24,6 @@ class TableRows:
     def __getitem__(self, idx: int) -> dict[str, Any]:
         return dict(self.data.iloc[idx])
 
-    def _assay_line(self, line: Any) -> Any:
+    def _assay_line(self, line: object) -> Any:
         """Return a row, given as its number or as the row itself."""
         return self.data.iloc[line] if isinstance(line, int) else line

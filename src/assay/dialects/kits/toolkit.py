@@ -152,7 +152,7 @@ class UserFile:
         return (name, target) if self._toolkit.is_model(class_of(target)) else None
 
 
-def class_of(factory: Any) -> type:
+def class_of(factory: object) -> type:
     """Return the class behind a factory: the function of a `partial`, the type of an object."""
     while isinstance(factory, partial):
         factory = factory.func
@@ -161,7 +161,7 @@ def class_of(factory: Any) -> type:
 
 def find_class(
     noun: str,
-    name: Any,
+    name: object,
     builtin: Mapping[str, Any],
     files: Sequence[UserFile],
     classes_of: Callable[[UserFile], Mapping[str, Any]],

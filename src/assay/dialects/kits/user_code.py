@@ -37,7 +37,7 @@ def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
     ]
 
 
-def parameters_of(function: Any) -> tuple[str, ...]:
+def parameters_of(function: object) -> tuple[str, ...]:
     """Return the names of a function's parameters, without a method's `self`; `*` and `**` stand for any."""
     inner = getattr(function, "__func__", None)
     names = _names(function if inner is None else inner)

@@ -52,7 +52,7 @@ class SandboxedCodeEval:
         predictions: Sequence[Sequence[str]],
         k: Sequence[int] = (1, 10, 100),
         timeout: float = SECONDS,
-        **_: Any,
+        **_: object,
     ) -> tuple[dict[str, float], dict[int, list[tuple[int, dict[str, Any]]]]]:
         """Return pass@k over all problems, and the result of each program."""
         jobs = []
@@ -163,7 +163,7 @@ def sandboxed_code_eval() -> Iterator[None]:
         return
     original = evaluate.load
 
-    def load(path: str, *args: Any, **kwargs: Any) -> Any:
+    def load(path: str, *args: object, **kwargs: object) -> Any:
         if path == CODE_EVAL:
             return SandboxedCodeEval()
         return original(path, *args, **kwargs)
@@ -175,7 +175,7 @@ def sandboxed_code_eval() -> Iterator[None]:
         evaluate.load = original
 
 
-def replace_functions(task: Any, path: str) -> None:
+def replace_functions(task: object, path: str) -> None:
     """Replace the functions of a task's helper modules that run programs."""
     family = Path(path).parent.name
     for function in _functions_of(task):

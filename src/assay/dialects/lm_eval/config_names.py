@@ -37,7 +37,7 @@ def check_names(task: Any, name: str) -> None:
     _check_filters(task, where)
 
 
-def _check_filters(task: Any, where: str) -> None:
+def _check_filters(task: object, where: str) -> None:
     """Raise for a filter whose arguments are wrong."""
     for pipeline in getattr(task, "_filters", ()):
         for make_filter in pipeline.filters:
@@ -108,7 +108,7 @@ def _unknown_filter(
     return None
 
 
-def _unknown_aggregation(metric_list: Any, where: str) -> UsageError | None:
+def _unknown_aggregation(metric_list: object, where: str) -> UsageError | None:
     """Return what is wrong with an aggregation. lm-eval itself would take the mean instead."""
     registry = package.module("api.registry")
     for metric in _mappings(metric_list):
@@ -128,6 +128,6 @@ def _is_known(name: str, registered: Any) -> bool:
     return name.startswith(FUNCTION) or name in registered
 
 
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
     entries = value if isinstance(value, list) else []
     return (entry for entry in entries if isinstance(entry, Mapping))

@@ -70,7 +70,7 @@ def _context_key(arguments: Sequence[Any]) -> str:
     return f"{kind}\0{arguments[0]}"
 
 
-def _messages(context: Any, media: Sequence[Part]) -> tuple[Message, ...]:
+def _messages(context: object, media: Sequence[Part]) -> tuple[Message, ...]:
     if isinstance(context, ChatText):
         turns = context.turns
         return with_media(turns, media) if media else turns

@@ -194,7 +194,7 @@ def _process_once(config: Any) -> None:
     processed: dict[int, tuple[Any, Any]] = {}
 
     @functools.wraps(process)
-    def process_once(rows: Any) -> Any:
+    def process_once(rows: object) -> Any:
         if id(rows) not in processed:
             processed[id(rows)] = rows, process(rows)
         return processed[id(rows)][1]
@@ -204,7 +204,7 @@ def _process_once(config: Any) -> None:
     config.process_docs = process_once
 
 
-def _confine(task: Any, entry: IndexEntry | None, name: str) -> None:
+def _confine(task: object, entry: IndexEntry | None, name: str) -> None:
     """Make a task run the model's programs only in the sandbox. Raise if that is impossible."""
     if not getattr(task, "UNSAFE_CODE", False):
         return

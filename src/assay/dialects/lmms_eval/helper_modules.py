@@ -89,7 +89,7 @@ def _with_named_functions(config: dict[str, Any], file: Path) -> dict[str, Any]:
     return named
 
 
-def _replace(value: Any, change: Any, kind: type = NamedFunction) -> Any:
+def _replace(value: object, change: Any, kind: type = NamedFunction) -> Any:
     """Return a configuration with every value of a kind replaced, at any depth."""
     if isinstance(value, kind):
         return change(value)

@@ -149,11 +149,11 @@ class JudgeClient:
         self.chat = self.beta = self
         self.completions = self
 
-    def create(self, **request: Any) -> Any:
+    def create(self, **request: object) -> Any:
         """Return a chat completion."""
         return _typed(completion(request))
 
-    def with_options(self, **_: Any) -> "JudgeClient":
+    def with_options(self, **_: object) -> "JudgeClient":
         """Return the client unchanged. The judge's time limits apply."""
         return self
 
@@ -164,7 +164,7 @@ class JudgeClient:
 class AsyncJudgeClient(JudgeClient):
     """The same for code that awaits its calls."""
 
-    async def create(self, **request: Any) -> Any:
+    async def create(self, **request: object) -> Any:
         """Return a chat completion."""
         return await asyncio.to_thread(lambda: _typed(completion(request)))
 
@@ -202,7 +202,7 @@ def replace_providers() -> None:
             text = answer(request_body)
             return Response(content=text.strip(), model_used=config.model_name)
 
-        async def evaluate_async(self, request: Any) -> Any:
+        async def evaluate_async(self, request: object) -> Any:
             return await asyncio.to_thread(self.evaluate, request)
 
     for name in list(ProviderFactory._provider_classes):
@@ -295,7 +295,7 @@ def _http_response(document: dict[str, Any]) -> Any:
     return response
 
 
-def _decoded(data: Any) -> Mapping[str, Any]:
+def _decoded(data: object) -> Mapping[str, Any]:
     """Return the JSON object in the text of a body; empty if there is none."""
     if isinstance(data, (str, bytes)):
         with contextlib.suppress(ValueError):

@@ -151,7 +151,7 @@ class LmmsDocuments:
             messages = (Message("system", (Text(self.settings.system),)), *messages)
         return Prompt(messages, options=options)
 
-    def _messages(self, document: Document, row: Any) -> tuple[Message, ...]:
+    def _messages(self, document: Document, row: object) -> tuple[Message, ...]:
         """Return the turns of a chat task; for other tasks the text with its media first."""
         task = document.subtask.task
         request = document.instances[0]
@@ -163,7 +163,7 @@ class LmmsDocuments:
         visuals = task.doc_to_visual(row)
         return plain_messages(request.args[0], visuals, role)
 
-    def _weighing(self, document: Document, row: Any) -> list[Question]:
+    def _weighing(self, document: Document, row: object) -> list[Question]:
         """Return one question for each context of a document, with its continuations."""
         task = document.subtask.task
         visuals = task.doc_to_visual(row)

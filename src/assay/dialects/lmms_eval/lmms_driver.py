@@ -96,11 +96,11 @@ class LmmsDriver(TaskDriver):
     def _judge_now(self) -> list[RunJudge]:
         return []
 
-    def is_reported(self, subtask: LoadedTask, metric: Any) -> bool:
+    def is_reported(self, subtask: LoadedTask, metric: object) -> bool:
         """Return True for a metric that the task aggregates. Other metrics are not reported."""
         return metric in subtask.task.aggregation()
 
-    def number_of(self, subtask: LoadedTask, item: Any) -> float | None:
+    def number_of(self, subtask: LoadedTask, item: object) -> float | None:
         """Return the value of a document, which may be an entry in the input of the aggregation."""
         if isinstance(item, Mapping):
             item = item.get(subtask.task.config.score_key)

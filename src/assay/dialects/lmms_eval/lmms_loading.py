@@ -178,7 +178,7 @@ _loader = _DatasetLoader()
 
 
 @contextmanager
-def served_rows(config: Any, settings: TaskSettings) -> Iterator[None]:
+def served_rows(config: object, settings: TaskSettings) -> Iterator[None]:
     """While code of a task runs, serve the rows of `--data`, or those it names with errors in one line."""
     before = _loader.task
     _loader.task = config, settings

@@ -34,14 +34,14 @@ def messages_of(turns: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def plain_messages(context: str, visuals: Any, role: str) -> tuple[Message, ...]:
+def plain_messages(context: str, visuals: object, role: str) -> tuple[Message, ...]:
     """Return a text with its media: at their marks, or else first, as in lmms-eval's simple models."""
     media = [part_of(visual) for visual in as_list(visuals)]
     message = Message(role, (Text(context),))
     return with_media((message,), media) if media else (message,)
 
 
-def visual_content(visual: Any, upstream: Callable[[Any], Any]) -> Any:
+def visual_content(visual: object, upstream: Callable[[Any], Any]) -> Any:
     """Return the message entry for a return value of `doc_to_visual`.
 
     lmms-eval declares a clip as a video and keeps only its file name.
@@ -52,7 +52,7 @@ def visual_content(visual: Any, upstream: Callable[[Any], Any]) -> Any:
     return upstream(visual)
 
 
-def part_of(visual: Any, kind: str = "") -> Part:
+def part_of(visual: object, kind: str = "") -> Part:
     """Return one medium from an image object, a file, bytes, or a dictionary with samples or a file."""
     if isinstance(visual, Mapping):
         return _part_of_dictionary(visual, kind)

@@ -42,12 +42,12 @@ def answers(
 
 
 def exact_match(
-    engine: Any,
+    engine: object,
     data: Items,
     batch_size: int = 128,
     max_length: int = 100,
     noise: float = 0.0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> dict[str, Any]:
     """Return the share of answers equal to the reference, ignoring case and outer blanks."""
     correct = 0
@@ -61,12 +61,12 @@ def exact_match(
 
 
 def perplexity(
-    engine: Any,
+    engine: object,
     data: Items,
     batch_size: int = 64,
     pad_eod: bool = True,
     print_interval: int = 1000,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> dict[str, Any]:
     """Return exp of the mean negative log-probability of the rows' targets; accuracy counts greedy matches.
 
@@ -95,12 +95,12 @@ def perplexity(
 
 
 def perplexity_as_upstream(
-    engine: Any,
+    engine: object,
     data: Items,
     batch_size: int = 64,
     pad_eod: bool = True,
     print_interval: int = 1000,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> dict[str, Any]:
     """Return the same as upstream: a row with a `text` column is LAMBADA, and a row without a target is right."""
     rows: list[tuple[str, str, str]] = []
@@ -120,7 +120,7 @@ Row = tuple[str, str, str]
 
 
 def _weighed(
-    engine: Any, rows: Sequence[Row], batch_size: int, pad_eod: bool
+    engine: object, rows: Sequence[Row], batch_size: int, pad_eod: bool
 ) -> Iterator[tuple[Row, Likelihood]]:
     """Yield each row with the likelihood of its target. Rows without an answer are left out.
 
@@ -158,7 +158,7 @@ def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> dict[str, A
     }
 
 
-def _reject(engine: Any, item: Mapping[str, Any], why: str) -> None:
+def _reject(engine: object, item: Mapping[str, Any], why: str) -> None:
     if isinstance(engine, Engine):
         engine.reject(item, why)
     else:

@@ -71,7 +71,7 @@ class WeighedModel:
     def forward_batch(
         self,
         tokens: Sequence[Sequence[int]],
-        state: Any = None,
+        state: object = None,
         full_output: bool = False,
     ) -> Any:
         """Return rows of logits `(length, vocabulary)` for each list of ids."""
@@ -142,7 +142,7 @@ class Logits(Sequence[Any]):
         return self._as_torch(_spread(weighed, following))
 
     @staticmethod
-    def _as_torch(row: Any) -> Any:
+    def _as_torch(row: object) -> Any:
         torch = sys.modules.get("torch")  # code that imported torch expects tensors
         return row if torch is None else torch.from_numpy(row)
 

@@ -198,7 +198,7 @@ def source_files(reference: Reference) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _source_file(function: Any) -> str | None:
+def _source_file(function: object) -> str | None:
     """Return the file of a user's function, or None for the main program and assay's own functions."""
     scope: Mapping[str, Any] = getattr(function, "__globals__", {})
     module = str(scope.get("__name__", ""))

@@ -23,7 +23,7 @@ class Shipped:
     description: str
 
 
-def _cell(row: Row, *names: str, otherwise: Any = "") -> Any:
+def _cell(row: Row, *names: str, otherwise: object = "") -> Any:
     """Return the value of the first of these columns that the row has."""
     for name in names:
         if row.get(name, row) is not row:
@@ -114,13 +114,13 @@ OWN_WORDS = frozenset({"mmlu_pro_cot"})
 
 
 def evaluate(
-    engine: Any,
+    engine: object,
     data: Items,
     batch_size: int = 64,
     max_length: int = 10,
     noise: float = 0.0,
     inferoutput: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> dict[str, Any]:
     """Return accuracy with its counts, and by `category` or `subject`.
 
@@ -134,13 +134,13 @@ def evaluate(
 
 
 def evaluate_as_upstream(
-    engine: Any,
+    engine: object,
     data: Items,
     batch_size: int = 64,
     max_length: int = 1,
     noise: float = 0.0,
     inferoutput: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> dict[str, Any]:
     """Return the same by upstream's rule: the first letter A to J anywhere in the answer; one token by default."""
     lines = [
@@ -165,7 +165,7 @@ def first_letter(answer: str) -> str | None:
     )
 
 
-def right_letter(reference: Any) -> str:
+def right_letter(reference: object) -> str:
     """Return the letter of a reference given as an index, a letter, or a text that begins with one."""
     if (
         isinstance(reference, int)
@@ -177,7 +177,7 @@ def right_letter(reference: Any) -> str:
     return next((letter for letter in text if letter in LETTERS), text)
 
 
-def right_letter_as_upstream(reference: Any) -> str:
+def right_letter_as_upstream(reference: object) -> str:
     """Return the same without checking the index. A reference that is neither index nor text is converted to text."""
     if isinstance(reference, int):
         return LETTERS[reference]
@@ -237,7 +237,7 @@ def _judged(
     item: Mapping[str, Any],
     chosen: str | None,
     right: str,
-    options: Any,
+    options: object,
     category: str,
 ) -> dict[str, Any]:
     return {

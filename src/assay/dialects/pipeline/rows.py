@@ -71,7 +71,7 @@ def _user_frames(error: Exception) -> str:
 
 def _usable(
     template: Callable[[Any], str],
-    raw: Any,
+    raw: object,
     reference: Callable[[Mapping[str, Any]], Any],
 ) -> Usable:
     if not isinstance(raw, Mapping):

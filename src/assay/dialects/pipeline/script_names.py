@@ -49,7 +49,7 @@ class EvaluationPipeline:
         return self._engine
 
     @engine.setter
-    def engine(self, engine: Any) -> None:
+    def engine(self, engine: object) -> None:
         self._engine, self._is_own = engine, True
 
     def run(
@@ -61,7 +61,7 @@ class EvaluationPipeline:
         max_length: int | None = None,
         limit: int | None = None,
         save_results: bool = True,
-        **eval_kwargs: Any,
+        **eval_kwargs: object,
     ) -> dict[str, Any]:
         """Return the result as a dictionary, and write it to `output_dir`; a repeated call asks nothing again."""
         _check(dataset_name, str(dataset_path), evaluator_name)
@@ -165,7 +165,11 @@ class PipelineBuilder:
         self.tasks: list[dict[str, Any]] = []
 
     def add_task(
-        self, dataset_name: str, dataset_path: str, evaluator_name: str, **kwargs: Any
+        self,
+        dataset_name: str,
+        dataset_path: str,
+        evaluator_name: str,
+        **kwargs: object,
     ) -> "PipelineBuilder":
         """Add a task, and return self."""
         names = {
@@ -184,7 +188,7 @@ class PipelineBuilder:
 
 
 def quick_eval(
-    model_path: Any,
+    model_path: object,
     dataset_name: str,
     dataset_path: str,
     evaluator_name: str,

@@ -114,7 +114,7 @@ class ModelTokenizer:
         return getattr(self._own, name)
 
 
-def _taken(method: Any, **options: Any) -> dict[str, Any]:
+def _taken(method: object, **options: object) -> dict[str, Any]:
     """Return the options for which a tokenizer's method has parameters."""
     names = _parameters(getattr(method, "__func__", method))
     return {name: value for name, value in options.items() if name in names}

@@ -76,7 +76,7 @@ class SimpleTokenizer:
         """Return True if the answer contains one of the references: any of a list, all of a tuple."""
         tokens = cls.tokenize(pred, uncased, keep_punc)
 
-        def holds(wanted: Any) -> bool:
+        def holds(wanted: object) -> bool:
             if isinstance(wanted, str):
                 return cls._match_tokens(tokens, wanted, uncased, keep_punc)
             if isinstance(wanted, (list, tuple)):
@@ -303,7 +303,7 @@ class Evaluator:
     """The base of a user's evaluator: `evaluate` returns a dict with `key` and `score` for each prediction."""
 
     def evaluate(
-        self, preds: Any, refs: Any, pred_info_list: Any, **kwargs: Any
+        self, preds: object, refs: object, pred_info_list: object, **kwargs: object
     ) -> Any:
         """Judge predictions. Users write it for lists or, with `@parallel_batch`, for one prediction."""
         raise NotImplementedError(f"{type(self).__name__} has no evaluate")
@@ -314,7 +314,7 @@ class BuiltInEvaluator(Evaluator):
 
     scorer: Any
 
-    def score(self, pred: Any, ref: Any, pred_info: dict[str, Any]) -> Score:
+    def score(self, pred: object, ref: object, pred_info: dict[str, Any]) -> Score:
         """Return the scorer's verdict on one prediction."""
         sample = Sample(
             str(pred_info.get("key", "")),
@@ -326,12 +326,14 @@ class BuiltInEvaluator(Evaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
     ) -> dict[str, Any]:
         """Return the verdict in TELEVAL's format."""
         return self.judged(pred, ref, pred_info)
 
-    def judged(self, pred: Any, ref: Any, pred_info: dict[str, Any]) -> dict[str, Any]:
+    def judged(
+        self, pred: object, ref: object, pred_info: dict[str, Any]
+    ) -> dict[str, Any]:
         """Return the scorer's verdict on one prediction in TELEVAL's format."""
         return {
             "key": pred_info.get("key"),
@@ -342,7 +344,7 @@ class BuiltInEvaluator(Evaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
+        line: Mapping[str, Any], score: object, details: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the result of TELEVAL's `evaluate` for a score of assay's scorer."""
         return {"key": line["key"], "score": score}
@@ -368,7 +370,7 @@ class WithPunctuation:
         )
 
 
-def _holds(wanted: Any, tokens_there: list[str]) -> bool:
+def _holds(wanted: object, tokens_there: list[str]) -> bool:
     if isinstance(wanted, (list, tuple)):
         return (all if isinstance(wanted, tuple) else any)(
             _holds(reference, tokens_there) for reference in wanted
@@ -403,7 +405,7 @@ class ExistMatch(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
     ) -> dict[str, Any]:
         """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
@@ -435,7 +437,7 @@ class SingleOptionMatch(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self, pred: object, ref: Any, pred_info: dict[str, Any], **kwargs: Any
     ) -> dict[str, Any]:
         """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
         if not is_upstream("televal"):

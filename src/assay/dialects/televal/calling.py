@@ -94,7 +94,7 @@ class Dialogue:
         return answer
 
 
-def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
+def checked(answer: object, model: object, method: str) -> dict[str, Any]:
     """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
     if not isinstance(answer, Mapping):
@@ -134,7 +134,7 @@ def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
     return records
 
 
-def fitted(model: Any, path: str | None) -> str | None:
+def fitted(model: object, path: str | None) -> str | None:
     """Return an audio file with the channels and the rate that the class declares, converting it if necessary."""
     if path is None:
         return None
@@ -204,7 +204,7 @@ def round_records(
     return records
 
 
-def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
+def taken_apart(model: object, structure: object) -> dict[str, Any]:
     """Return the fields of a question or a dialogue as one dictionary. Only the newest revision has `meta_info`."""
     if isinstance(structure, dict) and "dialogue" in structure:
         return _dialogue(model, structure)
@@ -225,7 +225,7 @@ def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
     return question
 
 
-def _dialogue(model: Any, structure: Mapping[str, Any]) -> dict[str, Any]:
+def _dialogue(model: object, structure: Mapping[str, Any]) -> dict[str, Any]:
     turns = structure["dialogue"]
     if not turns:
         raise ValueError("the dialogue has no turns")
@@ -247,7 +247,7 @@ def _dialogue(model: Any, structure: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+def _content(model: object, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     content = turn.get("content", {})
     audio = content.get("audio")
     if audio:

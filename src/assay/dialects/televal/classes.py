@@ -80,7 +80,7 @@ class Classes:
         return self._defining_file(entry.cls) or self._user_file(module)
 
     @staticmethod
-    def check_args(entry: Entry, thing: Any) -> None:
+    def check_args(entry: Entry, thing: object) -> None:
         """Raise for an unknown or missing argument, with the line at fault."""
         if not inspect.isclass(thing):
             return

@@ -51,7 +51,7 @@ class DataTemplate:
                 else _compile(template, _leaf)
             )
 
-    def load(self, **row: Any) -> Any:
+    def load(self, **row: object) -> Any:
         """Render the structure for one row. For a missing column, raise a `ValueError` that lists the row's columns."""
         return self.render(row)
 
@@ -65,7 +65,9 @@ class DataTemplate:
             ) from error
 
 
-def _compile(piece: Any, leaf: Callable[[str, str], Render], place: str = "") -> Render:
+def _compile(
+    piece: object, leaf: Callable[[str, str], Render], place: str = ""
+) -> Render:
     """Compile a structure; `leaf` compiles a text, given the key above it."""
     if isinstance(piece, str):
         return leaf(piece, place)
@@ -121,7 +123,7 @@ def _upstream_getvar(row: Row, era: Era) -> Callable[..., Any]:
     return lambda name: _without_gap(row.get(name))
 
 
-def _without_gap(value: Any) -> Any:
+def _without_gap(value: object) -> Any:
     """Return a value, with None for NaN, which tables use for a missing value."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
@@ -199,7 +201,7 @@ def _whole(text: str) -> Render:
 
 
 @pass_context
-def _getvar(context: Context, name: str, default: Any = None) -> Any:
+def _getvar(context: Context, name: str, default: object = None) -> Any:
     """Return an optional column, with None for NaN."""
     value = context.resolve_or_missing(name)
     if value is missing or callable(value):

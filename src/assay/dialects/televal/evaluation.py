@@ -166,8 +166,8 @@ class AwaitedBuiltIn(BuiltIn):
 
 def built_in(
     name: str,
-    scorer: Any,
-    loader: Any,
+    scorer: object,
+    loader: object,
     summarizers: tuple[Any, ...],
     era: Era,
     results: Callable[..., dict[str, Any]] | None = None,
@@ -276,7 +276,7 @@ class Worker:
         return results
 
 
-def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
+def read_result(result: object, line: Mapping[str, Any], name: str) -> Score:
     """Turn an evaluator's dictionary into a score: `score` is the value, the whole dictionary is the details."""
     if not isinstance(result, Mapping) or "score" not in result:
         has = (
@@ -305,7 +305,7 @@ def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
     return Score(number_of(raw), details=details)
 
 
-def plain_number(raw: Any) -> Any:
+def plain_number(raw: object) -> Any:
     """Convert numbers of numpy or torch to Python's; return anything else unchanged."""
     if isinstance(raw, Mapping):
         return {str(key): plain_number(value) for key, value in raw.items()}

@@ -368,7 +368,7 @@ def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(_is_plain(item) for item in value)
     if isinstance(value, Mapping):

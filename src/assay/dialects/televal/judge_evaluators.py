@@ -52,7 +52,7 @@ class JudgePrompt:
     shown: Mapping[str, tuple[str, ...]]
     """For each label, the columns of which the first non-empty one is shown. `ref` is the reference."""
 
-    def __call__(self, /, pred: Any, ref: Any, **info: Any) -> str:
+    def __call__(self, /, pred: object, ref: object, **info: object) -> str:
         columns = {**info, "ref": ref}
         beside = {
             label: next(
@@ -74,7 +74,7 @@ class JudgePrompt:
         return f"{self.question}\n{WARNING}\n\n{data}\n\n{SCALE}"
 
 
-def _text_of(value: Any) -> str:
+def _text_of(value: object) -> str:
     """Return a value as text. Entries of a list are joined by "or", entries of a tuple by "and"."""
     if isinstance(value, (list, tuple)):
         return (" and " if isinstance(value, tuple) else " or ").join(
@@ -307,7 +307,7 @@ class LLMScorer(Evaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
     ) -> dict[str, Any]:
         """Return the judge's score of one prediction."""
         _, api_key, url = self.get_next_key()
@@ -323,7 +323,7 @@ class LLMScorer(Evaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
+        line: Mapping[str, Any], score: object, details: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the result of `evaluate` for a score from a model of assay."""
         columns = {name: line[name] for name in ("key", "pred", "ref")}

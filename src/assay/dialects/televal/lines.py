@@ -18,7 +18,7 @@ LINE = "televal_line"
 
 
 def prediction_lines(
-    sample: Sample, output: Output, loader: Any, era: Era = "newest"
+    sample: Sample, output: Output, loader: object, era: Era = "newest"
 ) -> list[dict[str, Any]]:
     """Return one line for a question; for a dialogue one for each round, or only the last if the task requires it."""
     if LINE in sample.fields:
@@ -53,7 +53,11 @@ def prediction_lines(
 
 
 def _as_returned(
-    sample: Sample, output: Output, loader: Any, key: Any, extra: Mapping[str, Any]
+    sample: Sample,
+    output: Output,
+    loader: object,
+    key: object,
+    extra: Mapping[str, Any],
 ) -> list[dict[str, Any]] | None:
     """Return the lines in upstream's form, with the whole return value of `inference`; None for a model of assay."""
     returned = output.details.get(RETURNED)
@@ -108,7 +112,7 @@ def audio_path(output: Output) -> str | None:
     return None
 
 
-def spoken_output(pred: Any, *paths: Any) -> Output:
+def spoken_output(pred: object, *paths: object) -> Output:
     """Return an answer as text, with its audio if one of the paths is a file."""
     clip = next(
         (Path(str(path)) for path in paths if path and Path(str(path)).is_file()), None

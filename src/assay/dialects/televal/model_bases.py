@@ -36,7 +36,7 @@ class Model:
         self.mono_only = True
         self.inputs_sr = 16000
 
-    def generate_once(self, audio: str | None, **kwargs: Any) -> dict[str, Any]:
+    def generate_once(self, audio: str | None, **kwargs: object) -> dict[str, Any]:
         """Return the answer to one question."""
         raise NotImplementedError(
             f"{type(self).__name__} has no generate_once, so it cannot do single-turn tasks"
@@ -47,14 +47,14 @@ class Model:
         audio: str | None,
         user_history: list[Any],
         assistant_history: list[Any],
-        **kwargs: Any,
+        **kwargs: object,
     ) -> dict[str, Any]:
         """Return the answer of one round of a dialogue."""
         raise NotImplementedError(
             f"{type(self).__name__} has no generate_multiturn, so it cannot do dialogues"
         )
 
-    def inference(self, inputs: Any, **kwargs: Any) -> Any:
+    def inference(self, inputs: object, **kwargs: object) -> Any:
         """Answer a rendered template: one structure, or a list of them, each with its own options."""
         from .calling import converse, converse_as_upstream
 
@@ -81,7 +81,7 @@ class Model:
             for name, value in kwargs.items()
         }
 
-    def _process_inputs(self, input_data: Any) -> dict[str, Any]:
+    def _process_inputs(self, input_data: object) -> dict[str, Any]:
         """Split a rendered template into arguments, and check each audio clip."""
         from .calling import taken_apart
 
@@ -99,7 +99,7 @@ def load_model_with_auto_device_map(
     model_name: str,
     max_memory: dict[Any, Any] | None = None,
     no_split_module_classes: list[str] | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     return_tokenizer: bool = False,
 ) -> Any:
     """Load a causal language model with its layers distributed over the devices; optionally with its tokenizer.

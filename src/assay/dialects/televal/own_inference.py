@@ -13,13 +13,13 @@ from .model_bases import Model
 from .spoken import Question, Script, Turn
 
 
-def infers_itself(model: Any) -> bool:
+def infers_itself(model: object) -> bool:
     """Return True if a model's class defines its own `inference`."""
     return getattr(type(model), "inference", Model.inference) is not Model.inference
 
 
 def infer_once(
-    model: Any, question: Question, flags: Mapping[str, Any], pred_audio: str | None
+    model: object, question: Question, flags: Mapping[str, Any], pred_audio: str | None
 ) -> dict[str, Any]:
     """Return the answer to one question."""
     turns: list[tuple[str, Turn]] = [
@@ -39,7 +39,7 @@ def infer_once(
 
 
 def infer_dialogue(
-    model: Any,
+    model: object,
     script: Script,
     heard: str | None,
     flags: Mapping[str, Any],

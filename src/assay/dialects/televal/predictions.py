@@ -170,7 +170,7 @@ def keys_in(file: Path) -> frozenset[str]:
     return frozenset(keys)
 
 
-def lines_in(rows: Any, reader: ReadLine) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def lines_in(rows: object, reader: ReadLine) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield every line that can be judged, with the id of its sample."""
     for sample in open_dataset(rows, to_sample=reader, where="predictions"):
         if isinstance(sample, Sample) and UNANSWERED not in sample.fields:

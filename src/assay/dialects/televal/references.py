@@ -12,7 +12,7 @@ from ..returned import LEAVES, plain
 MARK = "__tuple__"
 
 
-def encoded(value: Any) -> Any:
+def encoded(value: object) -> Any:
     """Return a value that JSON can hold, with its tuples marked."""
     if type(value) in LEAVES:
         return value
@@ -25,7 +25,7 @@ def encoded(value: Any) -> Any:
     return plain(value)
 
 
-def decoded(value: Any) -> Any:
+def decoded(value: object) -> Any:
     """Return a value read from JSON with its tuples restored."""
     kind = type(value)
     if kind is str or kind is int:
@@ -39,7 +39,7 @@ def decoded(value: Any) -> Any:
     return value
 
 
-def as_target(reference: Any) -> Any:
+def as_target(reference: object) -> Any:
     """Turn a TELEVAL reference into a target: a list becomes alternatives, a tuple `AllOf`."""
     if isinstance(reference, tuple):
         return AllOf(tuple(as_target(item) for item in reference))
@@ -48,7 +48,7 @@ def as_target(reference: Any) -> Any:
     return reference
 
 
-def as_reference(target: Any) -> Any:
+def as_reference(target: object) -> Any:
     """Return the TELEVAL reference behind a target."""
     if isinstance(target, AllOf):
         return tuple(as_reference(part) for part in target.parts)

@@ -48,7 +48,7 @@ class Reader:
     @classmethod
     def of(
         cls,
-        loader: Any,
+        loader: object,
         template: Any,
         root: Path,
         switches: Mapping[str, bool],
@@ -180,7 +180,7 @@ class Reader:
         )
 
 
-def first_text(reference: Any) -> str:
+def first_text(reference: object) -> str:
     """Return a reference as text. Of several references, return the first."""
     while isinstance(reference, (list, tuple)):
         reference = reference[0] if reference else ""
@@ -247,5 +247,5 @@ class Batches:
                 yield {**row, PLACE: {"id": id, "place": position}}
 
 
-def _is_gap(value: Any) -> bool:
+def _is_gap(value: object) -> bool:
     return isinstance(value, float) and value != value

@@ -17,7 +17,7 @@ PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
 """Common placeholders for a missing key."""
 
 
-def expand(value: Any, *, is_key: bool = False) -> Any:
+def expand(value: object, *, is_key: bool = False) -> Any:
     """Replace `${env:NAME}` in a value of a YAML file; raise an error that names the variable if it is not set.
 
     If a key is expected, the plain name of a variable works too: `key: JUDGE_API_KEY`.
@@ -45,7 +45,7 @@ def is_variable(value: str) -> bool:
     return _VARIABLE.fullmatch(value) is not None and value.lower() not in PLACEHOLDERS
 
 
-def known_secrets(args: Any) -> tuple[str, ...]:
+def known_secrets(args: object) -> tuple[str, ...]:
     """Return all keys of an entry, including those in the environment. Variables that are not set are skipped."""
     try:
         secrets = tuple(secrets_in(expand(args), is_expanded=True))
@@ -64,7 +64,7 @@ def _read(name: str) -> str:
     return value
 
 
-def hidden(value: Any, *, is_secret: bool = False) -> Any:
+def hidden(value: object, *, is_secret: bool = False) -> Any:
     """Return a value for records: values under secret names are redacted, `${env:NAME}` is kept."""
     if isinstance(value, Mapping):
         return {
@@ -83,13 +83,13 @@ def hidden(value: Any, *, is_secret: bool = False) -> Any:
     return value
 
 
-def is_secret_name(name: Any) -> bool:
+def is_secret_name(name: object) -> bool:
     """Return True if an argument's name suggests a key: `key`, `api_key`, `api_keys`, `token`."""
     return _SECRET_NAME.search(str(name)) is not None
 
 
 def secrets_in(
-    value: Any, *, is_secret: bool = False, is_expanded: bool = False
+    value: object, *, is_secret: bool = False, is_expanded: bool = False
 ) -> Iterator[str]:
     """Yield the keys in a value, except placeholders; with `is_expanded`, also those of the environment."""
     if isinstance(value, Mapping):
@@ -109,7 +109,7 @@ def _is_key(value: str, is_expanded: bool) -> bool:
     return value.lower() not in PLACEHOLDERS and (is_expanded or not is_reference)
 
 
-def without_secrets(value: Any, secrets: tuple[str, ...]) -> Any:
+def without_secrets(value: object, secrets: tuple[str, ...]) -> Any:
     """Remove keys from a text, or from all texts in a value."""
     if not secrets:
         return value

@@ -37,7 +37,7 @@ from .eras import SEED, Era, era_here
 from .facade.utils import parallel_batch
 
 
-def recogniser(name: Any, **options: Any) -> Any:
+def recogniser(name: object, **options: object) -> Any:
     """Return the funasr model with a name, loaded on first use. An object with `generate` is returned unchanged."""
     return name if hasattr(name, "generate") else Recogniser(name, options)
 
@@ -60,7 +60,7 @@ class Recogniser:
             or module_exists("funasr")
         )
 
-    def generate(self, *inputs: Any, **options: Any) -> Any:
+    def generate(self, *inputs: object, **options: Any) -> Any:
         """Call funasr's `AutoModel.generate`."""
         if self._model is None:
             if not self.can_hear:
@@ -213,7 +213,7 @@ class ASR(BuiltInEvaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
+        line: Mapping[str, Any], score: object, details: Mapping[str, Any]
     ) -> dict[str, Any]:
         texts = {name: details.get(name) for name in ("clean_trans", "clean_text")}
         counts = (
@@ -261,7 +261,7 @@ class DNSMOS(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
     ) -> dict[str, Any]:
         """Return the overall rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
@@ -379,7 +379,7 @@ class Emo2vec(BuiltInEvaluator):
         self.scorer = HeardFeeling(strict, self.MAX_DURATION)
 
     def evaluate(
-        self, preds: Any, refs: Any, pred_info_list: Any, **kwargs: Any
+        self, preds: object, refs: Any, pred_info_list: Any, **kwargs: Any
     ) -> list[dict[str, Any]]:
         """Judge all audio clips at once with funasr. Clips that are too long come first, with score 0."""
         too_long = [
@@ -463,7 +463,7 @@ class DialectClassify(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
     ) -> dict[str, Any]:
         """Return the verdict on the dialect that `onnx_sess` recognises in the audio."""
         audio = pred_info["pred_audio"]

@@ -104,7 +104,7 @@ def as_wav(
     return clip.data(), waveform.conversions
 
 
-def audio_bytes(cell: Any) -> bytes | None:
+def audio_bytes(cell: object) -> bytes | None:
     """Return the bytes of a Parquet cell with an audio clip: plain bytes, or the struct that Hugging Face writes."""
     if isinstance(cell, dict):
         cell = cell.get("bytes")
@@ -159,7 +159,7 @@ class Script:
 
 
 def read_structure(
-    structure: Any, *, reverse: bool = False, as_upstream: bool = False
+    structure: object, *, reverse: bool = False, as_upstream: bool = False
 ) -> Question | Script:
     """Read a question from a list of roles, or a script from a mapping with `dialogue`; raise for anything else.
 
@@ -226,7 +226,7 @@ def _script(structure: Mapping[str, Any], reverse: bool, as_upstream: bool) -> S
     return Script(tuple(users[:rounds]), tuple(replies[:rounds]), instruct or "")
 
 
-def _turn(turn: Any) -> Turn:
+def _turn(turn: object) -> Turn:
     content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
     if not isinstance(content, Mapping):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")

@@ -59,7 +59,7 @@ class Summarizer:
         """Rescale 0 to 5 to 0 to 100, spreading out high scores."""
         return (score / FULL_MARKS) ** power * 100
 
-    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
         """Summarize the raw `score` values in the order of the file. Users write it."""
         raise NotImplementedError(f"{type(self).__name__} has no statistic")
 
@@ -72,7 +72,7 @@ class Summarizer:
 class AvgInfo(Summarizer):
     """The mean in percent; for named scores, one for each name."""
 
-    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
         if nothing := _nothing(scores, "AVG: no scores"):
             return nothing
         first = scores[0]
@@ -101,7 +101,7 @@ class Avg(AvgInfo):
         super().__init__(rescale, power, reverse)
         self.score_scale = score_scale
 
-    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
         return super().statistic(
             [_divided(score, self.score_scale) for score in scores]
         )
@@ -124,7 +124,7 @@ class AvgThreshold(Summarizer):
         super().__init__(rescale or "base", power, reverse)
         self.threshold = threshold
 
-    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
         bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
         nothing = _nothing(scores, "AVG: no scores")
         if nothing:
@@ -166,7 +166,7 @@ class AvgWER(Summarizer):
         super().__init__(rescale, power, reverse)
         self._era = era_here()
 
-    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
         words = sum(score.get("ref_len", 0) for score in scores)
         errors = sum(score.get(name, 0.0) for score in scores for name in EDITS)
         if not words and is_upstream("televal"):
@@ -187,7 +187,7 @@ class AvgWER(Summarizer):
 class AvgMOS(Summarizer):
     """The mean opinion score."""
 
-    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
         return _nothing(scores, "DNSMOS: no scores") or {
             "score": f"DNSMOS: {_mean(scores):.2f}"
         }
@@ -381,7 +381,7 @@ def _with_counts(line: ScoreRecord) -> ScoreRecord:
     return replace(line, details={**line.details, **raw})
 
 
-def as_number(value: Any) -> float | None:
+def as_number(value: object) -> float | None:
     """Return a number, or the only number in a text such as `AVG: 63.25%`."""
     if isinstance(value, (bool, int, float)):
         return float(value)

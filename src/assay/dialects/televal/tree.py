@@ -65,7 +65,7 @@ class Tree:
         """Return all names of a kind, in the order of the files."""
         return list(self.entries.get(kind, {}))
 
-    def get(self, kind: str, name: Any, where: str | None = None) -> Entry:
+    def get(self, kind: str, name: object, where: str | None = None) -> Entry:
         """Return the entry with a name. For an unknown name, raise with its location and similar names."""
         entries = self.entries.get(kind, {})
         if not isinstance(name, str) or name not in entries:
@@ -117,7 +117,7 @@ class Tree:
 
 
 def dangling(
-    kind: str, name: Any, entries: Iterable[str], where: str | None
+    kind: str, name: object, entries: Iterable[str], where: str | None
 ) -> UnknownName:
     """Return the error for a name without an entry, with up to three similar names."""
     names = list(entries)
@@ -205,7 +205,7 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
         loader.dispose()
 
 
-def _shared(node: Any) -> Iterator[Any]:
+def _shared(node: object) -> Iterator[Any]:
     """Yield the mappings that other entries include with `<<`."""
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if key.tag == MERGE:
@@ -213,7 +213,7 @@ def _shared(node: Any) -> Iterator[Any]:
         yield from _shared(value)
 
 
-def _is_no_entry(node: Any) -> bool:
+def _is_no_entry(node: object) -> bool:
     """Return True if a mapping has no key of an entry, so that it exists only to be shared."""
     return all(
         nearest(str(key.value), ["class", "args"]) is None
@@ -224,7 +224,7 @@ def _is_no_entry(node: Any) -> bool:
 def _entry(
     kind: str,
     name: str,
-    node: Any,
+    node: object,
     file: Path,
     line: int,
     construct: Callable[[Any], Any],

@@ -262,7 +262,7 @@ class Workshop:
             statistic,
         )
 
-    def _native(self, entry: Entry, kind: Any) -> Any:
+    def _native(self, entry: Entry, kind: object) -> Any:
         """Return assay's scorer for a built-in evaluator, or None if the evaluator itself must be called.
 
         The evaluator is called if it is the user's own, a judge with keys in the YAML file, one that funasr can run
@@ -329,7 +329,7 @@ def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:
     return name if len(datasets) == 1 else f"{name}.{dataset}"
 
 
-def check_columns(entry: Entry, loader: Any, reader: Reader) -> None:
+def check_columns(entry: Entry, loader: object, reader: Reader) -> None:
     """Raise if `ref_col` names a column that the first rows of the data lack.
 
     Nothing is scored by `key_col`, `query_col` and `extra_col`: a name like that of a column only gets a warning. In a

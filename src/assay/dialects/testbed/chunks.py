@@ -90,7 +90,7 @@ class Chunks:
         )
 
     def __call__(
-        self, sample: Sample, pool: Sequence[Sample], num: int, rng: Any
+        self, sample: Sample, pool: Sequence[Sample], num: int, rng: object
     ) -> Sequence[Sample]:
         """Return the shots of a query: the rest of its chunk."""
         return self._shots[sample.id]

@@ -212,22 +212,22 @@ def _chunks(sampler: Any, size: int) -> Iterator[list[int]]:
             chunk = []
 
 
-def _is_index(value: Any) -> bool:
+def _is_index(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def chunk_loader(
-    datasets: Any,
+    datasets: object,
     batch_size: int,
     num_shots: int | None,
-    num_per_dataset: Any,
+    num_per_dataset: object,
     collate_fn: Callable[[list[list[Any]]], Any] | None,
-    samplers: Any,
+    samplers: object,
     *,
-    sampler: Any = None,
+    sampler: object = None,
     shuffle: bool = False,
     drop_last: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Any:
     """Return a torch `DataLoader` whose batches are lists of contexts, the query last."""
     if sampler is not None and samplers is not None:
@@ -270,7 +270,7 @@ def _context_size(num_shots: int | None, num_per_dataset: Any) -> int:
     return num_per_dataset if isinstance(num_per_dataset, int) else sum(num_per_dataset)
 
 
-def _one_each(name: str, values: Any, datasets: Sequence[Any]) -> list[Any]:
+def _one_each(name: str, values: object, datasets: Sequence[Any]) -> list[Any]:
     if not isinstance(values, list):
         return [values]
     if len(values) != len(datasets):
@@ -280,7 +280,7 @@ def _one_each(name: str, values: Any, datasets: Sequence[Any]) -> list[Any]:
     return values
 
 
-def _chunks_of_dataset(dataset: Any, sampler: Any, size: int, shuffle: bool) -> Any:
+def _chunks_of_dataset(dataset: object, sampler: Any, size: int, shuffle: bool) -> Any:
     """Return a sampler that yields the indices of a sampler of single rows in lists.
 
     A sampler that yields lists of the right length is returned unchanged.

@@ -23,7 +23,7 @@ def query_last(messages: Sequence[Any]) -> list[Any]:
     ]
 
 
-def as_messages(retrieved: Any, *, folder: str = "") -> tuple[Message, ...]:
+def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
     """Return a retriever's messages, with images at their placeholders and the turn to write at the end.
 
     Relative paths of images start in `folder`.
@@ -36,7 +36,7 @@ def as_messages(retrieved: Any, *, folder: str = "") -> tuple[Message, ...]:
     return (None if extras else _plain(turns)) or _with_images(turns, extras, folder)
 
 
-def _plain(turns: Any) -> tuple[Message, ...] | None:
+def _plain(turns: object) -> tuple[Message, ...] | None:
     """Return messages if they are only texts, the common case, without further checks; `None` otherwise."""
     if type(turns) is not list:
         return None
@@ -54,7 +54,9 @@ def _plain(turns: Any) -> tuple[Message, ...] | None:
     return (*complete_turns, *open_turns)
 
 
-def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Message, ...]:
+def _with_images(
+    turns: object, extras: Sequence[Any], folder: str
+) -> tuple[Message, ...]:
     if (
         isinstance(turns, (str, Mapping))
         or not isinstance(turns, Sequence)
@@ -75,7 +77,7 @@ def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Messag
     return tuple(_message(turn, waiting) for turn in query_last(turns))
 
 
-def is_plain(retrieved: Any) -> bool:
+def is_plain(retrieved: object) -> bool:
     """Return True if a retriever returned only texts."""
     if type(retrieved) is not list:
         return False
@@ -122,7 +124,7 @@ def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:
     return content if isinstance(content, (list, tuple)) else (content,)
 
 
-def _is_place(piece: Any) -> bool:
+def _is_place(piece: object) -> bool:
     """Return True if a part is a placeholder for a separate image."""
     return (
         isinstance(piece, Mapping) and piece.get("type") == "image" and len(piece) == 1
@@ -141,7 +143,7 @@ def _message(turn: Mapping[str, Any], images: Iterator[Image]) -> Message:
     return Message(role, tuple(_part(piece, images) for piece in _pieces(turn)))
 
 
-def _part(piece: Any, images: Iterator[Image]) -> Part:
+def _part(piece: object, images: Iterator[Image]) -> Part:
     if isinstance(piece, str):
         return Text(piece)
     if _is_place(piece):
@@ -166,7 +168,7 @@ def _images(extras: Sequence[Any], folder: Path | None) -> Iterator[Image]:
             yield image
 
 
-def as_image(value: Any, folder: Path | None = None) -> Image | None:
+def as_image(value: object, folder: Path | None = None) -> Image | None:
     """Return an image from a cell: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
 
     A PIL image that was only opened is passed on as its file, so that the dataset's own bytes are used.

@@ -159,7 +159,7 @@ Extras = list[tuple[Any, ...] | None]
 
 
 def prepare_input(
-    dataset_name: Any, batch: Sequence[Sequence[Any]], instruction: str | None = None
+    dataset_name: object, batch: Sequence[Sequence[Any]], instruction: str | None = None
 ) -> Any:
     """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
 

@@ -107,7 +107,7 @@ def split_generators(
     return generators
 
 
-def _as_list(value: Any) -> Sequence[Any]:
+def _as_list(value: object) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else [value]
 
 

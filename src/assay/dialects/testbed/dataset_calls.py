@@ -64,7 +64,7 @@ def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
 NAMES = {"load_dataset": load_dataset}
 
 
-def script_of(path: Any) -> Path | None:
+def script_of(path: object) -> Path | None:
     """Return the loading script that a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
     location = Path(str(path)).expanduser()
     script = (

@@ -38,13 +38,13 @@ class Hasher:
         return str(digest.hexdigest())
 
     @classmethod
-    def hash(cls, value: Any, method: str) -> str:
+    def hash(cls, value: object, method: str) -> str:
         """Return the digest of an object that can be pickled."""
         import dill
 
         return cls.hash_bytes(dill.dumps(value), method)
 
-    def update(self, value: Any) -> None:
+    def update(self, value: object) -> None:
         """Add one object to the digest."""
         self.m.update(f"=={type(value)}==".encode())
         self.m.update(self.hash(value, self.method).encode())
@@ -71,11 +71,11 @@ class Fingerprint:
     def __delitem__(self, key: str) -> None:
         del self.hash_values[key]
 
-    def update(self, key: str, sample: Any) -> None:
+    def update(self, key: str, sample: object) -> None:
         """Store a sample with its digest."""
         self.hash_values[key] = {"fingerprint": self._of(sample), "sample": sample}
 
-    def validate(self, key: str, sample: Any = None) -> bool:
+    def validate(self, key: str, sample: object = None) -> bool:
         """Return True if the sample still has the stored digest; without a sample, check the stored one."""
         entry = self.hash_values[key]
         return bool(
@@ -87,7 +87,7 @@ class Fingerprint:
         """Return all samples and digests by key."""
         return self.hash_values
 
-    def load_from_dict(self, dct: Any) -> None:
+    def load_from_dict(self, dct: object) -> None:
         """Load the result of `to_dict`."""
         if not isinstance(dct, dict):
             raise TypeError(
@@ -102,5 +102,5 @@ class Fingerprint:
                 )
         self.hash_values = dct
 
-    def _of(self, sample: Any) -> str:
+    def _of(self, sample: object) -> str:
         return Hasher.hash(self.encode_fn(sample), self.hash_method)

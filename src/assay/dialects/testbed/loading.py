@@ -130,7 +130,7 @@ def only_class(module: ModuleType, base: type, name: str, where: str) -> Any:
     return next(iter(classes.values()))
 
 
-def _variable(modules: Sequence[ModuleType], thing: Any) -> str | None:
+def _variable(modules: Sequence[ModuleType], thing: object) -> str | None:
     return next(
         (
             name

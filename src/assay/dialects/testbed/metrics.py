@@ -75,7 +75,7 @@ class FolderMetric:
         returned: list[Any] = []
         original = metric._compute
 
-        def keeping(**inputs: Any) -> Any:
+        def keeping(**inputs: object) -> Any:
             returned.append(original(**inputs))
             return returned[-1] if isinstance(returned[-1], Mapping) else {}
 
@@ -94,7 +94,7 @@ class FolderMetric:
             module, evaluate.EvaluationModule, "evaluate.Metric", self.path
         )
 
-    def _cell(self, name: str, shape: Any, sample: Sample, output: Output) -> Any:
+    def _cell(self, name: str, shape: object, sample: Sample, output: Output) -> Any:
         if name == "predictions":
             return cast(self.reading(output.text), shape)
         if name == "references":
@@ -110,7 +110,7 @@ class FolderMetric:
             )
         return cast(sample.fields[column], shape)
 
-    def _reference(self, sample: Sample, shape: Any) -> Any:
+    def _reference(self, sample: Sample, shape: object) -> Any:
         """Return all references if the metric accepts several; otherwise the target, read like a prediction."""
         if is_list(shape):
             several = _several(sample)
@@ -143,7 +143,7 @@ def _several(sample: Sample) -> list[Any] | None:
     )
 
 
-def is_list(shape: Any) -> bool:
+def is_list(shape: object) -> bool:
     """Return True if a feature has several values."""
     return isinstance(shape, list) or type(shape).__name__ in (
         "Sequence",
@@ -169,7 +169,7 @@ def cast(value: Any, shape: Any) -> Any:
 OWNER = "Kamichanw/"
 
 
-def load(path: str, *args: Any, **kwargs: Any) -> Any:
+def load(path: str, *args: object, **kwargs: object) -> Any:
     """Return a metric by path or name.
 
     A metric that upstream published is taken from the tree around the script, if it is there.

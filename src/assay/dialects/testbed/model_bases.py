@@ -76,7 +76,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         if hasattr(self.model, "register_forward_pre_hook"):
             self.model.register_forward_pre_hook(self._assay_count_pass, prepend=True)
 
-    def _assay_count_pass(self, *_: Any) -> None:
+    def _assay_count_pass(self, *_: object) -> None:
         """Start a new pass for all trackers.
 
         Return None, because torch would use another value as the pass's arguments.
@@ -84,7 +84,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
-    def _assay_named(self, wanted: Any) -> dict[str, Any]:
+    def _assay_named(self, wanted: object) -> dict[str, Any]:
         """Return modules by name. A text is a pattern; a list has exact names."""
         if isinstance(wanted, str):
             named = dict(self.model.named_modules())
@@ -98,7 +98,7 @@ class WhiteBox(Module):  # type: ignore[misc]
             f"modules are named by a pattern or a list of names, not {wanted!r}"
         )
 
-    def _assay_matching(self, wanted: Any) -> dict[str, Any]:
+    def _assay_matching(self, wanted: object) -> dict[str, Any]:
         """Return the modules with matching names, or the instances of a class. Raise if there are none."""
         if isinstance(wanted, type):
             chosen = {
@@ -126,7 +126,7 @@ class WhiteBox(Module):  # type: ignore[misc]
             for name, module in self._assay_named(names).items()
         ]
 
-    def add_tracker(self, module_name: Any, tracker: Any) -> None:
+    def add_tracker(self, module_name: object, tracker: Any) -> None:
         """Attach a tracker to modules. Each pass of the model starts a new list in it."""
         matching = (
             {} if isinstance(module_name, type) else self._assay_matching(module_name)
@@ -138,11 +138,11 @@ class WhiteBox(Module):  # type: ignore[misc]
 
     def replace_module(
         self,
-        module_name_or_type: Any,
-        new: Any,
+        module_name_or_type: object,
+        new: object,
         *,
         strict: bool = True,
-        **init_args: Any,
+        **init_args: object,
     ) -> None:
         """Replace the matching modules, each by a new instance of a class, or by the given modules in order."""
         matching = self._assay_matching(module_name_or_type)
@@ -165,7 +165,7 @@ class WhiteBox(Module):  # type: ignore[misc]
 
     def replace_module_method(
         self,
-        module_name_or_type: Any,
+        module_name_or_type: object,
         method_name: str,
         new_method: Callable[..., Any],
         *,
@@ -195,7 +195,7 @@ def former_name(name: str) -> str:
 def _forwarded(name: str) -> Callable[..., Any]:
     """Return a method that calls torch's method of this name on the model and returns `self`."""
 
-    def change(self: WhiteBox, *args: Any, **kwargs: Any) -> WhiteBox:
+    def change(self: WhiteBox, *args: object, **kwargs: object) -> WhiteBox:
         if Module is not object and isinstance(self.model, Module):
             getattr(Module, name)(self, *args, **kwargs)
         elif hasattr(self.model, name):
@@ -212,7 +212,7 @@ def _hooked(name: str) -> Callable[..., Any]:
     The hook may have a parameter `module_name`.
     """
 
-    def register(self: WhiteBox, *args: Any, **options: Any) -> Any:
+    def register(self: WhiteBox, *args: object, **options: object) -> Any:
         return self._assay_hook(name, *args, **options)
 
     register.__name__ = name
@@ -315,7 +315,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         conversation: Sequence[Any],
         prompt_template: str | None = None,
         tokenize: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Return a conversation as a prompt, or a list of them as prompts; the turn to write comes last.
 
@@ -387,7 +387,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             return apply if template is None else partial(apply, chat_template=template)
 
         def rendered(
-            conversation: Sequence[Any], *, tokenize: bool, **kwargs: Any
+            conversation: Sequence[Any], *, tokenize: bool, **kwargs: object
         ) -> str:
             if tokenize:
                 raise RuntimeError(
@@ -401,10 +401,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     def process_input(
         self,
-        images: Any = None,
-        text: Any = None,
+        images: object = None,
+        text: object = None,
         prompt_template: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Process images and text; conversations are rendered first. Images may be omitted."""
         if text is None:
@@ -440,7 +440,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     def generate(
         self,
-        *inputs: Any,
+        *inputs: object,
         processor_args: Mapping[str, Any] | None = None,
         return_inputs: bool = False,
         return_generated_ids: bool = False,
@@ -468,9 +468,9 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     def forward(
         self,
-        *inputs: Any,
+        *inputs: object,
         processor_args: Mapping[str, Any] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Return the model's own output for the processed inputs."""
         return self.model(
@@ -501,7 +501,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         return moved
 
 
-def is_conversation(text: Any) -> bool:
+def is_conversation(text: object) -> bool:
     """Return True if an input is a list of messages, or a list of such lists."""
     if isinstance(text, str) or not isinstance(text, Sequence) or not text:
         return False

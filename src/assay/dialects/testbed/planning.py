@@ -45,7 +45,7 @@ class RetrievedTask(Task):
         assert isinstance(changed, RetrievedTask)
         return changed
 
-    def _scorer(self, entry: Any) -> Any:
+    def _scorer(self, entry: object) -> Any:
         """Return the user's metric with this name, or else assay's scorer."""
         if not isinstance(entry, str) or self.metric is None:
             return entry

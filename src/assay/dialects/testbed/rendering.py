@@ -55,7 +55,7 @@ def _compiled(template: str) -> jinja2.Template:
     return environment().from_string(template)
 
 
-def render(template: str, conversation: Conversation, **variables: Any) -> str:
+def render(template: str, conversation: Conversation, **variables: object) -> str:
     """Render a conversation by a template."""
     return _compiled(template).render(
         plain_values({"messages": conversation, **variables})
@@ -139,7 +139,7 @@ def _as_lists(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**message, "content": [_part(content)]}
 
 
-def _part(piece: Any) -> Any:
+def _part(piece: object) -> Any:
     if not isinstance(piece, Mapping):
         return {"type": "text", "text": str(piece)}
     text = piece.get("text", "")

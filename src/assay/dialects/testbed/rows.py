@@ -35,12 +35,12 @@ def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
     return item
 
 
-def _item(row: Any) -> Any:
+def _item(row: object) -> Any:
     """Return a row of a file in the form that a retriever expects. A row of any other dataset is returned unchanged."""
     return as_item(row) if type(row) is dict or isinstance(row, Mapping) else row
 
 
-def _opened(value: Any) -> Any:
+def _opened(value: object) -> Any:
     if type(value) is list and value and type(value[0]) is dict:
         return [_opened(inner) for inner in value]
     if type(value) is not dict or not value or not value.keys() <= _ENCODED:
@@ -70,16 +70,16 @@ class Retrieval:
         """Return the code on which conversations depend: the retriever's file, and neighbouring files it imports."""
         return f"{self.name} {code_digest(self.retriever)}"
 
-    def asked(self, row: Any) -> tuple[Message, ...]:
+    def asked(self, row: object) -> tuple[Message, ...]:
         """Return the conversation of a query."""
         return as_messages(self._retrieved(_item(row), True), folder=self.folder)
 
-    def solved(self, row: Any) -> tuple[Message, ...]:
+    def solved(self, row: object) -> tuple[Message, ...]:
         """Return the conversation of a solved example."""
         return as_messages(self._retrieved(_item(row), False), folder=self.folder)
 
     def question_and_answer(
-        self, row: Any
+        self, row: object
     ) -> tuple[tuple[Message, ...], str | None, bool]:
         """Return the conversation of a query, its solved answer, and whether there are images.
 
@@ -102,7 +102,7 @@ class Retrieval:
         except DataError:
             return messages, None, has_media
 
-    def _retrieved(self, item: Any, is_last: bool) -> Any:
+    def _retrieved(self, item: object, is_last: bool) -> Any:
         try:
             return self.retriever(item, is_last)
         except AssayError:
@@ -217,11 +217,11 @@ class Accuracy:
         )
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, float) and value != value
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     """Return True if two results of post-processes are equal. Arrays are equal if all elements are."""
     equal = one == other
     return bool(equal.all()) if hasattr(equal, "all") else bool(equal)

@@ -45,15 +45,15 @@ class Downloads:
         self._allow_private = allow_private
         self._cache = (cache or CACHE).expanduser()
 
-    def download(self, url_or_urls: Any) -> Any:
+    def download(self, url_or_urls: object) -> Any:
         """Return local paths for URLs or paths, in the same structure."""
         return _mapped(url_or_urls, self._local)
 
-    def extract(self, path_or_paths: Any) -> Any:
+    def extract(self, path_or_paths: object) -> Any:
         """Return the folders of unpacked archives. A path that is not an archive is returned unchanged."""
         return _mapped(path_or_paths, self._unpacked)
 
-    def download_and_extract(self, url_or_urls: Any) -> Any:
+    def download_and_extract(self, url_or_urls: object) -> Any:
         """Download, then extract."""
         return self.extract(self.download(url_or_urls))
 
@@ -81,7 +81,7 @@ class Downloads:
                 if stream is not None:
                     yield member.name, stream
 
-    def _local(self, url: Any) -> str:
+    def _local(self, url: object) -> str:
         """Return the path of a file, which is downloaded first if it is an address."""
         text = str(url)
         if text.startswith(("http://", "https://")):
@@ -99,7 +99,7 @@ class Downloads:
         target = self._cache / f"{digest[:16]}-{name[-40:]}"
         return fetch_declared(url, target, allow_private=self._allow_private)
 
-    def _unpacked(self, path: Any) -> str:
+    def _unpacked(self, path: object) -> str:
         archive = Path(str(path))
         is_zip = archive.is_file() and zipfile.is_zipfile(archive)
         if not is_zip and not (archive.is_file() and tarfile.is_tarfile(archive)):
@@ -173,7 +173,7 @@ def _check_growth(archive: Path, unpacked: int) -> None:
         )
 
 
-def _mapped(value: Any, change: Callable[[Any], str]) -> Any:
+def _mapped(value: object, change: Callable[[Any], str]) -> Any:
     if isinstance(value, Mapping):
         return {key: _mapped(inner, change) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -388,7 +388,7 @@ class ScriptRows:
         return next(row for row_number, _, row in self.rows() if row_number == number)
 
 
-def _paths(value: Any) -> Iterator[Path]:
+def _paths(value: object) -> Iterator[Path]:
     """Yield the files that a split's generator gets."""
     if isinstance(value, (str, Path)):
         yield Path(value)

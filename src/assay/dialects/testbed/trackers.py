@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, ClassVar
 
 
-def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., Any]:
+def try_inject_params(fn: Callable[..., Any], **kwargs: object) -> Callable[..., Any]:
     """Bind the keywords for which the function has parameters; all of them if it takes any."""
     parameters = inspect.signature(fn).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -29,12 +29,15 @@ def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., An
 
 
 def clone_to_device(
-    obj: Any, device: Any = "cpu", check_cycles: bool = False, max_recur_depth: int = 1
+    obj: object,
+    device: object = "cpu",
+    check_cycles: bool = False,
+    max_recur_depth: int = 1,
 ) -> Any:
     """Return a copy with its tensors on a device, down to `max_recur_depth` levels. Deeper values are unchanged."""
     identities: set[int] = set()
 
-    def moved(value: Any, depth: int) -> Any:
+    def moved(value: object, depth: int) -> Any:
         if depth > max_recur_depth or (check_cycles and id(value) in identities):
             return value
         identities.add(id(value))
@@ -106,7 +109,7 @@ class TrackerBase:
     def __enter__(self) -> "TrackerBase":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove()
 
     @property
@@ -149,7 +152,7 @@ class TrackerBase:
         self,
         modules: list[Any],
         trackers_dict: MutableMapping[int, Any],
-        extra_dict: Any = None,
+        extra_dict: object = None,
     ) -> None:
         """Track these modules until `remove`, which also removes the tracker from `trackers_dict`."""
         if not isinstance(modules, list) or not hasattr(modules[0], "forward"):
@@ -167,7 +170,7 @@ class TrackerBase:
         """Set the names that the tracked modules have in their model."""
         self.module_names = names
 
-    def keep(self, module: Any, **values: Any) -> None:
+    def keep(self, module: object, **values: object) -> None:
         """Add the values of a module to the list of this pass."""
         if self._counts_itself:
             if self._ran.get(id(module), True):
@@ -201,7 +204,7 @@ class TrackerBase:
             self._home.pop(self.id, None)
         self._handles, self._modules, self.id, self._home = [], [], None, None
 
-    def _attach(self, module: Any) -> Any:
+    def _attach(self, module: object) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} records nothing: use a tracker with declared fields"
         )
@@ -230,7 +233,7 @@ class GradTracker(TrackerBase):
         super().__init__(self.fields, on_device)
 
     def _attach(self, module: Any) -> Any:
-        def keep(source: Any, grad_input: Any, grad_output: Any) -> None:
+        def keep(source: object, grad_input: object, grad_output: object) -> None:
             self.keep(source, grad_inputs=grad_input, grad_outputs=grad_output)
 
         return module.register_full_backward_hook(keep)
@@ -251,7 +254,7 @@ class LocalsTracker(TrackerBase):
             raise KeyError(f"{key!r} is not followed: {', '.join(self._data)} are")
         return self._of(key)
 
-    def _attach(self, module: Any) -> Any:
+    def _attach(self, module: object) -> Any:
         method = getattr(module, self.method_name)
         if not callable(method):
             raise ValueError(
@@ -263,8 +266,8 @@ class LocalsTracker(TrackerBase):
             where = f"{type(module).__name__}.{self.method_name}"
             raise ValueError(f"{where} has no local variable {', '.join(missing)}")
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
-            def look(frame: FrameType, event: str, _: Any) -> None:
+        def watched(*args: object, **kwargs: object) -> Any:
+            def look(frame: FrameType, event: str, _: object) -> None:
                 if event == "return" and frame.f_code is code:
                     self.keep(
                         module,

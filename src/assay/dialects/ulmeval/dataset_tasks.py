@@ -204,7 +204,7 @@ def judge_kwargs(run: RunOptions, name: str) -> dict[str, Any]:
     return arguments if judge is None else {**arguments, "model": judge}
 
 
-def _own(cls: Any, method: str) -> bool:
+def _own(cls: object, method: str) -> bool:
     """Return True if a class overrides a method of the base classes."""
     return getattr(cls, method, None) not in (
         getattr(TextBaseDataset, method),

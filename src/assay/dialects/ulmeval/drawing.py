@@ -41,7 +41,7 @@ def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]
     return checked(images, n, f"{type(model).__name__}.{method}")
 
 
-def checked(images: Any, n: int, what: str) -> list[Any]:
+def checked(images: object, n: int, what: str) -> list[Any]:
     """Return the images if there are n of them; otherwise raise an error that names the method and its result."""
     if not isinstance(images, (list, tuple)):
         raise TypeError(
@@ -57,7 +57,7 @@ def checked(images: Any, n: int, what: str) -> list[Any]:
     return list(images)
 
 
-def is_image(thing: Any) -> bool:
+def is_image(thing: object) -> bool:
     """Return True for a Pillow image, or one of assay's own."""
     return isinstance(thing, Image) or (
         hasattr(thing, "save") and hasattr(thing, "size")
@@ -118,7 +118,7 @@ def seed_alike(seed: int) -> None:
         torch.manual_seed(seed)
 
 
-def _is_small(drawing: Any) -> bool:
+def _is_small(drawing: object) -> bool:
     pillow = sys.modules.get("PIL.Image")
     if pillow is None or not isinstance(drawing, pillow.Image):
         return False

@@ -28,7 +28,7 @@ CLASSES: list[Any] = []
 class TableDataset(TableRows):
     """A benchmark in a table, `self.data`. Subclasses define its location and its prompts."""
 
-    def __init_subclass__(cls, **settings: Any) -> None:
+    def __init_subclass__(cls, **settings: object) -> None:
         super().__init_subclass__(**settings)
         CLASSES.append(cls)
 
@@ -43,11 +43,11 @@ class TableDataset(TableRows):
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
         """Return the table of a URL as a data frame."""
 
-    def display(self, line: Any) -> None:
+    def display(self, line: object) -> None:
         """Print a row, and show its images if it has any."""
         mmqa_display(self._assay_line(line))
 
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: object) -> Any:
         """Return the numbers of a prediction file. Every benchmark defines its own."""
         raise NotImplementedError(f"{type(self).__name__} has no `evaluate`")
 
@@ -73,7 +73,7 @@ class TextBaseDataset(TableDataset):
             fetched_table(url, path, file_md5, root / f"{self.dataset_name}.tsv"), self
         )
 
-    def dump_image(self, line: Any) -> list[str]:
+    def dump_image(self, line: object) -> list[str]:
         """Return no images."""
         return []
 
@@ -173,7 +173,7 @@ class ImageBaseDataset(TableDataset):
         ]
 
 
-def _is_empty(cell: Any) -> bool:
+def _is_empty(cell: object) -> bool:
     return not isinstance(cell, list) and is_blank(cell)
 
 
@@ -197,7 +197,7 @@ DEBUG_MESSAGE = (
 )
 
 
-def build_judge(guest: Any = None, **kwargs: Any) -> Any:
+def build_judge(guest: object = None, **kwargs: Any) -> Any:
     """Build a judge by `model`: any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint.
 
     Detectors and similar judges are classes of ULMEvalKit, which `guest` loads from its checkout.
@@ -226,7 +226,7 @@ def _specialist(guest: Any, name: str, options: dict[str, Any]) -> Any:
     return getattr(guest.own_module(full_name), class_name)(weights, **options)
 
 
-def names_for(guest: Any) -> dict[str, Any]:
+def names_for(guest: object) -> dict[str, Any]:
     """Return `build_judge` for the files of one checkout."""
     return {"build_judge": partial(build_judge, guest)}
 
@@ -250,7 +250,7 @@ def _class_of(name: str) -> Any:
     return None
 
 
-def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
+def build_dataset(dataset_name: str, **kwargs: object) -> Any:
     """Return the dataset with a name; None if no class supports it.
 
     The class is a registered one, or one of the checkout around the working folder.

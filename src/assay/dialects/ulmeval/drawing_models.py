@@ -25,7 +25,7 @@ class BaseModel(MessageModel):
     allowed_types: ClassVar[list[str]] = ["text", "image"]
 
     def generate(
-        self, message: Any, dataset: str | None = None, num_generations: int = 1
+        self, message: object, dataset: str | None = None, num_generations: int = 1
     ) -> list[Any]:
         """Return a list of `num_generations` images for text, a dict, or a list of strings or dicts.
 
@@ -39,7 +39,7 @@ class BaseModel(MessageModel):
             seed_call(entries, dataset, num_generations)
         return draw(self, entries, dataset, num_generations)
 
-    def _assay_read(self, message: Any) -> Entries:
+    def _assay_read(self, message: object) -> Entries:
         return as_entries(message)
 
     def message_to_promptimg(
@@ -61,7 +61,7 @@ class BaseAPI(ApiCalls):
     Answers may be images.
     """
 
-    def _assay_read(self, message: Any) -> Entries:
+    def _assay_read(self, message: object) -> Entries:
         return as_entries(message)
 
 
@@ -83,7 +83,7 @@ class OpenAIWrapper(BaseAPI):
         self._assay_judge = Judge(assay_name(model), options)
 
     def generate_inner(  # type: ignore[override]  # one question, without a dataset, as upstream has it
-        self, inputs: Any, **kwargs: Any
+        self, inputs: object, **kwargs: object
     ) -> tuple[int, Any, Any]:
         """Ask one question. assay's scheduler has already retried if that may help."""
         output = self._assay_judge.ask(
@@ -114,7 +114,7 @@ class CoreUlm(BaseModel):
             )
 
     def batch_generate_inner(
-        self, message: Any, dataset: str | None, num_generations: int
+        self, message: object, dataset: str | None, num_generations: int
     ) -> list[Any]:
         """Return all images from one request."""
         from PIL import Image as pillow

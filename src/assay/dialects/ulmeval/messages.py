@@ -1,7 +1,6 @@
 """Messages in ULMEvalKit's form: lists of `dict(type, value)`, with images as local files."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...core import Media, Message, Prompt, Text, shorten
 from ..kits.message_content import Entries
@@ -10,7 +9,7 @@ from ..kits.row_images import media_file
 from ..kits.smp.file import data_root
 
 
-def as_entries(message: Any) -> Entries:
+def as_entries(message: object) -> Entries:
     """Convert text, a dict, or a list of strings or dicts to a list of dicts. A single text is never a file."""
     return prompt_entries(_turns(message))
 
@@ -24,12 +23,12 @@ def prompt_entries(messages: Sequence[Message]) -> Entries:
     return flat_list(messages, _local_file)
 
 
-def as_prompt(message: Any) -> Prompt:
+def as_prompt(message: object) -> Prompt:
     """Return the result of a user's `build_prompt` as a prompt that asks for images."""
     return Prompt(_turns(message), ("image",))
 
 
-def _turns(message: Any) -> tuple[Message, ...]:
+def _turns(message: object) -> tuple[Message, ...]:
     if (
         type(message) is list
         and len(message) == 1

@@ -34,7 +34,7 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 
 
 def adapt(
-    target: Any, name: str, args: Mapping[str, Any], file: Path | None
+    target: object, name: str, args: Mapping[str, Any], file: Path | None
 ) -> "GuestModel":
     """Adapt a class, a `partial` of one, or an object. Several calls to an API class run at once."""
     kind = class_of(target)
@@ -46,7 +46,7 @@ def adapt(
     return adapter(target, name, args, file)
 
 
-def is_model_class(thing: Any) -> bool:
+def is_model_class(thing: object) -> bool:
     """Return True if a class draws, that is, if it has `generate_inner` or a batch hook."""
     return isinstance(thing, type) and any(
         hasattr(thing, name) for name in ("generate_inner", *HOOKS)
@@ -95,7 +95,7 @@ class GuestModel(RequestModel):
         self._seed = seed_text()
         return super().generate(requests)
 
-    def answer(self, model: Any, request: Request) -> Output:
+    def answer(self, model: object, request: Request) -> Output:
         """Return the images of one request."""
         images = self._draw(model, request)
         return Output(tuple(Candidate((as_medium(image),)) for image in images))

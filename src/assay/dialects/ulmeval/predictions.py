@@ -74,7 +74,7 @@ class Images(list[Any]):
     def __repr__(self) -> str:
         return repr(list(self))
 
-    def __deepcopy__(self, memo: Any) -> list[Any]:
+    def __deepcopy__(self, memo: object) -> list[Any]:
         return [image.copy() if hasattr(image, "copy") else image for image in self]
 
     def __reduce__(self) -> Any:
@@ -117,7 +117,7 @@ def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> 
     )
 
 
-def write_pickle(table: Any, path: Path) -> None:
+def write_pickle(table: object, path: Path) -> None:
     """Write the table in ULMEvalKit's format for other programs. assay never reads it back."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:

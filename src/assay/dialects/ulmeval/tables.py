@@ -55,7 +55,7 @@ def fetched_table(
     )
 
 
-def read_table(path: Path, owner: Any) -> Any:
+def read_table(path: Path, owner: object) -> Any:
     """Read a table. Return its good rows as a data frame, and record the others as faults of `owner`."""
     vars(owner)[TABLE] = path
     rows: list[Mapping[str, Any]] = []
@@ -79,7 +79,7 @@ def read_table(path: Path, owner: Any) -> Any:
     return frame
 
 
-def add_fault(owner: Any, fault: DataError) -> None:
+def add_fault(owner: object, fault: DataError) -> None:
     """Record a row that cannot be used."""
     vars(owner).setdefault(FAULTS, []).append(fault)
 

@@ -26,7 +26,7 @@ class OpenAIWrapper(BaseAPI):
         """Return True. A judge that cannot answer reports this for each question."""
         return self._assay_judge.working()
 
-    def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def generate_inner(self, inputs: object, **kwargs: object) -> Any:  # type: ignore[override]
         """Return code, answer and log of one question."""
         options = {name: value for name, value in kwargs.items() if name != "dataset"}
         return self._assay_judge.generate_inner(inputs, **options)
@@ -35,6 +35,8 @@ class OpenAIWrapper(BaseAPI):
 class GPT4V(OpenAIWrapper):
     """The same, with images."""
 
-    def generate(self, message: Any, dataset: str | None = None, **kwargs: Any) -> Any:
+    def generate(
+        self, message: object, dataset: str | None = None, **kwargs: Any
+    ) -> Any:
         """Return the answer; `dataset` is ignored."""
         return super().generate(message, **kwargs)

@@ -35,7 +35,7 @@ class UpstreamMethod:
     def __set_name__(self, owner: type, name: str) -> None:
         self._assay_name = name
 
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type) -> Any:
         from .toolkit import upstream_base
 
         base = upstream_base(owner)
@@ -58,7 +58,7 @@ class Reporting(TableRows):
     INFER_FAIL_MARKERS: ClassVar[tuple[str, ...]] = (INFER_FAIL_MSG,)
     JUDGE_FAIL_MARKERS: ClassVar[tuple[str, ...]] = (INFER_FAIL_MSG,)
 
-    def __init_subclass__(cls, **settings: Any) -> None:
+    def __init_subclass__(cls, **settings: object) -> None:
         super().__init_subclass__(**settings)
         if not cls.__module__.startswith("assay."):
             CLASSES.append(cls)
@@ -164,7 +164,7 @@ class ImageBaseDataset(Reporting):
             )
         return path
 
-    def dump_image(self, line: Any) -> list[str]:
+    def dump_image(self, line: object) -> list[str]:
         """Write the images of a line as files, and return their paths."""
         return self.rows_source.dump_image(self._assay_line(line))
 
@@ -180,7 +180,7 @@ class ImageBaseDataset(Reporting):
             if name != "image" and not is_blank(value):
                 print(f"{name}: {value}")
 
-    def _assay_images(self, line: Any) -> list[dict[str, str]]:
+    def _assay_images(self, line: object) -> list[dict[str, str]]:
         return [{"type": "image", "value": path} for path in self._assay_shown(line)]
 
     def _assay_shown(self, line: Any) -> list[str]:
@@ -248,7 +248,7 @@ def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
     return None if not pieces else pieces[0] if len(pieces) == 1 else pieces
 
 
-def _named(cell: Any) -> Any:
+def _named(cell: object) -> Any:
     """Return the files that a cell names: one, or a list of several."""
     try:
         names = [] if is_blank(cell) else pieces_of(cell, "image_path")
@@ -279,11 +279,11 @@ class TextBaseDataset(ImageBaseDataset):
     def __init__(self, dataset: str = "MMBench", **kwargs: Any) -> None:
         super().__init__(dataset, skip_noimg=False, **kwargs)
 
-    def dump_image(self, line: Any) -> list[str]:
+    def dump_image(self, line: object) -> list[str]:
         """Return no images."""
         return []
 
-    def build_prompt(self, line: Any) -> Any:
+    def build_prompt(self, line: object) -> Any:
         """Return the question as a message list."""
         return [{"type": "text", "value": self._assay_line(line)["question"]}]
 

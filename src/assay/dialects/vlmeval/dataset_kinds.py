@@ -28,14 +28,14 @@ class ImageMCQDataset(ImageBaseDataset):
             {"type": "text", "value": question_with_options(line)},
         ]
 
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: object) -> Any:
         """Return accuracy by exact matching, and by a judge if one is named; rotated sets count whole groups.
 
         Runs of assay score by sample instead, with intervals. This method is for `super().evaluate(…)`.
         """
         return self.evaluate_heuristic(eval_file, **judge_kwargs)
 
-    def evaluate_heuristic(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def evaluate_heuristic(self, eval_file: str, **judge_kwargs: object) -> Any:
         """Return the same, under the name that subclasses call."""
         return evaluate_choice(self, eval_file, judge_kwargs)
 
@@ -49,13 +49,13 @@ class TextMCQDataset(TextBaseDataset):
 
     TYPE: ClassVar[str] = "MCQ"
 
-    def build_prompt(self, line: Any) -> Any:
+    def build_prompt(self, line: object) -> Any:
         """Return hint, question and options."""
         return [
             {"type": "text", "value": question_with_options(self._assay_line(line))}
         ]
 
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: object) -> Any:
         """Return accuracy by exact matching, and by a judge if one is named; for subclasses."""
         return evaluate_choice(self, eval_file, judge_kwargs, rotates=False)
 
@@ -69,7 +69,7 @@ class ImageVQADataset(ImageBaseDataset):
 
     TYPE: ClassVar[str] = "VQA"
 
-    def build_prompt(self, line: Any) -> Any:
+    def build_prompt(self, line: object) -> Any:
         """Return the images and the question, with the request for a short answer."""
         message = super().build_prompt(line)
         message[-1]["value"] += "\nAnswer the question using a single word or phrase."
@@ -97,7 +97,7 @@ class ImageYORNDataset(ImageBaseDataset):
 
     TYPE: ClassVar[str] = "Y/N"
 
-    def build_prompt(self, line: Any) -> Any:
+    def build_prompt(self, line: object) -> Any:
         """Return the images of a line and its question; for AMBER with the request to answer yes or no."""
         messages = super().build_prompt(line)
         if self.dataset_name == "AMBER":

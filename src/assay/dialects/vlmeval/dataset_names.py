@@ -109,7 +109,7 @@ class ConcatDataset(TableRows):
         """Return the images of a row, which are files already."""
         return toliststr(line["image_path"])
 
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: object) -> Any:
         """Evaluate each dataset on its own predictions.
 
         Return one table, or one dictionary with keys `dataset:name`.

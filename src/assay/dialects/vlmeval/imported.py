@@ -100,7 +100,7 @@ def imported(path: Path, name: str) -> Imported:
     return Imported(name, identity, answers, questions_in(table), path)
 
 
-def _frame(plain: Any, path: Path) -> Any:
+def _frame(plain: object, path: Path) -> Any:
     """Return a table that a JSON file stores as records or as columns."""
     import pandas
 

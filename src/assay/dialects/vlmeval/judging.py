@@ -49,11 +49,13 @@ class GuestJudge(Judge):
         """Return True. A judge that cannot answer reports this for each question."""
         return True
 
-    def generate(self, message: Any, **options: Any) -> str:
+    def generate(self, message: object, **options: Any) -> str:
         """Return the answer, or `fail_msg` if there is none after the usual attempts."""
         return self.generate_inner(message, **options)[1]
 
-    def generate_inner(self, message: Any, **options: Any) -> tuple[int, str, str]:
+    def generate_inner(
+        self, message: object, **options: object
+    ) -> tuple[int, str, str]:
         """Return code, answer and log, as API classes do."""
         system = None if self._system is None else str(self._system)
         output = self.ask(message_turns(message), system, options)
@@ -64,7 +66,7 @@ class GuestJudge(Judge):
         )
 
 
-def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: Any) -> GuestJudge:
+def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: object) -> GuestJudge:
     """Return the run's judge, or in a script the model of that name: the judge of the documented revision."""
     return GuestJudge({"model": model, **settings})
 
@@ -93,7 +95,7 @@ def model_args(judge: str, args: Mapping[str, Any]) -> dict[str, Any]:
 DEBUG_MESSAGE = "The judge did not answer: give a model with --judge, and its key in the environment."
 
 
-def build_judge(**kwargs: Any) -> GuestJudge:
+def build_judge(**kwargs: object) -> GuestJudge:
     """Return the model given by `--judge`.
 
     The requested name is only a hint. Its options are sent with the questions.

@@ -80,14 +80,14 @@ LETTER_RULES: Mapping[RuleName, LetterRule] = {
 }
 
 
-def can_infer(answer: Any, choices: Mapping[str, Any]) -> Letter:
+def can_infer(answer: object, choices: Mapping[str, Any]) -> Letter:
     """Return the letter of the option that an answer names, by letter or by text; `False` if none can be read."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.either(str(answer), _texts(choices))
 
 
 def can_infer_option(
-    answer: Any,
+    answer: object,
     choices: Mapping[str, Any] | int | None = None,
     num_choice: int = 5,
 ) -> Letter:
@@ -104,7 +104,7 @@ def can_infer_option(
     return LETTER_RULES[name].by_letter(str(answer), _texts(choices)) or False
 
 
-def can_infer_text(answer: Any, choices: Mapping[str, Any]) -> Letter:
+def can_infer_text(answer: object, choices: Mapping[str, Any]) -> Letter:
     """Return the letter of the one option whose text occurs in the answer; `False` if none or several do."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.by_words(str(answer), _texts(choices)) or False

@@ -127,7 +127,7 @@ def prefetched_rotations(
     return verdict, answers, read
 
 
-def which_option(question: Any, options: str, prediction: Any, none: str) -> str:
+def which_option(question: object, options: str, prediction: object, none: str) -> str:
     """Return the judge's prompt, in assay's wording."""
     return (
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
@@ -139,14 +139,14 @@ def which_option(question: Any, options: str, prediction: Any, none: str) -> str
 NONE = "Z"
 
 
-def can_infer(answer: Any, choices: Mapping[str, Any]) -> Letter:
+def can_infer(answer: object, choices: Mapping[str, Any]) -> Letter:
     """Return the letter of the option that an answer names. Upstream's rule is that of the newest revision."""
     name = "assay" if chosen_rules() is ASSAY else NEWEST.name
     texts = {letter: str(text) for letter, text in choices.items()}
     return LETTER_RULES[name].either(str(answer), texts)
 
 
-def report_acc(df: Any) -> Any:
+def report_acc(df: object) -> Any:
     """Return one row for each split: `split`, `Overall`, then a column for each l2-category and each category."""
     return accuracy_table(df, documented=False)
 
@@ -160,7 +160,7 @@ def build_choices(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def build_prompt(question: Any, options: str, prediction: Any) -> str:
+def build_prompt(question: object, options: str, prediction: object) -> str:
     """Return the judge's prompt, in assay's wording."""
     return which_option(question, options, prediction, NONE)
 
@@ -174,7 +174,7 @@ def prefetch_answer(item: Mapping[str, Any]) -> Any:
 
 
 def extract_answer_from_item(
-    model: Any, item: Mapping[str, Any], dataset_name: str | None = None
+    model: object, item: Mapping[str, Any], dataset_name: str | None = None
 ) -> dict[str, Any]:
     """Return `opt` and `log` of a row: by rule, else by the judge; without a judge `Z`."""
     choices = build_choices(item)
@@ -190,14 +190,14 @@ def extract_answer_from_item(
     )
 
 
-def prefetch_circular_group(sub_data: Any, verbose: bool = False) -> Any:
+def prefetch_circular_group(sub_data: object, verbose: bool = False) -> Any:
     """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
     answers, read, predictions, _ = _group(sub_data)
     return prefetched_rotations(answers, read, predictions, verbose)
 
 
 def eval_circular_group(
-    model: Any, sub_data: Any, dataset_name: str | None = None
+    model: object, sub_data: object, dataset_name: str | None = None
 ) -> dict[str, Any]:
     """Return the verdict on one question's rotations, by rule and then by the judge."""
     answers, read, predictions, rows = _group(sub_data)
@@ -210,7 +210,7 @@ def eval_circular_group(
 
 
 def eval_vanilla(
-    model: Any, item: Mapping[str, Any], dataset_name: str | None = None
+    model: object, item: Mapping[str, Any], dataset_name: str | None = None
 ) -> dict[str, Any]:
     """Return the verdict on one row."""
     extracted = extract_answer_from_item(model, item, dataset_name=dataset_name)
@@ -221,7 +221,7 @@ def eval_vanilla(
 
 
 def mcq_vanilla_eval(
-    model: Any,
+    model: object,
     data: Any,
     meta: Any,
     nproc: int,
@@ -252,7 +252,7 @@ def mcq_vanilla_eval(
 
 
 def mcq_circular_eval(
-    model: Any,
+    model: object,
     data: Any,
     meta: Any,
     nproc: int,

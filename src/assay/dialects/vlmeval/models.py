@@ -42,7 +42,7 @@ from .rules import chosen_rules
 
 
 def adapt(
-    target: Any, name: str, args: Mapping[str, Any], file: Path | None
+    target: object, name: str, args: Mapping[str, Any], file: Path | None
 ) -> "GuestModel | None":
     """Adapt a class or a `partial` of one; return None for any other registered object."""
     kind = class_of(target)
@@ -88,7 +88,7 @@ class GuestModel(RequestModel):
         if self._prompts_itself or self._takes_videos:
             self.prompt = self._own_prompt
 
-    def answer(self, model: Any, request: Request) -> Output:
+    def answer(self, model: object, request: Request) -> Output:
         """Return the answer to one request."""
         ask = self._ask_newer if self.is_newer else self._ask_early
         return _read_answer(ask(model, request), self.name)
@@ -251,7 +251,7 @@ class GuestApiModel(ThreadedRequestModel, GuestModel):
     """A user's API class."""
 
 
-def _read_answer(value: Any, reference: str) -> Output:
+def _read_answer(value: object, reference: str) -> Output:
     """Convert the return value of a model into an output.
 
     Falsy answers count. For a wrong type, the error names the model.
@@ -284,7 +284,7 @@ def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
     return function(*values)
 
 
-def is_model_class(kind: Any) -> bool:
+def is_model_class(kind: object) -> bool:
     """Return True if a class answers: it has `generate` or `generate_inner`."""
     methods = (getattr(kind, name, None) for name in ("generate", "generate_inner"))
     return any(callable(method) for method in methods)

@@ -256,7 +256,7 @@ class _ScoreTables:
         return names
 
     def _rule_records(
-        self, frame: Any, scorers: Sequence[str]
+        self, frame: object, scorers: Sequence[str]
     ) -> Sequence[ScoreRecord]:
         """Return the rule's verdicts: those of the run, or new ones after inference alone."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
@@ -322,7 +322,7 @@ def write_snapshot(run_folder: Path, samples: Any) -> None:
                 file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
 
 
-def _is_reference(cell: Any) -> bool:
+def _is_reference(cell: object) -> bool:
     """Return True if an image cell names another row, which shows which questions are rotations of each other."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 

@@ -174,7 +174,7 @@ class VideoPrompt(GuestPrompt):
         return numbers[sample.id]
 
 
-def list_details(message: Any) -> Mapping[str, Any]:
+def list_details(message: object) -> Mapping[str, Any]:
     """Return details that record that `build_prompt` returned a list of images, even if it has only one."""
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)
@@ -195,7 +195,7 @@ def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
     )
 
 
-def _readable_or_name(part: Any) -> Any:
+def _readable_or_name(part: object) -> Any:
     if not isinstance(part, Media):
         return part
     try:
@@ -205,7 +205,7 @@ def _readable_or_name(part: Any) -> Any:
     return part
 
 
-def named_image(part: Any) -> str | None:
+def named_image(part: object) -> str | None:
     """Return the bare name that replaces an image; None for a readable image."""
     return str(part.value["value"]) if isinstance(part, Json) else None
 

@@ -269,7 +269,7 @@ class FrameRows(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._frame)
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: object) -> Any:
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         names = [str(name) for name in self._frame.columns]
@@ -305,7 +305,7 @@ def lender(name: str, row: Mapping[str, Any]) -> str | None:
     return str(index - 1) if is_mme(name) and index % 2 else None
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> Any:
     """Return a value without numpy's wrapper; an empty text for NaN."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()

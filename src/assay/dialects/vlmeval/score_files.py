@@ -35,7 +35,7 @@ def put_table(
     write_table(FileLedger(path.parent).claim(path), columns, rows)
 
 
-def put_frame(path: Path, frame: Any) -> str:
+def put_frame(path: Path, frame: object) -> str:
     """Write a data frame or plain data by the file's suffix, and return the file's name."""
     dump_by_suffix(frame, FileLedger(path.parent).claim(path))
     return path.name
@@ -71,7 +71,7 @@ def choice_files(
     stem: str,
     label: str,
     records: Sequence[ScoreRecord],
-    frame: Any,
+    frame: object,
     *,
     is_judged: bool,
     documented: bool,
@@ -218,7 +218,7 @@ def prefetch_files(
     return [put_frame(folder / f"{stem}_prefetch.xlsx", table[table["Category"] != ""])]
 
 
-def _group(index: Any) -> Any:
+def _group(index: object) -> Any:
     number = whole_index(index)
     return index if number is None else number % ROTATION
 
@@ -259,7 +259,7 @@ def yes_no_files(
     stem: str,
     name: str,
     records: Sequence[ScoreRecord],
-    frame: Any,
+    frame: object,
     *,
     documented: bool,
 ) -> list[str]:
@@ -301,7 +301,7 @@ def rating_of(name: str, table: Any) -> Any:
     )
 
 
-def prefetch_rating(folder: Path, stem: str, name: str, table: Any) -> list[str]:
+def prefetch_rating(folder: Path, stem: str, name: str, table: object) -> list[str]:
     """Write the rating by rules alone, which the documented revision writes after inference."""
     score = rating_of(name, table)
     return [] if score is None else [put_frame(folder / f"{stem}_prefetch.xlsx", score)]

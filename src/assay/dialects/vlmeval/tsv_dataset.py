@@ -62,7 +62,7 @@ class TSVDataset(ImageBaseDataset):
             text = line["question"]
         return {"image": self._assay_image(line), "text": text}
 
-    def dump_image(self, line: Any) -> list[str]:
+    def dump_image(self, line: object) -> list[str]:
         """Write the images of a line as files, and return their paths."""
         files = self._assay_image(self._assay_line(line))
         return files if isinstance(files, list) else [files]
@@ -123,7 +123,7 @@ def _has_options(line: Any) -> bool:
     return "A" in line and "B" in line
 
 
-def _listed(cell: Any, column: str) -> Any:
+def _listed(cell: object, column: str) -> Any:
     try:
         return (
             pieces_of(cell, column)

@@ -151,7 +151,7 @@ class BatchApi(ABC):
     async def cancel(self, batch_id: str) -> None:
         """Cancel a batch. Results that are already computed stay available."""
 
-    def _url(self, path: str, **query: Any) -> str:
+    def _url(self, path: str, **query: object) -> str:
         """Return the URL of a path, with a query beside the one of the base URL."""
         url = self.model._address(path)
         for name, value in query.items():
@@ -163,7 +163,7 @@ class BatchApi(ABC):
     def _headers(self) -> Mapping[str, str]:
         return self.model._headers
 
-    async def _get(self, path: str, **query: Any) -> Any:
+    async def _get(self, path: str, **query: object) -> Any:
         reply = await self._client.get(self._url(path, **query), self._headers())
         return _object(decoded(reply))
 
@@ -180,7 +180,7 @@ class BatchApi(ABC):
         return _object(decoded(reply))
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _object(value: object) -> Mapping[str, Any]:
     """Return a JSON object; raise `HttpFailure` for any other reply."""
     if isinstance(value, Mapping):
         return value
@@ -195,7 +195,7 @@ def id_of(reply: Mapping[str, Any], name: str = "id") -> str:
     raise HttpFailure("bad_response", f"the reply has no `{name}`", retryable=True)
 
 
-def mapping_in(value: Any, *names: str) -> Mapping[str, Any]:
+def mapping_in(value: object, *names: str) -> Mapping[str, Any]:
     """Return the mapping under some names, one below the other; empty if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None

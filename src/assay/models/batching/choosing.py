@@ -44,7 +44,7 @@ def batch_api_of(model: Model, name: str) -> BatchApi:
     return api
 
 
-def _api_of(model: Any) -> BatchApi | None:
+def _api_of(model: object) -> BatchApi | None:
     if not isinstance(model, HttpModel):
         return None
     if isinstance(model, OpenAI):

@@ -61,7 +61,7 @@ def register() -> None:
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-    def mask(*args: Any, **kwargs: Any) -> Any:
+    def mask(*args: object, **kwargs: object) -> Any:
         return None if _running.get() is not None else sdpa_mask(*args, **kwargs)
 
     AttentionInterface.register(NAME, _attention)
@@ -105,7 +105,7 @@ def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
     return torch.from_numpy(np.asarray(values, dtype=np.int64))
 
 
-def sent(tensor: "Tensor", device: Any) -> Any:
+def sent(tensor: "Tensor", device: object) -> Any:
     """Send a tensor to a device. A GPU and the caller continue during the transfer."""
     import torch
 
@@ -120,7 +120,7 @@ class Once:
     def __init__(self) -> None:
         self._tensors: dict[Any, Any] = {}
 
-    def __call__(self, name: Any, device: Any, make: Callable[[], Any]) -> Any:
+    def __call__(self, name: object, device: object, make: Callable[[], Any]) -> Any:
         """Return the tensor of a name on a device; `make` is called for the first use."""
         key = (name, device)
         if key not in self._tensors:
@@ -175,7 +175,7 @@ class Group:
         """True if all segments have the same length, so that no token needs to be gathered."""
         return all(stop - start == self.longest for start, stop in self.spans)
 
-    def index(self, device: Any) -> tuple[Any, Any]:
+    def index(self, device: object) -> tuple[Any, Any]:
         """Return the indices from which to gather the tokens of each segment, and which of them are not padding.
 
         Short segments are padded with their first token.
@@ -203,7 +203,7 @@ class Group:
         return steps, steps < sizes
 
     def mask(
-        self, positions: "Tensor", window: int | None, dtype: Any, device: Any
+        self, positions: "Tensor", window: int | None, dtype: object, device: object
     ) -> Any:
         """Return a mask to add to the scores: segments by 1 by tokens by (prefix and tokens)."""
         import torch
@@ -216,7 +216,7 @@ class Group:
             self._masks[name] = added[:, None]
         return self._masks[name]
 
-    def _hidden(self, positions: "Tensor", window: int | None, device: Any) -> Any:
+    def _hidden(self, positions: "Tensor", window: int | None, device: object) -> Any:
         """Return which tokens each token may not attend to: segments by tokens by (prefix and tokens)."""
         import torch
 
@@ -242,7 +242,7 @@ class Group:
             hidden[..., self.length :] &= ~itself
         return hidden
 
-    def _beyond(self, window: int, positions: "Tensor", device: Any) -> Any:
+    def _beyond(self, window: int, positions: "Tensor", device: object) -> Any:
         """Return which tokens are too far before a token to be in its attention window."""
         import torch
 

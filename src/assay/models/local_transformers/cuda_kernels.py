@@ -89,7 +89,7 @@ def _power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def _is_right(device: Any) -> bool:
+def _is_right(device: object) -> bool:
     """Compare the kernel with plain attention on a small example."""
     import torch
 

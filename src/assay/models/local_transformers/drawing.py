@@ -43,7 +43,7 @@ def prepare(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> N
         settings.pad_token_id = tokenizer.pad_token_id
 
 
-def _checked(_: Any, logits: "Tensor") -> Any:
+def _checked(_: object, logits: "Tensor") -> Any:
     if not all(are_finite(logits)):
         raise NotFinite
     return logits
@@ -51,7 +51,7 @@ def _checked(_: Any, logits: "Tensor") -> Any:
 
 def draw(
     model: "PreTrainedModel",
-    image_processor: Any,
+    image_processor: object,
     inputs: Any,
     request: Request,
     settings: Mapping[str, Any],

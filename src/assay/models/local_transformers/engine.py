@@ -76,7 +76,7 @@ class TokenCount:
         """The progress meter of the run."""
         self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
 
-    def _count(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _count(self, _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         ids = kwargs.get("input_ids")
         if ids is None and args:
             ids = args[0]
@@ -311,7 +311,7 @@ def _are_similar(size: int, other_size: int) -> bool:
     return long <= 1.5 * short + 8
 
 
-def tolerance_of(dtype: Any) -> float:
+def tolerance_of(dtype: object) -> float:
     """Return the largest difference between logits of a precision if both ways are right."""
     return TOLERANCE.get(str(dtype).removeprefix("torch."), LOOSE)
 

@@ -58,7 +58,7 @@ class FewRows:
             return self._linear(rows, weight, bias)
         return self._padded_product(rows, count)
 
-    def _padded_product(self, rows: Any, count: int) -> Any:
+    def _padded_product(self, rows: object, count: int) -> Any:
         """Multiply a full block filled up with zero rows, and return only the real rows."""
         block = self._pad(rows, (0, 0, 0, BLOCK - count))
         products = self._linear(block, self.module.weight, self.module.bias)
@@ -113,7 +113,7 @@ def lay_out_weight(weight: "Tensor") -> Any:
     return torch.ops.mkldnn._reorder_linear_weight(weight, BLOCK)
 
 
-def product(rows: Any, laid_out: Any, bias: Any) -> Any:
+def product(rows: object, laid_out: object, bias: object) -> Any:
     """Multiply rows by a layer's repacked weights, and add its bias."""
     import torch
 

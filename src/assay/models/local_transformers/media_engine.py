@@ -154,7 +154,7 @@ class MediaEngine(Engine):
         """The number of components of a position; 0 if positions are plain."""
         return self.keys.axes
 
-    def decode(self, tokens: Any, positions: "Tensor", plan: Plan) -> Any:
+    def decode(self, tokens: object, positions: "Tensor", plan: Plan) -> Any:
         """Run one pass over the next token of every slot; return the logits of all."""
         embeddings = self.model.get_input_embeddings()(tokens)
         if self.axes:
@@ -263,7 +263,7 @@ class MediaEngine(Engine):
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
         """Return the embeddings that the model's own code passes to its language model, which is not run."""
 
-        def stop(_: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        def stop(_: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
             raise _Reached(kwargs.get("inputs_embeds"))
 
         try:
@@ -282,7 +282,7 @@ class MediaEngine(Engine):
         """Record the arguments of each call of the language model."""
         calls: list[Mapping[str, Any]] = []
 
-        def record(_: Any, __: Any, arguments: Mapping[str, Any]) -> None:
+        def record(_: object, __: object, arguments: Mapping[str, Any]) -> None:
             calls.append(arguments)
 
         with self.decoder.register_forward_pre_hook(record, with_kwargs=True):
@@ -292,7 +292,7 @@ class MediaEngine(Engine):
         """Compute only the logits of these positions inside the block."""
         indices = integers(offsets)
 
-        def select(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        def select(_: object, args: tuple[Any, ...]) -> tuple[Any, ...]:
             states, *others = args
             return (states[:, sent(indices, states.device)], *others)
 

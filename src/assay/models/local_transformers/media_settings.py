@@ -102,7 +102,7 @@ class NotFinite(ArithmeticError):
 def finite_only(model: "PreTrainedModel") -> Any:
     """Raise `NotFinite` inside the block as soon as the model computes logits that are not finite."""
 
-    def check(_: Any, __: Any, out: Any) -> None:
+    def check(_: object, __: object, out: object) -> None:
         logits = getattr(out, "logits", None)
         if logits is not None and not all(are_finite(logits[:, -1])):
             raise NotFinite
@@ -152,7 +152,7 @@ class Ending:
         self._last = -1
         self._sees_rows = True
 
-    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: Any) -> Any:
+    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: object) -> Any:
         length = input_ids.shape[1]
         if length != self._last + 1:
             self._turns += 1
@@ -192,7 +192,7 @@ class Stopping:
         self.length = length
         """Number of tokens of the prompt."""
 
-    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: Any) -> Any:
+    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: object) -> Any:
         done = []
         for row in input_ids.tolist():
             answer = row[self.length :]

@@ -7,7 +7,7 @@ time.
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
@@ -55,7 +55,7 @@ def _number(config: "PretrainedConfig", *names: str, default: int = 1) -> int:
     return default
 
 
-def free_bytes(device: Any) -> int:
+def free_bytes(device: object) -> int:
     """Return the free memory of a device; for a CPU, of this machine or container."""
     import torch
 

@@ -170,7 +170,7 @@ class Chooser:
         forced[lines, tokens] = 0.0
         return forced
 
-    def finished(self, input_ids: "Tensor", scores: "Tensor", **kwargs: Any) -> Any:
+    def finished(self, input_ids: "Tensor", scores: "Tensor", **kwargs: object) -> Any:
         """Return for each row whether it is done; used as a stopping criterion."""
         done = [row.is_done for row in self.rows]
         return input_ids.new_tensor(done, dtype=bool)

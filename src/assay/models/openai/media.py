@@ -132,7 +132,7 @@ def audio_form(
     return form({**fields, **more}, [("file", clips[0])])
 
 
-def read_transcript(answer: Any, request: Request) -> Output:
+def read_transcript(answer: object, request: Request) -> Output:
     """Read the transcript. The details say if text of the prompt was not sent."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
         raise Malformed(f"the answer has no `text`: {shorten(answer)}")
@@ -182,11 +182,11 @@ def form(
     )
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _usage(usage: Any) -> Usage | None:
+def _usage(usage: object) -> Usage | None:
     """Read token counts, if the endpoint reports tokens; some report seconds."""
     return (
         read_usage(usage, "input", "output")

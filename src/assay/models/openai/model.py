@@ -233,7 +233,7 @@ class OpenAI(HttpModel):
         output = with_notes(output, server.unconfirmed(request.options))
         return enough(output, request.options.n)
 
-    def _checked(self, output: Output, request: Request, answer: Any) -> Output:
+    def _checked(self, output: Output, request: Request, answer: object) -> Output:
         """Return the output with notes on options that the reply shows to be ignored."""
         answered = answer.get("model") if isinstance(answer, Mapping) else None
         return check_reply(output, request, self.name, answered)

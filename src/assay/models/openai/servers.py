@@ -57,7 +57,7 @@ def needs_server(options: GenerateOptions) -> bool:
     return any(getattr(options, name) is not None for name in BEYOND_THE_API)
 
 
-def recognised(listed: Any, headers: Mapping[str, str]) -> Server:
+def recognised(listed: object, headers: Mapping[str, str]) -> Server:
     """Return the server that sent this list of models, or `UNKNOWN`."""
     if headers.get("server", "").lower().startswith("llama.cpp"):
         return LLAMA_CPP

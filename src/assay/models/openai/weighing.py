@@ -75,7 +75,7 @@ def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
     return {**body, "prompt_logprobs": 1}
 
 
-def choices_of(answer: Any, count: int) -> Choices | None:
+def choices_of(answer: object, count: int) -> Choices | None:
     """Return the choices of an answer to `count` prompts in their order; None if their number differs.
 
     A server that takes one prompt per request may also ignore the others.
@@ -206,7 +206,7 @@ def _column(report: Mapping[str, Any], name: str, count: int) -> Sequence[Any]:
     return list(entries)
 
 
-def _best(top: Any) -> float | None:
+def _best(top: object) -> float | None:
     """Return the highest log-probability among the reported alternatives."""
     if not isinstance(top, Mapping):
         return None
@@ -278,7 +278,7 @@ def _check_written(
         return
 
 
-def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
+def _begins(tokens: Sequence[str], offsets: object, text: str) -> list[int]:
     """Return the index in the text at which each token begins; negative for tokens that a server puts before it."""
     start = "".join(tokens).find(text)
     if start >= 0:
@@ -308,7 +308,7 @@ def _fit(offsets: Sequence[Any], tokens: Sequence[str]) -> bool:
     return same >= different
 
 
-def _tokens(holder: Any) -> Iterator[Weighed]:
+def _tokens(holder: object) -> Iterator[Weighed]:
     """Yield the tokens of vLLM's `prompt_logprobs`; the first entry of each is the token itself."""
     entries = holder.get("prompt_logprobs") if isinstance(holder, Mapping) else None
     if not isinstance(entries, Sequence) or not entries:

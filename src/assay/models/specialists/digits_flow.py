@@ -141,7 +141,9 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
     return weights
 
 
-def draw(weights: "list[Floats]", noise: "Floats", labels: Any, steps: int) -> "Floats":
+def draw(
+    weights: "list[Floats]", noise: "Floats", labels: object, steps: int
+) -> "Floats":
     """Draw images with values from 0 to 1 from noise, with the midpoint method."""
     import numpy as np
 

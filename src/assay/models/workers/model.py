@@ -211,7 +211,7 @@ def as_message(request: Request) -> dict[str, Any]:
     return {"messages": turns, "options": request.options.given()}
 
 
-def as_part(answer: Any) -> Part:
+def as_part(answer: object) -> Part:
     """Return the answer of a class as a part: a string becomes text, anything else JSON."""
     return Text(answer) if isinstance(answer, str) else Json(answer)
 
@@ -243,7 +243,7 @@ def _plain(part: Part) -> dict[str, Any]:
     return {"type": part.kind, "text": part.text}
 
 
-def _on_disk(value: Any) -> Path | None:
+def _on_disk(value: object) -> Path | None:
     """Return the file or folder that an option names, if it exists: `model=weights/` but not `model=org/name`."""
     if not isinstance(value, str) or not value:
         return None

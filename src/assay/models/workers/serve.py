@@ -117,7 +117,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:1000]}{location}"
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Convert numbers and arrays of numpy and torch to JSON values."""
     if hasattr(value, "tolist"):
         return value.tolist()

@@ -26,7 +26,9 @@ class Threads:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, function: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
+    def submit(
+        self, function: Callable[..., T], *values: object
+    ) -> "asyncio.Future[T]":
         """Call a function in one of the threads. Return a future of the running loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -53,7 +55,7 @@ class Threads:
             call()
 
 
-async def in_thread(function: Callable[..., T], *values: Any) -> T:
+async def in_thread(function: Callable[..., T], *values: object) -> T:
     """Call a blocking function in its own thread, and return its result."""
     threads = Threads(1, "aside")
     future = threads.submit(function, *values)
@@ -65,7 +67,7 @@ def _hand_back(
     loop: asyncio.AbstractEventLoop,
     future: "asyncio.Future[Any]",
     settle: Callable[[Any], None],
-    value: Any,
+    value: object,
 ) -> None:
     """Set the result of a future from another thread."""
 

@@ -5,7 +5,6 @@ Answers from earlier runs count as well.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from ...core import Output
 from ...store import Answered
@@ -51,8 +50,8 @@ class Cuts:
     def _note(
         self,
         place: Place,
-        tokens: Any,
-        room: Any,
+        tokens: object,
+        room: object,
         cut: int,
     ) -> None:
         # A user's model may put anything into its details.

@@ -4,7 +4,6 @@ Answers from earlier runs count as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from ...core import Candidate, Output, Sample
 from ...store import Answered
@@ -55,7 +54,7 @@ class ReplyNotes:
     def __init__(self) -> None:
         self._places: dict[str, set[tuple[str, int, int]]] = {}
 
-    def count(self, place: tuple[str, int, int], notes: Any) -> None:
+    def count(self, place: tuple[str, int, int], notes: object) -> None:
         """Count the notes of one answer. Its details may contain anything."""
         if not isinstance(notes, (list, tuple)):
             return

@@ -150,7 +150,7 @@ class RecordingEngine:
         """Set the expected number of prompts, for the progress display."""
         self._progress.expected = prompts
 
-    def count_bad(self, id: str, message: str, order: int, **details: Any) -> None:
+    def count_bad(self, id: str, message: str, order: int, **details: object) -> None:
         """Count a row that could not be turned into a question. `assay show --failures` lists it."""
         name = self.planned.task.name
         model = self.planned.model_name

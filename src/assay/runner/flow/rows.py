@@ -307,7 +307,7 @@ class TaskRun:
         epoch: int,
         round: int = 0,
         previous: str = "",
-        state: Any = None,
+        state: object = None,
         known_messages: int = 0,
     ) -> Request:
         """Return a request with its seed and its key.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from ...core import (
     ModalityMismatch,
@@ -234,7 +233,7 @@ def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
     return ()
 
 
-def pools_answers(summarizer: Any) -> bool:
+def pools_answers(summarizer: object) -> bool:
     """Return True if a summarizer says that it counts every answer by itself. Options may be bound to it."""
     return any(
         getattr(thing, "pools", False)

@@ -160,7 +160,7 @@ def _free(label: str, used_names: set[str]) -> str:
     return free
 
 
-def _options(entry: Any) -> dict[str, str]:
+def _options(entry: object) -> dict[str, str]:
     """Return the options of a scorer as text."""
     options: Mapping[str, Any] = {}
     if isinstance(entry, (str, Mapping, Spec)):
@@ -177,7 +177,7 @@ def _options(entry: Any) -> dict[str, str]:
     return {str(name): _text(value) for name, value in veiled(options).items()}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return an option's value as short text."""
     if isinstance(value, str):
         text = value
@@ -188,12 +188,12 @@ def _text(value: Any) -> str:
     return text
 
 
-def _named(value: Any) -> str:
+def _named(value: object) -> str:
     """Return the name of a value that JSON cannot hold."""
     return str(getattr(value, "__name__", None) or type(value).__name__)
 
 
-def _file(entry: Any, scorer: Any) -> str:
+def _file(entry: object, scorer: object) -> str:
     """Return the source file of a scorer; empty for a registered one."""
     if isinstance(entry, (str, Mapping, Spec)):
         name = Spec.of(entry).name

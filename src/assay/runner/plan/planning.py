@@ -535,7 +535,7 @@ def build_scorers(
     return name_apart(used_entries, scorers, where, faults)
 
 
-def _check_libraries(name: str, scorer: Any, where: str) -> None:
+def _check_libraries(name: str, scorer: object, where: str) -> None:
     """Raise if a library that a scorer requires is missing, before the model is asked."""
     for requirement in getattr(scorer, "requires", ()):
         requirement.check(f"{where}, scorer {name!r}")

@@ -213,7 +213,7 @@ def _scoring(
             yield Change(f"{role}={name}", judges[role])
 
 
-def _scorer(entry: Any) -> Any:
+def _scorer(entry: object) -> Any:
     """Return a form of a scorer that is the same in every version: name and options, or a user's code."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)
@@ -241,7 +241,7 @@ def _columns_differ(planned: PlannedTask, base: Task) -> bool:
     return find_columns(first.names, columns) != find_columns(first.names, base.columns)
 
 
-def _setting(name: str, value: Any) -> str:
+def _setting(name: str, value: object) -> str:
     """Return `max_tokens=64`, or only the name if the value is long."""
     if isinstance(value, float):
         return f"{name}={value:g}"

@@ -211,7 +211,7 @@ def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
             yield from _wrong_number(name, value, is_whole=float not in kinds)
 
 
-def _kinds_in(hint: Any) -> set[Any]:
+def _kinds_in(hint: object) -> set[Any]:
     """Return the types and literal words in a type hint such as `int | Literal["auto"] | None`."""
     kinds: set[Any] = set()
     for member in get_args(hint) or (hint,):
@@ -219,7 +219,7 @@ def _kinds_in(hint: Any) -> set[Any]:
     return kinds
 
 
-def _wrong_number(name: str, value: Any, *, is_whole: bool) -> Iterator[UsageError]:
+def _wrong_number(name: str, value: object, *, is_whole: bool) -> Iterator[UsageError]:
     """Yield an error if the value is not a finite number of the right type, or is below the minimum."""
     least = LEAST.get(name)
     numbers = int if is_whole else (int, float)

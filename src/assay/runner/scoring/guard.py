@@ -13,7 +13,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 TICKS = 8
 """Ticks within the allowed time. The guard may be late by one of them."""
@@ -38,7 +37,7 @@ class Guard:
         self._seen = 0
         self._began = 0.0
 
-    def tick(self, *_signal: Any) -> None:
+    def tick(self, *_signal: object) -> None:
         """Raise if the same scoring is in progress as at an earlier tick, and has used up its time."""
         if not self.is_scoring:
             return

@@ -76,7 +76,7 @@ class Scoring:
     def of(
         cls,
         name: str,
-        scorer: Any,
+        scorer: object,
         task: str,
         model: str,
     ) -> "Scoring":
@@ -280,7 +280,7 @@ class Scoring:
         return score
 
 
-def takes_models(scorer: Any) -> bool:
+def takes_models(scorer: object) -> bool:
     """Return True if helper models can be put into the scorer's field `models`."""
     if not is_dataclass(scorer) or isinstance(scorer, type):
         return False

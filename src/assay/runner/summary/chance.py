@@ -65,7 +65,7 @@ def with_chance(
     return rows
 
 
-def _is_choice(scorer: Any) -> bool:
+def _is_choice(scorer: object) -> bool:
     """Return True if a shipped scorer reads one option in an answer."""
     if isinstance(scorer, type) or callable(scorer):
         kind = scorer

@@ -38,7 +38,10 @@ class Driven:
 
 
 def driven_results(
-    planned: PlannedTask, returned: Any, calls: int, outcomes: Mapping[str, int] = EMPTY
+    planned: PlannedTask,
+    returned: object,
+    calls: int,
+    outcomes: Mapping[str, int] = EMPTY,
 ) -> list[Result]:
     """Return the return value of a driver as results. Values that are not numbers are left out."""
     values = returned if isinstance(returned, Mapping) else {"value": returned}

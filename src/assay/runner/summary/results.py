@@ -281,7 +281,7 @@ def _lacking(without: int, sets: int) -> tuple[str, ...]:
     return ()
 
 
-def flatten(values: Any, prefix: str = "") -> dict[str, float]:
+def flatten(values: object, prefix: str = "") -> dict[str, float]:
     """Return nested numbers as `metric.sub`. Texts, lists and arrays of several values are left out."""
     if hasattr(values, "item") and getattr(values, "size", 1) == 1:
         values = values.item()

@@ -118,7 +118,7 @@ def with_cut_answers(results: Sequence[Result], cut: int) -> list[Result]:
 _NUMBERS = ("value", "stderr", "ci", "bounds", "parsed_value", "details", "groups")
 
 
-def finite(value: Any) -> Any:
+def finite(value: object) -> Any:
     """Return the value with None for every number that is not finite. Nothing is copied if all are finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -58,7 +58,7 @@ class Recomputed:
                     yield f"{' · '.join(name)}: the journal does not give it"
 
 
-def recompute(reader: RunReader, **settings: Any) -> Recomputed:
+def recompute(reader: RunReader, **settings: object) -> Recomputed:
     """Compute the table of a run from its journal. `settings` are those of `score`."""
     run = recorded_run(Path(reader.layout.folder), settings)
     recomputed = Recomputed()
@@ -139,7 +139,7 @@ def _name(result: Result) -> tuple[str, str, str]:
     return result.task, result.model, result.metric
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     """Return True for equal values, numbers within a tolerance."""
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

@@ -10,7 +10,7 @@ from ...datasets import Samples
 from ...summarizers.adapt import adapt_summarizer
 
 
-def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
+def build_summarizer(entry: object, where: str) -> tuple[str, Any]:
     """Build a summarizer from a registered name, a spec, `file.py:function`, or an object. Return its name, too."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
@@ -31,7 +31,7 @@ def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
     return name, adapt_summarizer(summarizer, name)
 
 
-def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
+def build_scorer(entry: object, where: str) -> tuple[str, Any]:
     """Build a scorer from a registered name, a spec, `file.py:function`, or an object. Return its name, too."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)

@@ -110,7 +110,7 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
         raise UsageError(str(error), where=str(path), fix=keyword_fix(error)) from error
 
 
-def _is_helper(field: str, value: Any) -> bool:
+def _is_helper(field: str, value: object) -> bool:
     """Return True if a function, class or module with a field's name is a helper of the file."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
@@ -129,7 +129,7 @@ def _is_helper(field: str, value: Any) -> bool:
 def _wrong_kind(
     name: str,
     field: str,
-    value: Any,
+    value: object,
     path: Path,
 ) -> UsageError | None:
     """Return an error if the value of a field has the wrong type."""
@@ -157,7 +157,7 @@ def _wrong_kind(
     )
 
 
-def _placed(field: str, value: Any, path: Path) -> Any:
+def _placed(field: str, value: object, path: Path) -> Any:
     """Return the value with relative paths resolved from the folder of the file, if they exist there."""
     if field == "dataset":
         return _beside(value, path)
@@ -187,7 +187,7 @@ def _reference(entry: str, path: Path) -> str:
     return entry
 
 
-def _beside(source: Any, path: Path) -> Any:
+def _beside(source: object, path: Path) -> Any:
     """Return a data path resolved from the folder of the file, if it exists there."""
     if (
         isinstance(source, str)
@@ -220,7 +220,7 @@ def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
             )
 
 
-def _meant(name: str, value: Any) -> str | None:
+def _meant(name: str, value: object) -> str | None:
     """Return the field that a name probably means; None if it is the author's own."""
     if inspect.ismodule(value) or inspect.isclass(value):
         return None

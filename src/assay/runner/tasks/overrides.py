@@ -56,7 +56,7 @@ def with_shots(task: Task, shots: int | None) -> Task:
     return changed(task, fewshot=fewshot)
 
 
-def changed(task: Task, **changes: Any) -> Task:
+def changed(task: Task, **changes: object) -> Task:
     """Return a copy with fields changed by a run. `origin` stays as the author wrote it."""
     origin = original(task)
     return task.but(**changes, origin=origin)

@@ -40,7 +40,7 @@ from .subsets import find_subset
 from .task_yaml import read_task_file
 
 
-def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
+def resolve_tasks(reference: object, run: RunOptions) -> list[Task]:
     """Return the tasks of a reference, with the run's own template and scorers."""
     try:
         tasks = _find(reference, run)
@@ -64,7 +64,7 @@ def _refuse_arguments(tasks: Sequence[Task], run: RunOptions) -> None:
             )
 
 
-def _find(reference: Any, run: RunOptions) -> list[Task]:
+def _find(reference: object, run: RunOptions) -> list[Task]:
     """Return the tasks of a reference as written."""
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
         return _expand(reference, "a task", run)
@@ -159,7 +159,7 @@ def _stem(path: Path) -> str:
     return path.name.split(".")[0] or path.resolve().name
 
 
-def _expand(thing: Any, where: str, run: RunOptions) -> list[Task]:
+def _expand(thing: object, where: str, run: RunOptions) -> list[Task]:
     """Return the tasks of a task, a suite, or a function that makes one."""
     if isinstance(thing, Task):
         return [thing]

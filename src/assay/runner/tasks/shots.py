@@ -36,7 +36,7 @@ def with_shots(
     task: Task,
     run: RunOptions,
     samples: Samples,
-    template: Any,
+    template: object,
     source_of: Callable[[Task, RunOptions], Any],
     reach: Mapping[str, Any],
 ) -> tuple[Any, Shots]:

@@ -226,7 +226,7 @@ def _generation(
     return options
 
 
-def _check_kind(name: str, value: Any, path: Path) -> None:
+def _check_kind(name: str, value: object, path: Path) -> None:
     """Raise if a value does not have the type of its key."""
     kinds, expected = KINDS.get(name, ((object,), ""))
     if not isinstance(value, kinds) or (
@@ -264,7 +264,7 @@ class WrittenRows(list[Any]):
     folder: Path
 
 
-def _beside(value: Any, path: Path) -> Any:
+def _beside(value: object, path: Path) -> Any:
     """Return a data path resolved from the folder of the task file, if it exists there."""
     if isinstance(value, list):
         rows = WrittenRows(value)
@@ -275,7 +275,7 @@ def _beside(value: Any, path: Path) -> Any:
     return value
 
 
-def _prompt_beside(entry: Any, path: Path) -> Any:
+def _prompt_beside(entry: object, path: Path) -> Any:
     """Resolve the option `prompt` of a scorer from the folder of the task file, which it may not leave."""
     if not isinstance(entry, Mapping):
         return entry
@@ -305,7 +305,7 @@ def _refuse_outside(
         )
 
 
-def _reference_beside(value: Any, path: Path) -> Any:
+def _reference_beside(value: object, path: Path) -> Any:
     """Resolve `file.py:fn` from the folder of the task file, which it may not leave."""
     if isinstance(value, Mapping):
         if "name" in value:

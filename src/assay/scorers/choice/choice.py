@@ -42,7 +42,7 @@ class Choice:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __new__(
-        cls, letters: str = "", extractor: str = "rules", **_options: Any
+        cls, letters: str = "", extractor: str = "rules", **_options: object
     ) -> "Choice":
         """Return a `JudgedChoice` if a model reads the answers, because such a scorer is asynchronous."""
         from .read_by_judge import JudgedChoice

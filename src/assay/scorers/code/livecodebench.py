@@ -8,7 +8,6 @@ line. Results are compared as the official runner does: a tuple counts as a list
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
@@ -120,7 +119,7 @@ class LiveCodeBench(InSandbox):
         return await run_program(self.models, execution, "fence", answer=code)
 
 
-def _cases(cell: Any) -> list[Case]:
+def _cases(cell: object) -> list[Case]:
     """Return the cases of a cell: a list, JSON, or packed cases. Raise `ValueError` if they cannot be read."""
     if not cell:
         return []
@@ -133,7 +132,7 @@ def _cases(cell: Any) -> list[Case]:
     return [Case(str(row["input"]), str(row["output"])) for row in rows]
 
 
-def _function_name(cell: Any) -> str:
+def _function_name(cell: object) -> str:
     """Return the name of the function to call; empty for a program that reads and prints."""
     if isinstance(cell, str) and cell:
         plain = json.loads(cell)

@@ -137,7 +137,7 @@ async def run_program(
     return Score(float(verdict["passed"]), answer=code, details=details)
 
 
-def cases_in(tests: Any) -> tuple[Case, ...] | None:
+def cases_in(tests: object) -> tuple[Case, ...] | None:
     """Return the cases in a list or its JSON; `None` if the tests are code."""
     if isinstance(tests, str) and tests.lstrip().startswith("["):
         try:
@@ -185,7 +185,7 @@ def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:
     }
 
 
-def check_limits(scorer: str, timeout: Any, memory_mb: Any) -> None:
+def check_limits(scorer: str, timeout: object, memory_mb: object) -> None:
     """Raise `UsageError` for limits in which no program could run."""
     where = f"scorer {scorer!r}"
     if (

@@ -83,7 +83,7 @@ def parents_of(question: Mapping[str, Any]) -> list[str]:
     return [name for name in names if name not in ("", "0", "-")]
 
 
-def is_yes(answer: Any) -> bool:
+def is_yes(answer: object) -> bool:
     """Return True if an answer is exactly yes: the word, 1 or true."""
     if isinstance(answer, str):
         return answer.strip().lower() in ("yes", "1", "true")

@@ -169,7 +169,7 @@ class FrechetSummary:
         )
 
 
-def packed(features: Any) -> str:
+def packed(features: object) -> str:
     """Return features as base64 of 32-bit floats, from base64 or from a list."""
     import numpy as np
 

@@ -127,7 +127,7 @@ def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     return expected
 
 
-def _listed(cell: Any) -> list[str]:
+def _listed(cell: object) -> list[str]:
     """Return the entries of a cell that are separated by commas; none for an empty cell."""
     if cell is None or cell != cell or cell == "":
         return []

@@ -236,7 +236,7 @@ def gaussian(side: int, sigma: float) -> "Floats":
     return np.asarray(weights / weights.sum(), float)
 
 
-def pixels_of(image: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
+def pixels_of(image: object, *, size: tuple[int, ...] | None = None) -> "Pixels":
     """Return an image (medium, path or bytes) as height x width x 3 bytes, resized to `size` (height, width)."""
     import numpy as np
     from PIL import Image as Pillow
@@ -254,7 +254,7 @@ def pixels_of(image: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
     return np.asarray(rgb)
 
 
-def _source(image: Any) -> Any:
+def _source(image: object) -> Any:
     """Return the path or bytes of an image. Hugging Face keeps them in a mapping."""
     if isinstance(image, Media):
         return image.data()

@@ -159,7 +159,7 @@ def objects_of(row: Mapping[str, Any], prompt: str) -> tuple[str, str]:
     return _class_of(first), _class_of(second)
 
 
-def _class_of(name: Any) -> str:
+def _class_of(name: object) -> str:
     """Return the detector's class for a name: `person` for a man, a girl and so on."""
     plain = str(name).strip().lower()
     return "person" if plain in PERSONS else plain
@@ -226,7 +226,7 @@ def place_score(
     return most_overlap / overlap
 
 
-def _entry(reply: Any, name: str) -> Any:
+def _entry(reply: object, name: str) -> Any:
     """Return an entry of a specialist's reply. Raise `ValueError` if it is missing."""
     if not isinstance(reply, Mapping) or name not in reply:
         raise ValueError(f"the specialist gave no {name!r}")

@@ -8,7 +8,7 @@ computes the overall value.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
@@ -66,7 +66,7 @@ class WiseVerified:
         return Score(float(verdict[1] == "1" or (verdict[2] or "").lower() == "true"))
 
 
-def read_ratings(reply: Any) -> dict[str, float] | None:
+def read_ratings(reply: object) -> dict[str, float] | None:
     """Return the three ratings from a dictionary or from a judge's lines; `None` unless all three are from 0 to 2."""
     if isinstance(reply, Mapping):
         pairs = [(str(name), value) for name, value in reply.items()]

@@ -6,7 +6,7 @@ had: the sample's input, then every earlier answer (or its reference) and each t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ...core import Audio, Media, Output, Sample, as_messages
 from ...core.sample import REFERENCE_COLUMNS
@@ -169,7 +169,7 @@ def _references(sample: Sample, rounds: int) -> tuple[str, ...]:
     return (*[""] * (rounds - 1), "\nor\n".join(shown(sample)))
 
 
-def _is_list(cell: Any) -> bool:
+def _is_list(cell: object) -> bool:
     return isinstance(cell, (list, tuple)) and not any(
         isinstance(entry, (Mapping, list, tuple)) for entry in cell
     )

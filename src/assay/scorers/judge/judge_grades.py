@@ -26,7 +26,7 @@ class Grades:
     """The names of the numbers; empty if each grade is one number."""
 
     @classmethod
-    def of(cls, grades: Any, where: str) -> "Grades":
+    def of(cls, grades: object, where: str) -> "Grades":
         """Read the option `grades`. Raise if it cannot be read."""
         if isinstance(grades, (list, tuple)):
             grades = {grade: str(grade).lower() for grade in grades}
@@ -92,7 +92,7 @@ class Grades:
         return first
 
 
-def _entry(entry: Any) -> float | dict[str, float] | None:
+def _entry(entry: object) -> float | dict[str, float] | None:
     """Return the number of one grade, or its numbers by name; `None` if it cannot be read."""
     if isinstance(entry, (bool, int, float)):
         return float(entry)
@@ -108,7 +108,7 @@ def _entry(entry: Any) -> float | dict[str, float] | None:
     return numbers
 
 
-def _name(grade: Any) -> str:
+def _name(grade: object) -> str:
     if isinstance(grade, bool):
         return (
             "yes" if grade else "no"

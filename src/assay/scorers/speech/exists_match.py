@@ -8,7 +8,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...core import AllOf, Output, Sample, Score
 from ...registry import scorers
@@ -55,7 +55,7 @@ def spoken_tokens(text: str) -> list[str]:
     )
 
 
-def _find(references: Any, tokens: str) -> tuple[str, ...]:
+def _find(references: object, tokens: str) -> tuple[str, ...]:
     """Return the references that occur in the tokens and fulfil the target; empty if they do not."""
     if isinstance(references, AllOf):
         matches: list[str] = []
@@ -77,7 +77,7 @@ def _find(references: Any, tokens: str) -> tuple[str, ...]:
     return ()
 
 
-def _is_text(references: Any) -> bool:
+def _is_text(references: object) -> bool:
     """Return True if every reference is a text or a number."""
     if isinstance(references, AllOf):
         return _is_text(references.parts)
@@ -86,7 +86,7 @@ def _is_text(references: Any) -> bool:
     return is_text((references,))
 
 
-def _without_words(references: Any) -> str | None:
+def _without_words(references: object) -> str | None:
     """Return the first reference that has no tokens, or None."""
     if isinstance(references, AllOf):
         return _without_words(references.parts)

@@ -100,7 +100,7 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return max(-1.0, min(1.0, dot / lengths))
 
 
-def _embedding(value: Any) -> Sequence[float]:
+def _embedding(value: object) -> Sequence[float]:
     """Return the numbers of a reply: a list, or a dictionary with `embedding`."""
     numbers = value.get("embedding") if isinstance(value, Mapping) else value
     if (

@@ -54,7 +54,7 @@ class AnlsStar:
         )
 
 
-def anls_star(target: Any, answer: Any) -> float:
+def anls_star(target: object, answer: object) -> float:
     """Return the score of one answer, 0 to 1; equal trees give 1."""
     return _mean(_fit(target, answer))
 
@@ -65,7 +65,7 @@ def _mean(fit: Fit) -> float:
     return total / leaves if leaves else 1.0
 
 
-def _fit(target: Any, answer: Any) -> Fit:
+def _fit(target: object, answer: object) -> Fit:
     """Return how well an answer fits a target tree."""
     if isinstance(target, tuple):
         fits = [_fit(option, answer) for option in target]
@@ -135,14 +135,14 @@ def _unpaired_leaves(items: list[Any], paired: set[int]) -> int:
     return leaves
 
 
-def _is_same(expected: Any, item: Any) -> bool:
+def _is_same(expected: object, item: object) -> bool:
     """Return True if an item equals the expected one, or one of its alternatives."""
     if isinstance(expected, tuple):
         return any(_is_same(option, item) for option in expected)
     return bool(expected == item)
 
 
-def _leaves(tree: Any) -> int:
+def _leaves(tree: object) -> int:
     """Return the number of leaves of a tree; for alternatives the largest number."""
     if isinstance(tree, tuple):
         return max(_leaves(option) for option in tree)
@@ -153,12 +153,12 @@ def _leaves(tree: Any) -> int:
     return 1
 
 
-def _longer(target: Any, answer: Any) -> int:
+def _longer(target: object, answer: object) -> int:
     """Return the number of leaves of the larger tree."""
     return max(_leaves(target), _leaves(answer))
 
 
-def _is_structured(target: Any) -> bool:
+def _is_structured(target: object) -> bool:
     """Return True if a target, or one of its alternatives, is a record or a list."""
     options = target if isinstance(target, tuple) else (target,)
     return any(isinstance(option, (Mapping, list)) for option in options)

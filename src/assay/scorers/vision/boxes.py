@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
@@ -102,7 +102,7 @@ def find_box(text: str) -> Box | None:
     return as_box(list(first.groups()))
 
 
-def as_box(value: Any) -> Box | None:
+def as_box(value: object) -> Box | None:
     """Return four finite numbers as a box. A text is searched for one; anything else is `None`."""
     if isinstance(value, str):
         return find_box(value)

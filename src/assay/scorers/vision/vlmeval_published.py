@@ -144,7 +144,7 @@ def _asked(text: str) -> Prompt:
     return Prompt((Message.of("user", text),))
 
 
-def _verdict(letter: str, sample: Sample, **details: Any) -> Score:
+def _verdict(letter: str, sample: Sample, **details: object) -> Score:
     score = Score(float(letter == sample.target), answer=letter, details=details)
     is_none = letter == NONE and details["rule"] in ("judge", "rejected")
     if is_none:

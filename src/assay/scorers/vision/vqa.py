@@ -8,7 +8,7 @@ last revision, normalizes only if the annotators disagree, so that `Yes` against
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
@@ -92,7 +92,7 @@ def annotations(sample: Sample, column: str) -> tuple[str, ...]:
     return accepted(sample)
 
 
-def _text(entry: Any) -> str:
+def _text(entry: object) -> str:
     if isinstance(entry, Mapping):
         return str(entry["answer"])
     return str(entry)

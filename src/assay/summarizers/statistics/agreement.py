@@ -110,7 +110,7 @@ def _disagreement(counts: Counter[Any], distance: Callable[[Any, Any], float]) -
     return total
 
 
-def _nominal_distance(x: Any, y: Any) -> float:
+def _nominal_distance(x: object, y: object) -> float:
     return float(x != y)
 
 
@@ -123,7 +123,7 @@ def _ordinal_distance(totals: Counter[Any]) -> Callable[[Any, Any], float]:
         ranks[value] = below + count / 2
         below += count
 
-    def distance(x: Any, y: Any) -> float:
+    def distance(x: object, y: object) -> float:
         gap = ranks[x] - ranks[y]
         return float(gap * gap)
 

@@ -76,7 +76,7 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
     return load_by_suffix(path, fmt, trust_pickle=surroundings.trust_pickle)
 
 
-def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
+def dump(data: object, f: str | os.PathLike[str], **kwargs: Any) -> None:
     """Write data in the format that the file name shows. `load` reads it back."""
     surroundings = current()
     surroundings.unserve(f)

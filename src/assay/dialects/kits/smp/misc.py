@@ -93,7 +93,7 @@ def timestr(
     return now[: _KEPT[granularity]]
 
 
-def toliststr(s: Any) -> list[str]:
+def toliststr(s: object) -> list[str]:
     """Return a cell as texts: the entries of a list literal (without running it), or the text itself."""
     if as_upstream():
         return _as_upstream(s)
@@ -103,7 +103,7 @@ def toliststr(s: Any) -> list[str]:
         raise ValueError(fault.what) from fault
 
 
-def _as_upstream(s: Any) -> list[str]:
+def _as_upstream(s: object) -> list[str]:
     if isinstance(s, str):
         is_list = len(s) > 1 and s[0] == "[" and s[-1] == "]"
         return [str(entry) for entry in ast.literal_eval(s)] if is_list else [s]
@@ -112,7 +112,7 @@ def _as_upstream(s: Any) -> list[str]:
     raise NotImplementedError(f"neither a text nor a list: {s!r}")
 
 
-def istype(s: Any, type: type) -> bool:
+def istype(s: object, type: type) -> bool:
     """Return True if a text is the literal of a value of that type: `istype("7", int)`. Nothing is run."""
     if isinstance(s, type):
         return True

@@ -132,7 +132,7 @@ class BatchLoader:
         return self._assay_df
 
     @df.setter
-    def df(self, table: Any) -> None:
+    def df(self, table: object) -> None:
         self._assay_df = table
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
@@ -186,7 +186,7 @@ class BatchLoader:
         return rows if isinstance(rows, list) else [rows]
 
     def _process_parquet_records(
-        self, repo_data_dir: str, save_audio_root: str | None, **options: Any
+        self, repo_data_dir: str, save_audio_root: str | None, **options: object
     ) -> list[Row]:
         """Return all rows of Parquet files and write their audio clips; a subclass may override it."""
         if not is_upstream("televal"):
@@ -383,7 +383,7 @@ def _place(file: str | Path) -> str | Path:
     return lines if path.name and not path.exists() and lines.is_file() else path
 
 
-def _holds_bytes(cell: Any) -> bool:
+def _holds_bytes(cell: object) -> bool:
     """Return True if a cell is an audio clip: bytes, or the struct that Hugging Face writes."""
     return isinstance(cell, (bytes, bytearray)) or (
         isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes)

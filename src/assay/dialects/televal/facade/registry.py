@@ -54,7 +54,7 @@ class Registry:
         d: Mapping[str, Any],
         object: str,
         config_only: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         if name not in d:
             fault = dangling(object, name, d, str(self._registry_paths[0]))

@@ -45,7 +45,7 @@ class TupleJSONLConverter:
         return decoded(json.loads(line))
 
     @staticmethod
-    def dumps(value: Any) -> str:
+    def dumps(value: object) -> str:
         """Format a value as one line."""
         return json.dumps(encoded(value), ensure_ascii=False)
 
@@ -62,11 +62,11 @@ def parallel_batch(
     def decorate(single: Callable[..., Any]) -> Callable[..., list[Any]]:
         @functools.wraps(single)
         def evaluate(
-            self: Any,
+            self: object,
             preds: list[Any],
             refs: list[Any],
             pred_info_list: list[Any],
-            **options: Any,
+            **options: object,
         ) -> list[Any]:
             for name, values in (
                 ("preds", preds),
@@ -99,19 +99,19 @@ def parallel_batch(
     return decorate
 
 
-def workers_of(evaluator: Any, default: int) -> int:
+def workers_of(evaluator: object, default: int) -> int:
     """Return the number of threads that an evaluator requests."""
     return max(1, int(getattr(evaluator, "max_workers", None) or default))
 
 
 def retry(
-    max_retries: int = 3, sleep_second: float = 5, default: Any = None
+    max_retries: int = 3, sleep_second: float = 5, default: object = None
 ) -> Callable[[Any], Any]:
     """Repeat a function that raises, with a pause between attempts; the last error is raised."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def call(*values: Any, **options: Any) -> Any:
+        def call(*values: object, **options: object) -> Any:
             for attempt in range(max_retries):
                 try:
                     return function(*values, **options)
@@ -126,7 +126,7 @@ def retry(
     return decorate
 
 
-def make_object(class_name: str, **kwargs: Any) -> Any:
+def make_object(class_name: str, **kwargs: object) -> Any:
     """Call the object at a dotted path with the arguments."""
     return _made(importlib.import_module, class_name, kwargs)
 
@@ -148,7 +148,9 @@ def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) 
         return getattr(load(module), name)(**options)
 
 
-def preprocess_audio(source: Any, target_sr: int = RATE, device: Any = None) -> Any:
+def preprocess_audio(
+    source: object, target_sr: int = RATE, device: object = None
+) -> Any:
     """Return an audio clip, given by path or as bytes, as a tensor of one channel at a rate."""
     if not isinstance(source, (str, bytes)):
         raise ValueError(
@@ -253,7 +255,7 @@ def _local_rows(folder: str, files: str) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
 
 
-def _answer(answer: Any, tuple_decode: bool) -> Any:
+def _answer(answer: object, tuple_decode: bool) -> Any:
     if isinstance(answer, str):
         try:
             answer = json.loads(answer)

@@ -46,7 +46,7 @@ class Clip:
             "cosine": float((unit(features) @ unit(self.words([request.text])).T)[0, 0])
         }
 
-    def image_features(self, image: Any) -> Any:
+    def image_features(self, image: object) -> Any:
         """Return the projected features of one image as a row."""
         import torch
 

@@ -238,7 +238,7 @@ class Detector:
                 return self.labels[label.lower()]
         raise ValueError(f"the detector was not taught the class {name!r}")
 
-    def _look(self, image: Any) -> Any:
+    def _look(self, image: object) -> Any:
         return self._run(
             self.processor(images=image, return_tensors="pt").to(self.device)
         )
@@ -267,7 +267,7 @@ class Colors:
         )
         self._known: dict[str, Any] = {}
 
-    def name(self, image: Any, thing: dict[str, Any], name: str) -> str:
+    def name(self, image: object, thing: dict[str, Any], name: str) -> str:
         """Return the colour of one detected object."""
         import torch
 

@@ -100,7 +100,7 @@ class Inception:
             outputs.append(features)
         return torch.cat(outputs, 1)
 
-    def convolve(self, name: str, values: Any, shape: Any) -> Any:
+    def convolve(self, name: str, values: object, shape: Any) -> Any:
         """Apply a convolution, batch normalization and ReLU."""
         from torch.nn import functional
 
@@ -261,13 +261,13 @@ def weights_of(path: str, device: str) -> dict[str, Any]:
     return dict(torch.load(path, map_location=device, weights_only=True))
 
 
-def _max(values: Any) -> Any:
+def _max(values: object) -> Any:
     from torch.nn import functional
 
     return functional.max_pool2d(values, 3, 2)
 
 
-def _pool(values: Any, block: str) -> Any:
+def _pool(values: object, block: str) -> Any:
     from torch.nn import functional
 
     if block == "Mixed_7c":

@@ -75,7 +75,7 @@ class Lpips:
         )
         return (plain - shift) / scale
 
-    def distance(self, one: Any, other: Any) -> float:
+    def distance(self, one: object, other: object) -> float:
         """Sum the mean weighted difference over all layers."""
         import torch
 
@@ -88,7 +88,7 @@ class Lpips:
                 total += float((difference * head.reshape(1, -1, 1, 1)).sum(1).mean())
         return total
 
-    def layers(self, values: Any) -> list[Any]:
+    def layers(self, values: object) -> list[Any]:
         """Return AlexNet's features after each of its five convolutions."""
         from torch.nn import functional
 

@@ -78,7 +78,7 @@ class Vqa:
             "probability": {key: yes for key, (yes, no) in weighed.items()},
         }
 
-    def _blip(self, image: Any, question: str) -> tuple[float, float]:
+    def _blip(self, image: object, question: str) -> tuple[float, float]:
         """Read yes and no from the decoder's first word after its start."""
         import torch
 
@@ -107,7 +107,7 @@ class Vqa:
             )
         return self._yes_and_no(decoder.logits[0, -1], ("yes",), ("no",))
 
-    def _classifier(self, image: Any, question: str) -> tuple[float, float]:
+    def _classifier(self, image: object, question: str) -> tuple[float, float]:
         """Read yes and no from the classifier's answers."""
         import torch
 
@@ -126,7 +126,7 @@ class Vqa:
             probable = self.model(**inputs).logits[0].float().softmax(-1)
         return float(probable[labels["yes"]]), float(probable[labels["no"]])
 
-    def _writer(self, image: Any, question: str) -> tuple[float, float]:
+    def _writer(self, image: object, question: str) -> tuple[float, float]:
         """Read yes and no from the first token that a model would write."""
         import torch
 

@@ -97,7 +97,7 @@ def request_to_plain(
 
 
 def request_from_plain(
-    plain: Mapping[str, Any], media: Mapping[str, Media], state: Any = None
+    plain: Mapping[str, Any], media: Mapping[str, Media], state: object = None
 ) -> Request:
     """Return the request from plain data, with the state that its model keeps for it."""
     continuations = plain.get("continuations")
