@@ -724,17 +724,19 @@ def compare_within(
     """Compare one task, quietly and within a time limit."""
     noise = io.StringIO()
     previous = signal.signal(signal.SIGALRM, _raise_timeout)
-    # It rings again where a task catches everything.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 2)
     try:
-        with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise):
-            return compare(entry, folder, judge)
-    except OutOfTime:
+        try:
+            # It rings again where a task catches everything.
+            signal.setitimer(signal.ITIMER_REAL, seconds, 2)
+            with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise):
+                return compare(entry, folder, judge)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except OutOfTime:  # also where it rings on the way out
         return "took too long", ""
     except Exception as error:  # noqa: BLE001 - one file must not end the comparison of the others
         return "bench failed", f"{type(error).__name__}: {error}"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
 
 
