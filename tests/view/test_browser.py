@@ -500,7 +500,7 @@ def test_without_the_link_there_is_a_sentence_and_no_number(
     window.open(f"{server.address}/")
     window.wait("document.querySelector('.notice')")
 
-    assert "open the link" in window.text("main") and "0.750" not in window.text()
+    assert "Open the link" in window.text("main") and "0.750" not in window.text()
 
 
 @pytest.mark.costly

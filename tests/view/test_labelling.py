@@ -282,7 +282,7 @@ def test_one_key_labels_and_the_next_sample_comes(
     window.wait(
         "document.querySelector('.label-box h1')?.textContent !== arguments[0]", first
     )
-    window.wait("/labels1/.test(document.querySelector('aside').textContent)")
+    window.wait("/labelled samples1/.test(document.querySelector('aside').textContent)")
 
     assert "exact" not in window.text(".label-box")
     line = json.loads((folder / "labels.jsonl").read_text())
