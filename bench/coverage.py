@@ -35,7 +35,7 @@ from assay.summarizers.statistics import (
     share_interval,
 )
 from assay.summarizers.weighted import GroupMean
-from assay.summarizers.yes_no import SHARES
+from assay.summarizers.yes_no_summary import SHARES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from decisions import all_decisions

@@ -263,7 +263,7 @@ def weigh_batches(
 
 def make_rows(prompts: Sequence[tuple[int, ...]], tokens: int) -> list[Any]:
     from assay.core import GenerateOptions
-    from assay.models.local_transformers.rows import NeverStop, Row
+    from assay.models.local_transformers.generation_rows import NeverStop, Row
 
     options = GenerateOptions()
     return [
@@ -420,7 +420,7 @@ def compare_writing(shape: str, model: Any, engine: Any, given: Sizes) -> None:
 
 
 def compare_weighing(shape: str, model: Any, engine: Any, given: Sizes) -> None:
-    from assay.models.local_transformers.likelihood import weigh
+    from assay.models.local_transformers.shared_likelihoods import weigh
     from assay.models.prompting.pairs import Pair
 
     kinds = (("shared header", 610, 45, 4, 8), ("alone", 0, 640, 1, 8))

@@ -54,7 +54,7 @@ SIGHT = {**SMALL, "image_size": 28, "patch_size": 14}
 
 def main() -> None:
     """Print each wrapper's answer to an image and a question."""
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     checkout = Path(sys.argv[1]).resolve()
     without_gpu()

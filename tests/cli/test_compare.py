@@ -51,7 +51,7 @@ def test_numbers_and_changed_samples_fit_80_columns(assay, runs):
 
 
 def test_a_wide_terminal_has_one_table(runs):
-    from assay.comparison.rendering import text_lines
+    from assay.comparison.comparison_tables import text_lines
     from assay.comparison.several import compare
 
     lines = list(text_lines(compare("before", "after"), width=120))

@@ -4,7 +4,7 @@ import pytest
 
 import assay
 from assay.comparison.comparing import compare_runs
-from assay.comparison.rows import Row
+from assay.comparison.comparison_rows import Row
 from assay.core import StoreError
 
 ROWS = [

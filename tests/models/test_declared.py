@@ -7,7 +7,7 @@ from assay import registry
 from assay.catalogue.backends import AT_MOST, BY_OPTION
 from assay.models import build_model
 from assay.models.declared import NOT_ASKED, declared, models_that
-from assay.models.local_transformers.model import ACCEPTS
+from assay.models.local_transformers.transformers_model import ACCEPTS
 
 
 def test_a_backend_is_spelled_as_it_is_typed_and_stand_ins_are_left_out():

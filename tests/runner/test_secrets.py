@@ -10,7 +10,7 @@ from assay.cli.main import main
 from assay.core import Abilities, Output
 from assay.store import Redactor, RunReader
 from assay.store.cache import ResponseCache
-from assay.store.secrets import scrub
+from assay.store.stored_secrets import scrub
 
 IN_ENVIRONMENT = 'sk-"env\\é-4711'
 IN_OPTIONS = "opt-secret-4712"

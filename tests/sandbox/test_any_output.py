@@ -18,7 +18,7 @@ from assay.models.scripted import Scripted
 from assay.sandbox import choose
 from assay.sandbox.asking import same_output
 from assay.scorers.code.livecodebench import LiveCodeBench
-from assay.scorers.code.runs import Runs
+from assay.scorers.code.program_runs import Runs
 
 pytestmark = [
     pytest.mark.skipif(

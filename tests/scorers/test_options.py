@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import UsageError
-from assay.scorers.options import check_option
+from assay.scorers.scorer_options import check_option
 
 
 def test_an_unknown_option_value_is_refused_with_the_known_ones():

@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import Candidate, Image, Json, Outcome, Output, Sample
 from assay.scorers.answers import no_verdict
-from assay.scorers.saved import read_json, saved
+from assay.scorers.saved_media import read_json, saved
 
 ROW = Sample(id="a", fields={"detections": '{"dog": []}'})
 

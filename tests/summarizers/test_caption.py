@@ -10,7 +10,7 @@ from summary_context import Context, record
 
 from assay.core import Output, Sample
 from assay.scorers.vision.caption import Caption
-from assay.summarizers.caption import Idf, caption, cider
+from assay.summarizers.caption_summary import Idf, caption, cider
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "caption_abstract48s"
 IMAGES = [

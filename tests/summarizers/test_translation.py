@@ -10,7 +10,12 @@ import pytest
 
 from assay.core import Output, Sample, ScoreRecord
 from assay.scorers.text.translation import Bleu, Chrf
-from assay.summarizers.translation import bleu, chrf, corpus_bleu_from, corpus_chrf_from
+from assay.summarizers.translation_summary import (
+    bleu,
+    chrf,
+    corpus_bleu_from,
+    corpus_chrf_from,
+)
 
 sacrebleu = pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
 

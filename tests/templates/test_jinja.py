@@ -17,8 +17,8 @@ from assay.core import (
     Text,
     UsageError,
 )
-from assay.datasets.media import holder
 from assay.datasets.reach import Reach
+from assay.datasets.row_media import holder
 from assay.templates import build_template
 from assay.templates.jinja import JinjaText
 

@@ -10,8 +10,8 @@ from assay.core import UsageError
 from assay.core.tools import ToolCall
 from assay.tooling.arguments import find_faults, smallest_arguments
 from assay.tooling.functions import converted
-from assay.tooling.results import as_result
 from assay.tooling.schemas import tool_of
+from assay.tooling.tool_results import as_result
 
 
 class Colour(enum.Enum):

@@ -9,7 +9,7 @@ import pytest
 from made_runs import answered, manifest, png, wav, write_run
 
 from assay.view.data_media import DataMedia, data_files
-from assay.view.folders import RunFolders
+from assay.view.run_folders import RunFolders
 
 
 def digest(data: bytes) -> str:

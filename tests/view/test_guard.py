@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from assay.core import UsageError
 from assay.view.guard import Guard, is_loopback
-from assay.view.server import make_app
+from assay.view.view_server import make_app
 
 
 @pytest.fixture

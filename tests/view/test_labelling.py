@@ -20,7 +20,7 @@ from assay.view.labelling import (
     two_digits,
 )
 from assay.view.run_view import RunView
-from assay.view.server import make_app
+from assay.view.view_server import make_app
 
 
 def view(folder: Path) -> RunView:

@@ -9,7 +9,7 @@ from browser import Browser, Viewer, needs_browser
 from made_runs import answered, judged, result, sums, write_run
 
 from assay.view.report_file import html_report
-from assay.view.server import ANSWERS
+from assay.view.view_server import ANSWERS
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 MARKDOWN = r"""## Solution

@@ -19,7 +19,7 @@ from made_runs import (
 from starlette.testclient import TestClient
 
 from assay.core import Audio, Image, UsageError
-from assay.view.server import bind, make_app
+from assay.view.view_server import bind, make_app
 
 
 def entered(root: Path) -> TestClient:

@@ -342,7 +342,7 @@ class Trial:
     def _as_a_user(self, way: Way, found: dict[str, Any]) -> dict[str, Any]:
         """Try the same through a whole run of assay."""
         import assay
-        from assay.dialects.ulmeval import tables
+        from assay.dialects.ulmeval import ulmeval_tables as tables
 
         # The rows are the survey's own: they have no declared checksum.
         tables.fetch_declared = lambda url, path, **more: path  # type: ignore[assignment]

@@ -43,8 +43,8 @@ def prepare() -> None:
     for own in (
         "assay",
         "assay.runner.run",
-        "assay.dialects.vlmeval.toolkit",
-        "assay.dialects.ulmeval.toolkit",
+        "assay.dialects.vlmeval.vlmeval_toolkit",
+        "assay.dialects.ulmeval.ulmeval_toolkit",
     ):
         importlib.import_module(own)
 

@@ -27,8 +27,8 @@ from ..core.output import LIMIT
 from ..core.protocols import Conversation, Conversations, ConversationStopped
 from ..sandbox.box import Tier
 from ..sandbox.host_command import AGENT_FOLDER
-from ..sandbox.limits import Execution
 from ..sandbox.running import SandboxError, StoppedError, Stopper
+from ..sandbox.sandbox_limits import Execution
 from ..sandbox.workspace import (
     ENVIRONMENT,
     Workspace,
@@ -36,7 +36,7 @@ from ..sandbox.workspace import (
     WorkspaceLimits,
 )
 from ..sandbox.workspace_choice import with_folders, workspace_tier
-from ..tooling.limits import USUAL_LIMITS, SampleLimits
+from ..tooling.sample_limits import USUAL_LIMITS, SampleLimits
 from .endpoint import Endpoint
 from .environment import AgentWorkspace, Environment, Prepared
 from .program import (

@@ -9,7 +9,7 @@ from ..core import Sample, Task
 from ..datasets.tsv_images import is_blank
 from ..scorers.image.geneval import metadata_of
 from ..scorers.judge.judge_ratings import JudgeRatings
-from ..scorers.saved import read_json
+from ..scorers.saved_media import read_json
 from .image_rows import renamed, target_image
 from .task_rows import read_tasks
 from .vision_rows import RowOf, whole_number

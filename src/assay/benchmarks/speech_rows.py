@@ -33,7 +33,7 @@ from ..datasets import Samples, open_dataset
 from ..datasets.choices import letter_of
 from ..datasets.faults import RowFault
 from ..datasets.files import open_files
-from ..datasets.media import media_of
+from ..datasets.row_media import media_of
 from .vision_rows import options_of
 
 RowOf = Mapping[str, Any]

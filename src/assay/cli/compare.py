@@ -51,7 +51,7 @@ def command(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"--limit {options.limit} is not a number of samples", fix="0 or more"
         )
-    from ..comparison.rendering import FLIPS, markdown, text_lines
+    from ..comparison.comparison_tables import FLIPS, markdown, text_lines
     from ..comparison.several import compare
     from ..report.grid import output_width, write_lines
 

@@ -192,8 +192,8 @@ def paired_lines(folder: Path, part: Part) -> Iterator[str]:
     """Return the difference of the two recognisers' error rates, and whether chance could explain it."""
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
+    from ..comparison.compared_values import Values
     from ..comparison.comparing import adjust, compare_number
-    from ..comparison.values import Values
     from ..store import RunReader
 
     reader, (first, second) = RunReader(folder), part.models

@@ -90,7 +90,7 @@ def command(arguments: Sequence[str]) -> int:
 
 def _run_folders(names: Sequence[str]) -> list[Path]:
     """Return the run folders in or below the named ones; raise if one has none."""
-    from ..view.folders import RunFolders
+    from ..view.run_folders import RunFolders
 
     folders: dict[Path, None] = {}
     for name in names:

@@ -21,7 +21,7 @@ OPTIONS = (
 
 def command(arguments: Sequence[str]) -> int:
     """Run one evaluation, print the table or one JSON document, and return the exit code."""
-    from ..dialects.pipeline import command as dialect
+    from ..dialects.pipeline import pipeline_command as dialect
     from ..dialects.protocol import UPSTREAM, choose, is_upstream
 
     p = Parser(

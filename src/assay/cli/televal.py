@@ -14,7 +14,7 @@ def command(arguments: Sequence[str]) -> int:
     """Run one mode, print the table or one JSON document, and return the exit code."""
     if arguments[:1] == ["parquet2jsonl"]:
         return _convert(arguments[1:])
-    from ..dialects.televal import command as dialect
+    from ..dialects.televal import televal_command as dialect
 
     p = Parser(
         prog="assay televal",

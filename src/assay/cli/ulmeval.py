@@ -108,8 +108,8 @@ def command(arguments: Sequence[str]) -> int:
     """Run every model on every dataset, print the tables, and return the worst exit code."""
     options = parser().parse(arguments)
     with stdout_for_people(options.json) as stdout:
-        from ..dialects.ulmeval.command import run_pairs
-        from ..dialects.ulmeval.pairs import Settings
+        from ..dialects.ulmeval.ulmeval_command import run_pairs
+        from ..dialects.ulmeval.ulmeval_pairs import Settings
         from .display import finish_all, watcher
 
         extra = key_values(options.judge_args, option="--judge-args")

@@ -66,8 +66,8 @@ def serve(
     opens: bool,
 ) -> int:
     """Print the link once the server listens, open it, and answer until interrupted."""
-    from ..view.server import bind, make_app
-    from ..view.serving import ViewerServer
+    from ..view.serve_view import ViewerServer
+    from ..view.view_server import bind, make_app
 
     app = make_app(folder, origin)
     listener = bind(port)

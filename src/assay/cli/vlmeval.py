@@ -8,7 +8,7 @@ def command(arguments: Sequence[str]) -> int:
     """Run every model on every dataset and return the worst exit code. `circular FILE` rotates a table."""
     if arguments[:1] == ["circular"]:
         return _circular(arguments[1:])
-    from ..dialects.vlmeval.command import evaluate, idle_flags
+    from ..dialects.vlmeval.vlmeval_command import evaluate, idle_flags
     from .display import finish_all, watcher
     from .run import stdout_for_people
 

@@ -17,9 +17,9 @@ from ..store.imported import open_run
 from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
 from ..summarizers.statistics.jackknife import ratio_of_sums
+from .compared_values import ROUNDING, Values
+from .comparison_rows import Comparison, Row
 from .foreign_pairs import find_partner, is_imported
-from .rows import Comparison, Row
-from .values import ROUNDING, Values
 from .ways import differing_settings, differing_ways
 
 

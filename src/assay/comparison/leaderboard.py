@@ -14,12 +14,12 @@ from ..core import Result, UsageError
 from ..store import RunReader
 from ..store.imported import open_run
 from ..summarizers.statistics import Estimate, clustered_mean, macro, mean_interval
-from ..summarizers.statistics.compare import difference_p
+from ..summarizers.statistics.difference_intervals import difference_p
+from .compared_values import Values
 from .comparing import compare_number
+from .comparison_rows import Row
 from .ranking import Duel, Rank, rank
-from .rows import Row
 from .several import short_paths
-from .values import Values
 
 SHARE = (0.0, 1.0)
 LEAST_TO_RANK = 2

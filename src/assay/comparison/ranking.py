@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from ..summarizers.statistics import holm
-from .rows import SIGNIFICANCE
+from .comparison_rows import SIGNIFICANCE
 
 
 @dataclass(frozen=True, slots=True)

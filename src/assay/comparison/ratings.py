@@ -15,10 +15,10 @@ from ..report import markdown_text, printable, text_grid
 from ..report.grid import markdown_grid
 from ..store import RunReader
 from ..store.export import csv_text
-from ..summarizers.statistics.ratings import Battle, Ratings, bradley_terry, elo
+from ..summarizers.statistics.rating_models import Battle, Ratings, bradley_terry, elo
+from .compared_values import Values
 from .leaderboard import Column, Entry, Leaderboard
 from .ranking import Duel, Rank, rank
-from .values import Values
 
 METHODS: Mapping[str, Callable[[Sequence[Battle]], Ratings]] = {
     "bradley-terry": bradley_terry,

@@ -10,8 +10,8 @@ from ..core import UnusablePath, UsageError
 from ..runner.result import RunResult
 from ..store.imported import open_run
 from .comparing import adjust, compare_runs, open_baseline
-from .rows import Comparison, Row
-from .words import sentence
+from .comparison_rows import Comparison, Row
+from .comparison_words import sentence
 
 Run = str | Path | RunResult
 
@@ -73,12 +73,12 @@ class RunComparison:
         )
 
     def __repr__(self) -> str:
-        from .rendering import text_lines
+        from .comparison_tables import text_lines
 
         return "\n".join(text_lines(self))
 
     def _repr_html_(self) -> str:
-        from .rendering import html
+        from .comparison_tables import html
 
         return html(self)
 

@@ -27,8 +27,8 @@ from .cells import (
 )
 from .choices import LETTERS, Way, letter_of, options_from_cells, options_of, way_of
 from .faults import RowFault
-from .media import KINDS, column_list, media_columns, media_of, within_reach
 from .reach import Reach
+from .row_media import KINDS, column_list, media_columns, media_of, within_reach
 
 Kind = Literal["choice", "mixed", "qa", "completion", "dialogue", "unknown"]
 

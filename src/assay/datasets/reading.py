@@ -12,8 +12,8 @@ from .choices import TwoReadings, Way, check_made_options
 from .columns import ANYWHERE, Columns, Kind
 from .converted import ToSample, converted
 from .faults import NamedFault, RowFault
-from .media import placed
 from .reach import Reach
+from .row_media import placed
 from .shards import RowData, Shard, folder_of
 
 ROW_BITS = 40

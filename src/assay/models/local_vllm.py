@@ -32,7 +32,7 @@ from .carrying import CHAT, Carrier
 from .chat_format import chat_messages
 from .draws import generator_for
 from .local_transformers.loading import Kind, Source, kind_of
-from .local_transformers.model import ACCEPTS
+from .local_transformers.transformers_model import ACCEPTS
 from .prompting.fitting import cut_details, fit, shortened, too_long
 from .prompting.local_model import LocalModel
 from .prompting.pairs import Pair

@@ -1,5 +1,5 @@
 """Existing outputs: a file of predictions instead of a model."""
 
-from .model import Predictions
+from .predictions_model import Predictions
 
 __all__ = ["Predictions"]

@@ -13,8 +13,8 @@ from ..core import UsageError
 from .fork_server import forked
 from .interpreters import PYTHON
 from .launch import ENVIRONMENT, Command, Keep, Launch, Role
-from .limits import Execution, Limits
 from .running import Attended, Pipes, Running, SandboxError, Stopper, attend
+from .sandbox_limits import Execution, Limits
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]
 

@@ -31,7 +31,7 @@ from .launch import (
     settings_of,
     started_by,
 )
-from .limits import Limits
+from .sandbox_limits import Limits
 from .seccomp import clone_number, filter_program
 
 HOME = "/tmp/work"

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from ..core import UsageError
 from .launch import Command, Launch, settings_of, started_over_stdin
-from .limits import Limits, last_line
+from .sandbox_limits import Limits, last_line
 from .seccomp import filter_program
 
 HOME = "work"

@@ -32,8 +32,8 @@ from .container_engine import (
     client_env,
 )
 from .launch import Launch
-from .limits import Execution, Limits, last_line
 from .running import Running, SandboxError, Stopper, attend
+from .sandbox_limits import Execution, Limits, last_line
 from .workspace import Changes, WorkspaceEndedError, WorkspaceLimits
 from .workspace_inside import SKIPPED_FOLDERS
 

@@ -21,8 +21,8 @@ from typing import TypeGuard
 from .bubblewrap import Bubblewrap
 from .held import watch_group
 from .launch import Command, Role, write_all
-from .limits import Limits, last_line
 from .running import Attended, SandboxError
+from .sandbox_limits import Limits, last_line
 
 _ROLES: Sequence[Role] = ("script", "verdict", "workspace")
 _SECONDS_TO_ANSWER = 30

@@ -23,8 +23,8 @@ from .interpreters import (
     resolved,
 )
 from .launch import Command, Launch, fresh_uid, settings_of, started_by
-from .limits import Limits
 from .running import SandboxError
+from .sandbox_limits import Limits
 from .seccomp import filter_program
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")

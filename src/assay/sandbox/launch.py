@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ..core import EMPTY
 from .folders import remove_folder
-from .limits import Limits
+from .sandbox_limits import Limits
 
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",

@@ -17,7 +17,7 @@ from . import sweeper
 from .folders import is_full
 from .held import LOOK_SECONDS, forget_group, held_by_groups, starting
 from .launch import Launch
-from .limits import Ending, Execution, Limits
+from .sandbox_limits import Ending, Execution, Limits
 
 _CHUNK = 1 << 16
 _MOST_HEARD = 256 << 20

@@ -21,8 +21,8 @@ from .box import Sandbox, Tier
 from .fork_server import has_forks, why_no_fork
 from .interpreters import own_python
 from .launch import FOLDER
-from .limits import Execution, Limits, last_line
 from .running import SandboxError
+from .sandbox_limits import Execution, Limits, last_line
 
 TRIED = Limits(
     wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4

@@ -30,8 +30,8 @@ from .container import Container
 from .fork_server import forked
 from .held import LOOK_SECONDS
 from .launch import Command
-from .limits import Ending, Execution, Limits
 from .running import Attended, Running, SandboxError, Stopper
+from .sandbox_limits import Ending, Execution, Limits
 
 PROGRAMS = "/tmp/bin"
 ENVIRONMENT = {

@@ -13,8 +13,8 @@ from .box import Tier
 from .bubblewrap import Bubblewrap
 from .choice import Engine, choose
 from .fork_server import has_forks
-from .limits import Execution
 from .running import SandboxError
+from .sandbox_limits import Execution
 from .selftest import TRIED, succeeding_attacks
 from .workspace import Workspace, WorkspaceLimits
 

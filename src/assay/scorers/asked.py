@@ -31,8 +31,8 @@ from ..core import (
 from ..registry import scorers
 from .answers import no_verdict
 from .given_models import GivenModels, ask_model
-from .options import check_option
-from .saved import read_json
+from .saved_media import read_json
+from .scorer_options import check_option
 from .wrapping import LikeInner
 
 

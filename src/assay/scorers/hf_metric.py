@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from ..code.userfiles import load_file
 from ..core import EMPTY, Output, Requirement, Sample, ScorerError, UsageError
 from ..registry import scorers
-from .options import check_option
+from .scorer_options import check_option
 
 _EVALUATE = Requirement("evaluate", "evaluate", "assay[hf]")
 _CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": float}

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..core import Output, Sample, Score
 from ..registry import scorers
 from .answers import no_verdict
-from .saved import saved
+from .saved_media import saved
 
 
 @scorers.register("saved_number")

@@ -8,7 +8,7 @@ from .json_files import read_json, write_json
 from .layout import Layout, safe_name, write_whole
 from .lock import FolderLock
 from .runs import RunReader, RunWriter
-from .secrets import Redactor
+from .stored_secrets import Redactor
 
 __all__ = [
     "Answered",

@@ -17,7 +17,7 @@ from ..core import DiskFull, Output, StoreError, UnusablePath
 from ..core.record import output_from_plain, output_to_plain
 from ..core.secrets import MARK
 from .blobs import Blobs
-from .secrets import Redactor
+from .stored_secrets import Redactor
 
 _TABLE = b"CREATE TABLE responses (key text primary key"
 _LOOKED_INTO = 1 << 16

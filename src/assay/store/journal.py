@@ -22,7 +22,7 @@ from ..core import DiskFull, OutputRecord, ScoreRecord
 from ..core.plural import plural
 from ..core.record import is_whole as is_whole
 from .layout import disk_error
-from .secrets import Redactor
+from .stored_secrets import Redactor
 
 SYNC_SECONDS = 0.2
 SYNC_LINES = 64

@@ -36,8 +36,8 @@ from .json_files import fault_of_manifest, read_json, read_run_json, write_json
 from .layout import Layout, disk_error
 from .lock import FolderLock
 from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
-from .secrets import Redactor
 from .signature import signed
+from .stored_secrets import Redactor
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core import Result
+from .score_table import Table
 from .statistics import Estimate, macro, micro
-from .table import Table
 from .units import Units, estimate_weighted
 
 MAX_GROUPS = 1000

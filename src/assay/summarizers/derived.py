@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord, SummaryContext
 from .mean import mean_of, unread_value
-from .table import Table
+from .score_table import Table
 
 
 @dataclass(frozen=True, slots=True)

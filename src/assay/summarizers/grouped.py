@@ -12,7 +12,7 @@ from ..core import Outcome, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .derived import Derived, mean_of_units, number_of
 from .mean import mean_of, reducer_of
-from .table import Table, read_table
+from .score_table import Table, read_table
 
 INCOMPLETE = "incomplete"
 

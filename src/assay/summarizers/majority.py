@@ -20,7 +20,7 @@ from ..core import (
 from ..registry import summarizers
 from .attempts import Attempts
 from .derived import mean_of_units, number_of, verdict
-from .table import read_table, vote_of
+from .score_table import read_table, vote_of
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
 from ..core.plural import plural
 from ..registry import summarizers
 from .breakdown import break_down, interval_of, within
-from .table import UNKNOWN, Table, read_table
+from .score_table import UNKNOWN, Table, read_table
 from .units import (
     Units,
     estimate_units,

@@ -19,8 +19,8 @@ from ..registry import summarizers
 from .attempts import Attempts
 from .derived import verdict
 from .mean import mean_of
+from .score_table import read_table
 from .statistics import pass_at_k, pass_hat_k
-from .table import read_table
 
 
 @dataclass(slots=True)

@@ -167,12 +167,12 @@ class Recipe:
 
 def _formula(name: str, **options: object) -> Formula:
     """Return the formula with a name. The imports are here because those modules import this one."""
-    from .caption import bleu_from
-    from .meteor import corpus_meteor_from
-    from .perplexity import bits_from, perplexity_from
+    from .caption_summary import bleu_from
+    from .meteor_summary import corpus_meteor_from
+    from .perplexity_summary import bits_from, perplexity_from
     from .statistics.jackknife import ratio_of_sums
-    from .ter import corpus_ter_from
-    from .translation import corpus_bleu_from, corpus_chrf_from
+    from .ter_summary import corpus_ter_from
+    from .translation_summary import corpus_bleu_from, corpus_chrf_from
 
     formulas: dict[str, Callable[..., Floats]] = {
         "ratio": ratio_of_sums,

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, ScoreRecord
+from .score_table import vote_of
 from .statistics.clusters import finite
-from .table import vote_of
 from .units import ballot_of, one_value
 
 ValueOf = Callable[[ScoreRecord], float | None]

@@ -10,7 +10,7 @@ from functools import partial
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .mean import mean_of, reducer_of
-from .table import Table, read_table
+from .score_table import Table, read_table
 
 _SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 

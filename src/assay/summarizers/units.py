@@ -14,6 +14,7 @@ from ..core import (
     SummarizerError,
     SummaryContext,
 )
+from .score_table import UNKNOWN, Table
 from .statistics import (
     Decomposition,
     Estimate,
@@ -23,7 +24,6 @@ from .statistics import (
     ratio_estimate,
     reduce_repeats,
 )
-from .table import UNKNOWN, Table
 
 SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
 """Shares of failed samples above which a row has the worst and the best case, and is marked as doubtful."""

@@ -18,8 +18,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from ..core import Sample
 from ..core.tools import Tool, ToolCall, ToolResult
 from .call_threads import CallLoop, CallThreads
-from .results import as_result, collected, plain_arguments
 from .schemas import STATE, has_fields, tool_of
+from .tool_results import as_result, collected, plain_arguments
 from .toolbox import SampleContext
 
 

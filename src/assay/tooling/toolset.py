@@ -24,9 +24,9 @@ from ..core.tools import Tool, ToolCall, ToolResult
 from ..registry import tools as registered_tools
 from .arguments import find_faults
 from .functions import FunctionTools
-from .limits import MOST_CALLS_IN_ANSWER, SampleLimits
-from .results import spell_controls, within_limits
+from .sample_limits import MOST_CALLS_IN_ANSWER, SampleLimits
 from .schemas import NAME
+from .tool_results import spell_controls, within_limits
 from .toolbox import SampleContext, Toolbox, ToolSession, text_result
 
 LONGEST_ERROR = 2000

@@ -14,13 +14,13 @@ from typing import Any
 from ..core import AssayError, UsageError
 from ..store.layout import disk_error
 from .comparison import comparison_page
-from .folders import RunFolders, metric_domains
 from .leaderboard_page import leaderboard_page
-from .media import TYPES, Found, MediaShelf
 from .pages import assets, folder_page
 from .plain_json import json_bytes
+from .run_folders import RunFolders, metric_domains
+from .run_media import TYPES, Found, MediaShelf
 from .run_view import RunView
-from .saved import SavedRun, saved_runs
+from .saved_pages import SavedRun, saved_runs
 
 MOST_COMPARED = 8
 """Number of runs up to which every pair is compared in the bundle."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..comparison.leaderboard import make_leaderboard
 from ..core import AssayError
-from .folders import metric_domains
+from .run_folders import metric_domains
 from .run_view import RunView
 
 

@@ -18,11 +18,11 @@ from ..report.methods import methods_paragraph
 from ..store.export import csv_text
 from .bundle import comparisons
 from .comparison import comparison_page
-from .folders import RunFolders, metric_domains
-from .media import Found, MediaShelf
 from .pages import single_page
+from .run_folders import RunFolders, metric_domains
+from .run_media import Found, MediaShelf
 from .run_view import SCORED, RunView, rows_of
-from .saved import SavedRun, data_address, saved_runs
+from .saved_pages import SavedRun, data_address, saved_runs
 
 SAMPLES = 24
 """Default number of samples per run."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import AssayError
 from ..report.methods import methods_paragraph
-from .folders import listed, metric_domains, result_row
+from .run_folders import listed, metric_domains, result_row
 from .run_view import RunView
 
 MOST_GROUPS = 300

@@ -18,7 +18,7 @@ from assay.core import (
     Usage,
 )
 from assay.dialects.pipeline.arity import Generated
-from assay.dialects.pipeline.engine import Engine
+from assay.dialects.pipeline.pipeline_engine import Engine
 from assay.dialects.pipeline.script_engine import Direct, RWKVInferenceEngine
 from assay.dialects.pipeline.tokenizers import PrivateTokenizer
 from assay.models import adapt_model, build_model

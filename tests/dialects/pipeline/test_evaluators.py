@@ -10,7 +10,11 @@ from pipeline_files import write_rows
 
 import assay
 from assay.core import Likelihood, Output
-from assay.dialects.pipeline.prompts import first_letter, read_choice, right_letter
+from assay.dialects.pipeline.pipeline_prompts import (
+    first_letter,
+    read_choice,
+    right_letter,
+)
 from assay.models.scripted import Scripted
 from assay.runner.options import RunOptions
 

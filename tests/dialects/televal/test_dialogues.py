@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.televal.command import Asked, execute
+from assay.dialects.televal.televal_command import Asked, execute
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 from assay.runner.run import run, score

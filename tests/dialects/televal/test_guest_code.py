@@ -11,8 +11,8 @@ from assay.dialects.televal.data_templates import DataTemplate
 from assay.dialects.televal.eras import era_of
 from assay.dialects.televal.facade.dataset import BatchLoader
 from assay.dialects.televal.judge_evaluators import TASK_PROMPT_MAP
-from assay.dialects.televal.model_bases import Model
 from assay.dialects.televal.summaries import AvgInfo, AvgThreshold, Summarizer
+from assay.dialects.televal.televal_model_bases import Model
 from assay.runner.options import RunOptions
 
 LOADERS = """

@@ -8,7 +8,7 @@ import pytest
 
 from assay.core import MissingExtra, UsageError
 from assay.dialects.guest import Guest
-from assay.dialects.televal.claims import NAMES
+from assay.dialects.televal.televal_claims import NAMES
 
 
 def guest(project):
@@ -24,7 +24,9 @@ def test_ours_serves_the_documents_names_and_the_user_every_other(project):
     made = guest(project).load(project.root / "src/models/mine.py")
 
     assert made.Echo is made.Same is made.echo.Echo
-    assert made.Echo.__mro__[1].__module__ == "assay.dialects.televal.model_bases"
+    assert (
+        made.Echo.__mro__[1].__module__ == "assay.dialects.televal.televal_model_bases"
+    )
 
 
 def test_ours_wins_over_a_users_file_of_that_name_and_lends_it_what_it_lacks(project):
@@ -140,13 +142,13 @@ def test_in_a_notebook_the_names_are_importable_until_they_are_disabled(project)
     )
 
     assert done.stdout.splitlines() == [
-        "assay.dialects.televal.model_bases {'score': 'AVG: 100.00%'}",
+        "assay.dialects.televal.televal_model_bases {'score': 'AVG: 100.00%'}",
         "gone",
     ], done.stderr
 
 
 def test_inference_of_the_base_class_leads_a_dialogue_like_televal(project):
-    from assay.dialects.televal.model_bases import Model
+    from assay.dialects.televal.televal_model_bases import Model
 
     class Talker(Model):
         def generate_multiturn(self, audio, user_history, assistant_history, **kwargs):
@@ -166,7 +168,7 @@ def test_inference_of_the_base_class_leads_a_dialogue_like_televal(project):
 
 
 def test_spreading_a_model_over_devices_names_what_is_missing(monkeypatch):
-    from assay.dialects.televal import model_bases as model_utils
+    from assay.dialects.televal import televal_model_bases as model_utils
 
     monkeypatch.setattr(model_utils.importlib, "import_module", _missing)
 
@@ -183,7 +185,7 @@ def _missing(name):
 def test_spreading_a_model_over_devices_keeps_named_layers_whole(monkeypatch, tmp_path):
     from types import SimpleNamespace
 
-    from assay.dialects.televal import model_bases as model_utils
+    from assay.dialects.televal import televal_model_bases as model_utils
 
     class Layer:
         pass

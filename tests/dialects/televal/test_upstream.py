@@ -10,8 +10,8 @@ import pytest
 
 from assay.dialects.guest import Guest
 from assay.dialects.protocol import OURS, UPSTREAM, choose
-from assay.dialects.televal.claims import NAMES
-from assay.dialects.televal.command import Asked, execute, truth
+from assay.dialects.televal.televal_claims import NAMES
+from assay.dialects.televal.televal_command import Asked, execute, truth
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 

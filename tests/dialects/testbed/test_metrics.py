@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import Output, Sample
 from assay.dialects.testbed.metrics import FolderMetric
-from assay.dialects.testbed.rows import Reading
+from assay.dialects.testbed.testbed_rows import Reading
 
 COUNT = """
 import datasets

@@ -5,7 +5,6 @@ import pytest
 from assay.core import Image, Message, Prompt, Request, UsageError
 from assay.core.request import GenerateOptions
 from assay.dialects.testbed import model
-from assay.dialects.testbed.loading import guest_for
 from assay.dialects.testbed.model_families import (
     Idefics,
     Idefics2,
@@ -13,6 +12,7 @@ from assay.dialects.testbed.model_families import (
     Mistral,
     Qwen2,
 )
+from assay.dialects.testbed.testbed_loading import guest_for
 
 VISUAL = [
     {"role": "image", "content": [{"type": "image"}]},
@@ -359,7 +359,7 @@ def test_an_unknown_option_of_a_model_is_refused_before_it_is_built(
 
 
 def test_a_processor_with_a_chat_template_of_its_own_gets_no_open_message(kinds):
-    from assay.dialects.testbed.model_bases import ModelBase
+    from assay.dialects.testbed.testbed_model_bases import ModelBase
 
     class Official(kinds.Processor):
         def apply_chat_template(

@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import Output, Sample, UnknownName, UsageError
 from assay.dialects.recognise import dialect_of
-from assay.dialects.testbed.planning import tasks
+from assay.dialects.testbed.testbed_planning import tasks
 from assay.runner.options import RunOptions
 from assay.runner.plan.planning import prepare
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.dialects.testbed.model_bases import ModelBase
-from assay.dialects.testbed.trackers import ForwardTracker, LocalsTracker
+from assay.dialects.testbed.testbed_model_bases import ModelBase
+from assay.dialects.testbed.testbed_trackers import ForwardTracker, LocalsTracker
 
 
 class Handle:

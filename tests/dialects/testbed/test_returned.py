@@ -7,7 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.core import Output, Sample, ScorerError
 from assay.dialects.testbed.metrics import FolderMetric
-from assay.dialects.testbed.rows import Accuracy, Reading
+from assay.dialects.testbed.testbed_rows import Accuracy, Reading
 
 METRIC = """
 import datasets

@@ -8,8 +8,8 @@ import pytest
 
 from assay.core import DataError, UnknownName, UsageError
 from assay.dialects.recognise import dialect_of
-from assay.dialects.testbed.planning import tasks
 from assay.dialects.testbed.script import Downloads
+from assay.dialects.testbed.testbed_planning import tasks
 from assay.runner.options import RunOptions
 from assay.scorers.vision.vqa import vqa_accuracy
 

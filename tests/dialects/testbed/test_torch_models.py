@@ -5,8 +5,8 @@ import importlib.util
 import pytest
 
 from assay.dialects.testbed.model_families import LLaVa, Mistral, Qwen2
-from assay.dialects.testbed.models import adapt
-from assay.dialects.testbed.trackers import (
+from assay.dialects.testbed.testbed_models import adapt
+from assay.dialects.testbed.testbed_trackers import (
     ForwardTracker,
     GradTracker,
     LocalsTracker,

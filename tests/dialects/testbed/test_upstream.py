@@ -5,7 +5,7 @@ import pytest
 from assay.cli.main import main
 from assay.core import UsageError
 from assay.dialects.testbed.data_registry import SHIPPED
-from assay.dialects.testbed.words import stemmed
+from assay.dialects.testbed.testbed_words import stemmed
 from assay.runner.run import score
 
 

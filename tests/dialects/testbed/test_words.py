@@ -3,7 +3,7 @@
 import pytest
 
 from assay.dialects.testbed.data_registry import is_hateful
-from assay.dialects.testbed.words import stemmed, words_of
+from assay.dialects.testbed.testbed_words import stemmed, words_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import assay
 from assay.core import UsageError
 from assay.dialects.recognise import dialect_of, imported_names
-from assay.dialects.ulmeval.claims import claims
+from assay.dialects.ulmeval.ulmeval_claims import claims
 
 CUT_OUT = """
 from .text_base import TextBaseDataset
@@ -90,7 +90,7 @@ def test_an_unknown_name_of_the_toolkit_is_reported(place, line, said):
         "asks.py",
         f"try:\n    {line}\nexcept ImportError as error:\n    said = str(error)\n",
     )
-    from assay.dialects.ulmeval.toolkit import TOOLKIT
+    from assay.dialects.ulmeval.ulmeval_toolkit import TOOLKIT
 
     assert said in TOOLKIT.load(file).module.said
 
@@ -106,7 +106,7 @@ def test_names_of_the_package_itself_are_found(place):
         kinds = [data.DATASET_TYPE('nobody'), ulmeval.smp.load is load]
         """,
     )
-    from assay.dialects.ulmeval.toolkit import TOOLKIT
+    from assay.dialects.ulmeval.ulmeval_toolkit import TOOLKIT
 
     module = TOOLKIT.load(file).module
 

@@ -5,7 +5,7 @@ import math
 import pandas
 import pytest
 
-from assay.dialects.kits.numbers import as_numbers
+from assay.dialects.kits.kit_numbers import as_numbers
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
@@ -59,8 +59,8 @@ class P(BaseModel):
 
 @pytest.mark.parametrize("how", ["run", "command"])
 def test_new_images_are_evaluated_despite_files_of_an_earlier_evaluation(place, how):
-    from assay.dialects.ulmeval.command import run_pairs
-    from assay.dialects.ulmeval.pairs import Settings
+    from assay.dialects.ulmeval.ulmeval_command import run_pairs
+    from assay.dialects.ulmeval.ulmeval_pairs import Settings
     from assay.runner.events import Silent
     from assay.runner.run import run
 

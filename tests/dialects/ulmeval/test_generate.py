@@ -104,7 +104,7 @@ def test_a_kind_the_model_does_not_take_is_refused(place):
 def test_the_same_script_draws_the_same_and_the_same_call_again_something_else(
     place, monkeypatch
 ):
-    from assay.dialects.ulmeval import drawing
+    from assay.dialects.ulmeval import ulmeval_drawing as drawing
 
     def drawn() -> list:
         drawing._calls.clear()
@@ -179,7 +179,7 @@ def test_a_model_may_declare_that_it_takes_only_the_first_image(place):
 def test_a_picture_with_transparency_is_kept_as_it_was_drawn():
     from PIL import Image
 
-    from assay.dialects.ulmeval.drawing import as_medium
+    from assay.dialects.ulmeval.ulmeval_drawing import as_medium
 
     drawn = as_medium(Image.new("RGBA", (2, 2), (1, 2, 3, 4)))
     printed = as_medium(Image.new("CMYK", (2, 2)))
@@ -192,7 +192,7 @@ def test_a_picture_with_transparency_is_kept_as_it_was_drawn():
 def test_a_picture_is_kept_as_it_was_when_the_model_gave_it(side):
     from PIL import Image
 
-    from assay.dialects.ulmeval.drawing import as_medium
+    from assay.dialects.ulmeval.ulmeval_drawing import as_medium
 
     canvas = Image.new("RGB", (side, side), "red")
     medium = as_medium(canvas)
@@ -205,7 +205,7 @@ def test_a_picture_is_kept_as_it_was_when_the_model_gave_it(side):
 def test_a_picture_without_pixels_is_refused_where_it_was_drawn():
     from PIL import Image
 
-    from assay.dialects.ulmeval.drawing import as_medium
+    from assay.dialects.ulmeval.ulmeval_drawing import as_medium
 
     with pytest.raises((ValueError, SystemError)):
         as_medium(Image.new("RGB", (0, 0)))

@@ -171,7 +171,7 @@ def test_a_detector_comes_from_a_checkout_and_is_named_without_one(place):
     import pytest
 
     from assay.core import UsageError
-    from assay.dialects.ulmeval.toolkit import TOOLKIT
+    from assay.dialects.ulmeval.ulmeval_toolkit import TOOLKIT
 
     script = "from ulmeval.dataset.utils import build_judge\n"
     alone = place.write("alone.py", script)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.dialects import protocol
-from assay.dialects.ulmeval.toolkit import TOOLKIT
+from assay.dialects.ulmeval.ulmeval_toolkit import TOOLKIT
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))

@@ -13,7 +13,7 @@ import pytest
 from http_thread import in_a_thread
 from PIL import Image as pillow
 
-from assay.dialects.vlmeval.toolkit import supported_VLM
+from assay.dialects.vlmeval.vlmeval_toolkit import supported_VLM
 from assay.runner.run import run as run_assay
 
 pytest.importorskip("pandas")

@@ -18,8 +18,8 @@ from assay.dialects.kits.smp import (
     encode_image_to_base64,
     load,
 )
-from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.toolkit import TOOLKIT
+from assay.dialects.vlmeval.vlmeval_command import evaluate
+from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 from assay.store import RunReader
 
 FIELDS = "index image question hint A B C D answer category l2-category split"

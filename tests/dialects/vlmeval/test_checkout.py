@@ -8,8 +8,8 @@ from textwrap import dedent
 import pytest
 
 from assay.core import UnknownName, UsageError
-from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.toolkit import TOOLKIT
+from assay.dialects.vlmeval.vlmeval_command import evaluate
+from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
 CONFIG = """
     import os

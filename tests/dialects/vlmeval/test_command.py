@@ -8,7 +8,7 @@ import pytest
 
 from assay.cli.vlmeval import command
 from assay.core import MissingExtra, UnknownName, UsageError
-from assay.dialects.vlmeval.command import evaluate
+from assay.dialects.vlmeval.vlmeval_command import evaluate
 from assay.store import RunReader
 
 HEADER = "index image question A B answer"
@@ -184,7 +184,7 @@ def test_exact_matching_is_not_a_judge(mine, early_model):
 
 
 def test_judge_args_and_use_verifier_reach_the_users_evaluate(judged, shout, endpoint):
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     endpoint.answer = lambda body: "yes" if "A" in text_of(body) else "no"
     judge = [
@@ -456,7 +456,7 @@ def test_data_config_with_a_name_that_data_has_not_is_refused(mine, models):
 
 
 def test_use_vllm_and_retry_go_to_a_class_that_takes_them(mine, models):
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     arguments = [
         "--data",
@@ -735,7 +735,7 @@ def test_an_unknown_model_is_an_error_with_a_fix(mine):
 
 def test_use_vllm_runs_weights_of_hf_in_vllm(mine, tmp_path):
     from assay.dialects.vlmeval.flags import parse
-    from assay.dialects.vlmeval.pairs import pairs_of
+    from assay.dialects.vlmeval.vlmeval_pairs import pairs_of
     from assay.registry import models as registry
 
     if "vllm" not in registry:
@@ -772,7 +772,7 @@ def test_local_llm_replaces_any_requested_judge(
 def test_files_beside_the_predictions_are_named_as_newer_code_names_them(
     file, monkeypatch
 ):
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     smp = TOOLKIT.load(file("x.py", "from vlmeval.smp import *")).module
 

@@ -8,7 +8,7 @@ import pytest
 from http_thread import in_a_thread
 
 from assay.core import AssayError, UsageError
-from assay.dialects.vlmeval.toolkit import TOOLKIT
+from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
 LAZY = """
     from vlmeval.dataset import ImageBaseDataset
@@ -335,7 +335,7 @@ def test_dropping_holds_for_a_table_named_by_data_and_not_for_pictures_lent_by_t
 def test_a_run_without_unpictured_rows_is_judged_elsewhere(
     pictured, file, lmu, tmp_path
 ):
-    from assay.dialects.vlmeval.command import evaluate
+    from assay.dialects.vlmeval.vlmeval_command import evaluate
 
     model = file("m.py", "def answer(text):\n    return text\n") + ":answer"
     arguments = ["--data", f"{pictured}:Pictured@Pictured", "--model", model]

@@ -5,7 +5,7 @@ import ast
 import pandas
 import pytest
 
-from assay.dialects.vlmeval.command import evaluate
+from assay.dialects.vlmeval.vlmeval_command import evaluate
 from assay.store import RunReader
 
 TALK = """
@@ -77,7 +77,7 @@ def chatter(file):
 def test_every_turn_sees_the_models_own_answers_and_its_pictures_in_place(
     talk, chatter, run
 ):
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     result = run(talk, f"{chatter}:Chatter")
 
@@ -98,7 +98,7 @@ def test_every_turn_sees_the_models_own_answers_and_its_pictures_in_place(
 def test_predictions_are_lists_in_the_file_and_for_the_users_evaluate(
     talk, chatter, tmp_path
 ):
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     (result,) = evaluate(["--data", f"{talk}:Talk", "--model", f"{chatter}:Chatter"])
 

@@ -53,7 +53,7 @@ def test_every_piece_of_code_in_the_document_is_in_the_tables_above(document):
 
 
 def test_the_helpers_and_classes_the_document_names_are_importable(document, file):
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     names = ", ".join(sorted(HELPERS))
     source = f"from vlmeval.smp import {names}\nfrom vlmeval.utils.data_util import TSVDataset\nimport vlmeval.vlm\n"

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assay.dialects import protocol
-from assay.dialects.vlmeval.toolkit import TOOLKIT
+from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
 REFUSAL = "I can't process this file."
 MIXED = """

@@ -122,7 +122,7 @@ def test_a_file_without_a_model_gives_none(file):
 
 
 def test_calling_generate_by_hand_accepts_strings_dicts_and_lists(file, tmp_path):
-    from assay.dialects.vlmeval.model_bases import BaseModel
+    from assay.dialects.vlmeval.vlmeval_model_bases import BaseModel
 
     class Echo(BaseModel):
         def generate_inner(self, message, dataset=None):

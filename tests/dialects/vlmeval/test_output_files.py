@@ -5,7 +5,7 @@ import pickle
 import pandas
 import pytest
 
-from assay.dialects.vlmeval.command import evaluate
+from assay.dialects.vlmeval.vlmeval_command import evaluate
 
 CHOICES = "index image question A B answer category"
 

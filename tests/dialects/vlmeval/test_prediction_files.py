@@ -6,7 +6,7 @@ import pytest
 
 from assay.core import AssayError, UsageError
 from assay.dialects import protocol
-from assay.dialects.vlmeval.command import evaluate
+from assay.dialects.vlmeval.vlmeval_command import evaluate
 
 EVAL = ["--data", "good", "--mode", "eval", "--work-dir", "w"]
 WRONG, RIGHT = ["B", "A", "B", "A"], ["A", "B", "A", "B"]

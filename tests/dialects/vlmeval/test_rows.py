@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.vlmeval.rows import Source
+from assay.dialects.vlmeval.vlmeval_rows import Source
 
 
 def red_of(path):

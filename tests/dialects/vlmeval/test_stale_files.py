@@ -1,6 +1,6 @@
 """An evaluation never takes a file for its own that was made of other predictions."""
 
-from assay.dialects.vlmeval.command import evaluate
+from assay.dialects.vlmeval.vlmeval_command import evaluate
 from assay.runner.run import score
 
 DATASET = """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.dialects import protocol
-from assay.dialects.vlmeval.toolkit import TOOLKIT, supported_VLM
+from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT, supported_VLM
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))

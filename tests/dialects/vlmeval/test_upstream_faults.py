@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from assay.core import AssayError, UsageError
-from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.toolkit import TOOLKIT
 from assay.dialects.vlmeval.tsv_dataset import can_infer
+from assay.dialects.vlmeval.vlmeval_command import evaluate
+from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 from assay.store import RunReader
 
 CHOICES = "index image question A B answer"

@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 from assay.dialects import protocol
-from assay.dialects.vlmeval.command import evaluate
+from assay.dialects.vlmeval.vlmeval_command import evaluate
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "kits"), str(HERE / "upstream")]

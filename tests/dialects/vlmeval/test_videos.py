@@ -6,8 +6,8 @@ import pytest
 from PIL import Image as pillow
 
 from assay.core import DataError, UsageError
-from assay.dialects.vlmeval.command import evaluate
 from assay.dialects.vlmeval.videos import Spacing, video_frames
+from assay.dialects.vlmeval.vlmeval_command import evaluate
 
 av = pytest.importorskip("av")
 
@@ -153,7 +153,7 @@ def test_a_file_that_is_not_a_video_is_an_error(tmp_path):
 
 
 def test_packed_questions_are_refused(film, table, file):
-    from assay.dialects.vlmeval.toolkit import TOOLKIT
+    from assay.dialects.vlmeval.vlmeval_toolkit import TOOLKIT
 
     table("Films", "index video question answer", [[0, "clip", "?", "x"]])
 

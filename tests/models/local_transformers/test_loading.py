@@ -690,7 +690,7 @@ def test_a_model_is_copied_to_every_gpu_or_spread_over_all_of_them(
     llama_folder, monkeypatch, gpus, memory, options, copies, spread
 ):
     from assay.models.local_transformers import loading
-    from assay.models.local_transformers import model as module
+    from assay.models.local_transformers import transformers_model as module
 
     for owner in (loading, module):
         monkeypatch.setattr(owner, "cuda_devices", lambda: gpus)

@@ -10,7 +10,7 @@ from assay.core import Outcome, UsageError
 from assay.sandbox import choose
 from assay.scorers.code.humaneval import HumanEval
 from assay.scorers.code.livecodebench import LiveCodeBench
-from assay.scorers.code.runs import Runs
+from assay.scorers.code.program_runs import Runs
 
 pytestmark = pytest.mark.skipif(
     choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}"

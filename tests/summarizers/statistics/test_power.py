@@ -12,7 +12,7 @@ from assay.summarizers.statistics import (
     sample_size_paired_binary,
 )
 from assay.summarizers.statistics.paired_tests import mcnemar
-from assay.summarizers.statistics.power import normal_size
+from assay.summarizers.statistics.power_analysis import normal_size
 
 
 def test_sizes_of_means_match_the_published_vectors_but_for_the_t_test():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.summarizers.statistics import Battle, bradley_terry, elo
-from assay.summarizers.statistics.ratings import POINTS
+from assay.summarizers.statistics.rating_models import POINTS
 
 TEAMS = ("Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland")
 BASEBALL = [

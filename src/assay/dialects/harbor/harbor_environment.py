@@ -16,10 +16,9 @@ from ...agents.environment import AgentWorkspace, Prepared
 from ...core import AssayError, UsageError, digest_of
 from ...sandbox.bubblewrap import ROOT
 from ...sandbox.container_workspace import ContainerWorkspace
-from ...sandbox.limits import Execution
 from ...sandbox.running import Stopper
+from ...sandbox.sandbox_limits import Execution
 from ...sandbox.workspace import PROGRAMS, WorkspaceLimits
-from .claims import CONFIG, INSTRUCTION
 from .container_tier import (
     USUAL_MEMORY_MB,
     ContainerPlan,
@@ -31,6 +30,7 @@ from .container_tier import (
     variables_inside,
 )
 from .dockerfile import Dockerfile, read_dockerfile
+from .harbor_claims import CONFIG, INSTRUCTION
 from .host_tier import CannotRun, HostPlan, HostStep, copied_files, plan_steps
 from .task_config import HealthCheck, TaskConfig, read_config
 

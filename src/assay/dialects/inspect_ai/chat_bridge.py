@@ -23,7 +23,7 @@ from ...core import (
 )
 from ...core.output import Candidate
 from ...imports.chat_turns import messages_of
-from . import package
+from . import inspect_package as package
 
 SAME_NAME = (
     "temperature",

@@ -21,7 +21,7 @@ from ...runner.flow.drivers import Driven, DriverStopped, RecordingEngine
 from ...store.converting import with_stated
 from ...summarizers.attempts import Attempts
 from ...summarizers.mean import Mean
-from . import package
+from . import inspect_package as package
 
 if TYPE_CHECKING:
     from .inspect_planning import InspectReference

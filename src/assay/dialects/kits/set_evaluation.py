@@ -17,7 +17,7 @@ from ..file_names import file_name
 from ..returned import defined_at
 from .evaluation_files import evaluation_files, judge_digest
 from .judging import Desk
-from .numbers import as_numbers, not_finite
+from .kit_numbers import as_numbers, not_finite
 from .state import Surroundings, around, of_process
 
 Rows = Sequence[tuple[Sample, Output]]

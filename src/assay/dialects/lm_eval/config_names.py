@@ -7,7 +7,7 @@ from typing import Any
 from ...core import UnknownName, UsageError
 from ...core.errors import shorten, suggest
 from ..harness.task_index import FUNCTION
-from . import package
+from . import lm_eval_package as package
 
 KEYS_OF_FILES = frozenset(
     {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..harness.loaded import Document, LoadedTask
-from . import package
+from . import lm_eval_package as package
 
 
 def write_samples(

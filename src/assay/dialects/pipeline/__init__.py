@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import Model, Task
-from .claims import NAMES
+from .pipeline_claims import NAMES
 
 __all__ = ["NAMES", "model", "tasks"]
 
 
 def tasks(reference: str, run: Any) -> Sequence[Task]:
     """Return the tasks of a `register_*.py` file, or of names it registered: each dataset with its evaluator."""
-    from .planning import tasks_of
+    from .pipeline_planning import tasks_of
 
     return tasks_of(reference, run)
 
 
 def as_upstream(reference: str, run: Any) -> Sequence[Task]:
     """Return the same tasks with upstream's evaluators and references, for which 0 and `False` are not answers."""
-    from .planning import tasks_of
+    from .pipeline_planning import tasks_of
 
     return tasks_of(reference, run, is_upstream=True)
 

@@ -17,9 +17,9 @@ from ...core import Likelihood
 from ...store.output_files import write_output_text
 from ..protocol import is_upstream
 from ..returned import plain
-from . import checkout
-from .engine import Engine
+from . import pipeline_checkout as checkout
 from .logits import weigh_tokens
+from .pipeline_engine import Engine
 
 Items = Sequence[Mapping[str, Any]]
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..protocol import is_upstream
-from . import checkout, prompts
-from .rows import Unusable, read_rows, read_test_split, reference_as_upstream
-from .rows import load_json as load_json
-from .rows import load_jsonl as load_jsonl
+from . import pipeline_checkout as checkout
+from . import pipeline_prompts as prompts
+from .pipeline_rows import Unusable, read_rows, read_test_split, reference_as_upstream
+from .pipeline_rows import load_json as load_json
+from .pipeline_rows import load_jsonl as load_jsonl
 
 
 @dataclass
@@ -140,7 +141,7 @@ def _in_their_words(config: DatasetConfig) -> DatasetConfig:
         return replace(config, **words) if words else config
     if f"{file}:{config.name}" not in _theirs:
         from ..guest import Guest
-        from .claims import NAMES
+        from .pipeline_claims import NAMES
 
         before = dict(DatasetRegistry._registry)
         try:

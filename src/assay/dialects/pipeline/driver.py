@@ -26,9 +26,9 @@ from ...runner.summary.results import flatten
 from ..protocol import UPSTREAM, following
 from ..returned import checked_metrics, plain
 from .dataset_registry import DatasetConfig
-from .engine import Engine
 from .evaluator_registry import EvaluatorConfig
-from .rows import Unusable, read_rows
+from .pipeline_engine import Engine
+from .pipeline_rows import Unusable, read_rows
 
 
 def as_upstream(holds: bool) -> AbstractContextManager[None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...core import Output
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .pipeline_engine import Engine
 
 
 @dataclass(frozen=True, slots=True)

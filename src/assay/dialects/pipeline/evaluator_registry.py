@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ..protocol import is_upstream
-from . import builtin, checkout, prompts
+from . import builtin
+from . import pipeline_checkout as checkout
+from . import pipeline_prompts as prompts
 
 Evaluator = Callable[..., Any]
 

@@ -53,7 +53,7 @@ def _plain(row: Any) -> list[float]:
 
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .pipeline_engine import Engine
 
 LARGEST_VOCABULARY = 65536
 

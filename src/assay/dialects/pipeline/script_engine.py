@@ -22,8 +22,8 @@ from ...runner.ask.calls import call_model
 from ...runner.ask.schedule import Scheduler
 from ...runner.ask.standing import Standing, Unkept
 from ...runner.ask.work import Job
-from .engine import Engine, as_turn
-from .launch import model_name
+from .pipeline_engine import Engine, as_turn
+from .pipeline_launch import model_name
 
 
 class Direct:

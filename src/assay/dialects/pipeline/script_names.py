@@ -10,10 +10,11 @@ from typing import Any
 
 from ...core import UnknownName
 from ..protocol import is_upstream
-from . import checkout, launch
+from . import pipeline_checkout as checkout
+from . import pipeline_launch as launch
 from .dataset_registry import DatasetRegistry, is_shipped
 from .evaluator_registry import EvaluatorRegistry
-from .planning import HINT, registered_here, source_files
+from .pipeline_planning import HINT, registered_here, source_files
 from .reference import Reference
 from .script_engine import RWKVInferenceEngine
 

@@ -73,9 +73,9 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     Return None if the file has none.
     """
     from .. import protocol
-    from .classes import Classes
     from .eras import Rule, era_of
     from .guest_model import GuestModel
+    from .televal_classes import Classes
     from .tree import Entry
 
     path, attribute = split_reference(reference)

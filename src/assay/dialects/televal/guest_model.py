@@ -29,16 +29,16 @@ from ...core import (
 from ...media import check_media
 from ...models.answers import failure
 from ..returned import LEAVES
-from .calling import FLAGS, Dialogue, checked
-from .classes import Classes
 from .eras import PLAIN_RULE, Rule
-from .lines import RETURNED, spoken_output
-from .model_bases import without_gradients
 from .own_inference import infer_dialogue, infer_once, infers_itself
 from .references import decoded, encoded
-from .rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
-from .secrets import hidden, known_secrets, without_secrets
 from .spoken import RATE, AudioFolder, Question, Script, Turn, file_stem
+from .televal_calling import FLAGS, Dialogue, checked
+from .televal_classes import Classes
+from .televal_lines import RETURNED, spoken_output
+from .televal_model_bases import without_gradients
+from .televal_rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
+from .televal_secrets import hidden, known_secrets, without_secrets
 from .tree import Entry
 
 AUDIO = "pred_audio"

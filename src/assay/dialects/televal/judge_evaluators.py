@@ -29,10 +29,10 @@ from ..protocol import is_upstream
 from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor, set_workers
 from .eras import NEWEST, SEED, Era, era_here, root_here
 from .facade.utils import parallel_batch, retry
-from .lines import LINE
 from .references import as_reference
-from .rows import SPOKEN, SWITCHES
-from .secrets import PLACEHOLDERS, without_secrets
+from .televal_lines import LINE
+from .televal_rows import SPOKEN, SWITCHES
+from .televal_secrets import PLACEHOLDERS, without_secrets
 
 SCALE = (
     "Give a score from 0 to 5; one decimal is allowed. 5: everything asked for is there; 3: partly; 1: hardly; "

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import shorten
-from .calling import FLAGS, checked
-from .model_bases import Model
 from .spoken import Question, Script, Turn
+from .televal_calling import FLAGS, checked
+from .televal_model_bases import Model
 
 
 def infers_itself(model: object) -> bool:

@@ -14,8 +14,8 @@ from ...core import EMPTY, Task, UsageError
 from ...runner.options import RunOptions
 from .eras import SEED
 from .facade.dataset import BatchLoader
-from .files import Folder
-from .predictions import (
+from .televal_files import Folder
+from .televal_predictions import (
     Predictions,
     ReadLine,
     WithUnanswered,
@@ -24,7 +24,7 @@ from .predictions import (
     lines_in,
     unanswered_rows,
 )
-from .rows import Batches
+from .televal_rows import Batches
 from .tree import Tree, read_tree
 from .workshop import UPSTREAM, Workshop, label_of
 

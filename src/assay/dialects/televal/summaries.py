@@ -13,8 +13,8 @@ from ...summarizers.threshold import Rescaled, Threshold
 from ..protocol import is_upstream
 from ..returned import defined_at
 from .eras import PLAIN_RULE, SEED, Rule, era_here
-from .evaluation import counts_in
 from .references import decoded
+from .televal_evaluation import counts_in
 
 Rescale = Literal["base", "linear", "power"]
 EDITS = ("subs", "dele", "inse")

@@ -12,17 +12,17 @@ from ...core import Output, PlanError, Sample, Task, UsageError, nearest
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ..protocol import is_upstream
 from .answer_evaluators import BuiltInEvaluator, ExistMatch, SingleOptionMatch
-from .calling import FLAGS
-from .classes import Classes
 from .eras import Era, Rule, era_of
-from .evaluation import Evaluation, Line, built_in
 from .facade.config import EvalTaskCfg, InferTaskCfg
 from .facade.dataset import BatchLoader
 from .guest_model import GuestModel
 from .judge_evaluators import LLMScorer
-from .rows import Batches, Reader, Spoken
-from .secrets import expand, hidden, known_secrets, secrets_in
 from .summaries import Statistic
+from .televal_calling import FLAGS
+from .televal_classes import Classes
+from .televal_evaluation import Evaluation, Line, built_in
+from .televal_rows import Batches, Reader, Spoken
+from .televal_secrets import expand, hidden, known_secrets, secrets_in
 from .tree import Entry, Tree
 
 UPSTREAM = "@upstream"

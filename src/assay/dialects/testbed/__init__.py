@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
     """Return the tasks of a testbed file. What they need is imported on first use."""
-    from . import planning
+    from . import testbed_planning as planning
 
     return planning.tasks(reference, run)
 
@@ -24,6 +24,6 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """Return the model a testbed file defines, or `None` if it defines none."""
-    from . import models
+    from . import testbed_models as models
 
     return models.model(reference, args)

@@ -18,7 +18,7 @@ from ...runner.options import RunOptions
 from ...runner.tasks.locate import find_data
 from ..protocol import UPSTREAM as FOLLOWED
 from ..protocol import following
-from . import planning
+from . import testbed_planning as planning
 
 UPSTREAM = "@upstream"
 

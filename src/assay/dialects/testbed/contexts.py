@@ -6,7 +6,7 @@ from typing import Any
 from ...core import DataError, Message, Prompt, Sample, TemplateError
 from ...datasets.faults import NamedFault
 from .context_loaders import ContextLoader, Place
-from .rows import Retrieval, ToSample
+from .testbed_rows import Retrieval, ToSample
 
 
 class Contexts:

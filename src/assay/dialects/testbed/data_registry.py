@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .words import stemmed, words_of
+from .testbed_words import stemmed, words_of
 
 DATASET_RETRIEVER_MAPPING: dict[str, Callable[..., Any]] = {}
 POSTPROCESS_MAPPING: dict[str, Callable[..., Any]] = {}

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UnknownName
-from .claims import defines_builder
 from .data_registry import SHIPPED
 from .nearby import register_folder
 from .script import ScriptData
+from .testbed_claims import defines_builder
 
 _BOUND = r"-?\d*%?"
 # "train", "train[:100]", "test[10%:20%]"
@@ -49,7 +49,7 @@ def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
     }
     if "data_dir" in settings:
         settings["data_dir"] = str(Path(settings["data_dir"]).expanduser())
-    from .loading import guest_for
+    from .testbed_loading import guest_for
 
     if script.parent.name == script.stem:
         register_folder(script.parent, script.stem in SHIPPED)

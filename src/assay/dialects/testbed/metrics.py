@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from ...core import Output, Sample, ScorerError, library
 from ...core.sample import REFERENCE_COLUMNS
 from ..returned import checked_metrics
-from .loading import guest_for, only_class
 from .nearby import bases
-from .rows import Reading
+from .testbed_loading import guest_for, only_class
+from .testbed_rows import Reading
 
 REFERENCE_LISTS = (*REFERENCE_COLUMNS, "sentences_raw", "captions")
 """Columns in which a row may hold several references."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, library
-from .model_bases import ModelBase, is_conversation
+from .testbed_model_bases import ModelBase, is_conversation
 
 _FIRST_IS_HEAD = "{% if messages[0]['role'] | lower in ['instruction', 'system'] %}"
 _LATER = "{% set messages = messages[1:] %}{% endif %}"

@@ -34,7 +34,7 @@ def register_nearby(name: str, is_known: bool) -> None:
 
 def register_folder(folder: Path, is_known: bool) -> None:
     """Run the `__init__.py` of a dataset's folder. Keep the shipped functions if a package it imports is missing."""
-    from .loading import guest_for
+    from .testbed_loading import guest_for
 
     start = folder / "__init__.py"
     if not start.is_file() or _replies.get(

@@ -27,7 +27,7 @@ from ...core import (
 from ...core.errors import ComponentError
 from ..declared_fetch import fetch_declared
 from ..guest import Guest
-from .loading import only_class
+from .testbed_loading import only_class
 
 CACHE = Path("~/.cache/assay/scripts")
 MOST_GROWTH, SMALL = 200, 1 << 30

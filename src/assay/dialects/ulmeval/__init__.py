@@ -33,6 +33,6 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """Return the model that a user's file defines, or None."""
-    from .toolkit import TOOLKIT
+    from .ulmeval_toolkit import TOOLKIT
 
     return TOOLKIT.model(reference, args)

@@ -12,11 +12,11 @@ from ..kits.state import Surroundings
 from ..kits.user_code import most_derived, read_config
 from ..protocol import is_upstream
 from .drawing_datasets import ImageBaseDataset, TextBaseDataset
-from .evaluation import ImageEvaluation, ImagesDrawn
 from .kept_tables import kept_table
 from .messages import as_prompt
-from .rows import GuestData, GuestSamples
-from .toolkit import TOOLKIT, configured_dataset
+from .ulmeval_evaluation import ImageEvaluation, ImagesDrawn
+from .ulmeval_rows import GuestData, GuestSamples
+from .ulmeval_toolkit import TOOLKIT, configured_dataset
 
 BENCHMARKS = {
     "GenEval": "geneval",

@@ -10,13 +10,13 @@ from ...core import UsageError
 from ...datasets.faults import RowFault
 from ...datasets.list_literals import as_text_list
 from ...datasets.tsv_images import inline, is_blank, is_image_path
+from ..kits.kit_table_rows import TableRows
 from ..kits.row_images import file_names, image_file_path
 from ..kits.smp.file import LMUDataRoot, dump, load
 from ..kits.smp.images import mmqa_display
 from ..kits.state import as_upstream
-from ..kits.table_rows import TableRows
 from .drawing_models import OpenAIWrapper
-from .tables import fetched_table, read_table, with_images, with_index
+from .ulmeval_tables import fetched_table, read_table, with_images, with_index
 
 __all__ = ["dump", "load"]
 """Names of other modules that `ulmeval.dataset` exports, too."""
@@ -255,7 +255,7 @@ def build_dataset(dataset_name: str, **kwargs: object) -> Any:
 
     The class is a registered one, or one of the checkout around the working folder.
     """
-    from .toolkit import TOOLKIT
+    from .ulmeval_toolkit import TOOLKIT
 
     cls = _class_of(dataset_name)
     if cls is None:

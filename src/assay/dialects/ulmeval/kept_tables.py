@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
-from .rows import GuestData
-from .tables import TABLE
+from .ulmeval_rows import GuestData
+from .ulmeval_tables import TABLE
 
 TABLES = "tables"
 

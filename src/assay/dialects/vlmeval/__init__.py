@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
     """Return the tasks of a user's file; imports happen on demand."""
-    from . import planning
+    from . import vlmeval_planning as planning
 
     return planning.tasks(reference, run)
 
@@ -18,7 +18,7 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
     """Return the tasks with VLMEvalKit's own rules, which then apply to the rest of the process."""
     from ..protocol import UPSTREAM, choose
-    from . import planning
+    from . import vlmeval_planning as planning
 
     choose("vlmeval", UPSTREAM)
     return planning.tasks(reference, run)
@@ -26,6 +26,6 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """Return the model that a user's file defines, or None."""
-    from .toolkit import TOOLKIT
+    from .vlmeval_toolkit import TOOLKIT
 
     return TOOLKIT.model(reference, args)

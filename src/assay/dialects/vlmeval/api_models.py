@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from .judging import GuestJudge
-from .model_bases import BaseAPI
+from .vlmeval_judging import GuestJudge
+from .vlmeval_model_bases import BaseAPI
 
 STANDS_IN = True
 """Upstream's own file is used instead of this module if it exists."""

@@ -14,14 +14,14 @@ from ...datasets.faults import RowFault
 from ...datasets.files import open_file
 from ...datasets.tsv_images import is_blank, pieces_of
 from ..declared_fetch import fetch_declared
+from ..kits.kit_table_rows import TableRows
 from ..kits.smp.file import load
 from ..kits.state import current
 from ..kits.suffix_files import objects
-from ..kits.table_rows import TableRows
 from .dataset_facts import DATASET_URLS, data_root, image_folder
-from .rows import Source, shows_images
 from .rules import chosen_rules
 from .videos import Spacing, video_frames
+from .vlmeval_rows import Source, shows_images
 
 INFER_FAIL_MSG = "Failed to obtain answer"
 
@@ -36,7 +36,7 @@ class UpstreamMethod:
         self._assay_name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        from .toolkit import upstream_base
+        from .vlmeval_toolkit import upstream_base
 
         base = upstream_base(owner)
         if base is None:

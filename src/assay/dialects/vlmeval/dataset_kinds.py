@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 from ..kits.many_calls import track_progress_rich
 from ..kits.smp.file import dump, get_intermediate_file_path, load
 from ..kits.smp.misc import toliststr
-from . import ratings
+from . import vlmeval_ratings as ratings
 from .dataset_bases import ImageBaseDataset, TextBaseDataset
-from .judging import build_judge
 from .matched_choice import mcq_circular_eval, mcq_vanilla_eval, report_acc
-from .prompts import question_with_options
 from .score_files import with_lower_names
+from .vlmeval_judging import build_judge
+from .vlmeval_prompts import question_with_options
 
 
 class ImageMCQDataset(ImageBaseDataset):

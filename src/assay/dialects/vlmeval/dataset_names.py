@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..kits.kit_table_rows import TableRows
 from ..kits.smp.file import dump, get_intermediate_file_path, load, localize_df
 from ..kits.smp.misc import toliststr
-from ..kits.table_rows import TableRows
 from .dataset_bases import (
     CLASSES,
     ImageBaseDataset,
@@ -27,8 +27,8 @@ from .dataset_kinds import (
     ImageYORNDataset,
     TextMCQDataset,
 )
-from .judging import DEBUG_MESSAGE, build_judge
 from .rules import chosen_rules
+from .vlmeval_judging import DEBUG_MESSAGE, build_judge
 
 
 class ConcatDataset(TableRows):
@@ -254,7 +254,7 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
 
 def _built_by_checkout(name: str, options: dict[str, Any]) -> Any:
     """Return the dataset that the checkout around the working folder defines under a name; `None` if there is none."""
-    from .toolkit import TOOLKIT
+    from .vlmeval_toolkit import TOOLKIT
 
     defined = TOOLKIT.dataset_of_checkout(name)
     if defined is None:

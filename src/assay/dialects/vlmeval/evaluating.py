@@ -19,8 +19,8 @@ from ..kits.set_evaluation import Rows, SetEvaluation, bare_name, prediction_pat
 from ..kits.smp.file import get_pred_file_format
 from ..kits.state import Surroundings, of_process
 from ..kits.suffix_files import frame_of, write_table
-from .classes import ClassDataset
-from .judging import model_args
+from .vlmeval_classes import ClassDataset
+from .vlmeval_judging import model_args
 
 NO_JUDGE = "exact_matching"
 CONNECTION = ("base_url", "api_key_env", "headers")

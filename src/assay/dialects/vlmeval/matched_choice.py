@@ -16,11 +16,11 @@ from ..kits.many_calls import track_progress_rich
 from ..kits.smp.file import dump, load
 from ..kits.smp.images import build_option_str
 from .dataset_facts import ROTATION
-from .judging import DEBUG_MESSAGE as DEBUG_MESSAGE
-from .judging import build_judge as build_judge
 from .letters import LETTER_RULES, Letter
 from .reports import ABBREVIATIONS, accuracy_table
 from .rules import ASSAY, NEWEST, chosen_rules
+from .vlmeval_judging import DEBUG_MESSAGE as DEBUG_MESSAGE
+from .vlmeval_judging import build_judge as build_judge
 
 STANDS_IN = True
 """Upstream's own file is used instead of this module if it exists."""

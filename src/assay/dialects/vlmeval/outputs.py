@@ -32,7 +32,7 @@ from .score_files import (
     yes_no_files,
     yes_no_frame,
 )
-from .scoring import YES_NO, rule_record
+from .vlmeval_scoring import YES_NO, rule_record
 
 
 class Predictions:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...summarizers.mmvet import CAPABILITIES
+from ...summarizers.mmvet_summary import CAPABILITIES
 
 ABBREVIATIONS = {
     "coarse_perception": "CP",

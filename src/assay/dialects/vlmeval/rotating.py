@@ -15,7 +15,7 @@ from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...store.output_files import write_output
 from ..kits.suffix_files import write_table
 from .dataset_facts import ROTATION, whole_index
-from .prompts import options_of
+from .vlmeval_prompts import options_of
 
 
 def write_circular(path: Path) -> tuple[Path, int, int]:

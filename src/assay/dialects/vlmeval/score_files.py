@@ -11,7 +11,9 @@ from ..kits.smp.file import get_eval_file_format, get_pred_file_format
 from ..kits.suffix_files import dump_by_suffix, frame_of, write_table
 from .dataset_facts import ROTATION, is_mme, whole_index
 from .matched_choice import NO_JUDGE, judged_rotations, prefetched
-from .ratings import (
+from .reports import accuracy_table, prefetch_table
+from .rules import chosen_rules
+from .vlmeval_ratings import (
     amber_rating,
     category_rating,
     hallusion_rating,
@@ -20,10 +22,8 @@ from .ratings import (
     pope_rating,
     vsr_rating,
 )
-from .reports import accuracy_table, prefetch_table
-from .rules import chosen_rules
-from .samples import image_of_mme
-from .scoring import ExactMatching
+from .vlmeval_samples import image_of_mme
+from .vlmeval_scoring import ExactMatching
 
 LETTERS = frozenset(string.ascii_uppercase)
 

@@ -13,9 +13,9 @@ from .dataset_facts import CHOICE, DATASET_URLS, IMAGE_FOLDERS, data_root
 from .letters import can_infer as can_infer
 from .letters import can_infer_option as can_infer_option
 from .letters import can_infer_text as can_infer_text
-from .prompts import documented_question, question_with_options
-from .rows import lender
 from .rules import chosen_rules
+from .vlmeval_prompts import documented_question, question_with_options
+from .vlmeval_rows import lender
 
 dataset_URLs = DATASET_URLS
 img_root_map = IMAGE_FOLDERS

@@ -6,7 +6,7 @@ from ...core import Model, UsageError
 from ..anthropic import Anthropic
 from ..gemini import Gemini
 from ..http_model import HttpModel
-from ..openai.model import OpenAI
+from ..openai.openai_model import OpenAI
 from .anthropic_batches import AnthropicBatches
 from .batch_api import BatchApi
 from .gemini_batches import GeminiBatches

@@ -1,5 +1,5 @@
 """Transformers models in this process: text, vision, audio and speech. Common prefixes are computed once."""
 
-from .model import LocalTransformers
+from .transformers_model import LocalTransformers
 
 __all__ = ["LocalTransformers"]

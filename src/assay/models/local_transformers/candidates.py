@@ -9,7 +9,7 @@ from ..prompting.fitting import cut_details
 from ..prompting.renderer import special_ids
 from ..prompting.weighing import not_finite
 from ..reasoning_marks import decode_with_marks, mark_tokens, opening_mark
-from .rows import Row
+from .generation_rows import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from .attention import (
     sent,
 )
 from .few_rows import drop_laid_out
+from .generation_rows import NeverStop, Row
 from .memory import MOST_SLOTS, SPARED, USUAL_ROWS, bytes_of_answer, free_bytes
 from .prefix import MIN_SAVED, Layout, Node, PrefixSpan, Subtree, common, grow, lay_out
-from .rows import NeverStop, Row
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core import Output
+from .generation_rows import Row, choose_tokens
 from .prefix import MIN_SAVED, common
-from .rows import Row, choose_tokens
 from .slots import DecodePlan, PrefillPlan, Segment, SlotCache
 
 if TYPE_CHECKING:

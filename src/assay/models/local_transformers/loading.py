@@ -384,7 +384,7 @@ def load_processor(source: Source) -> Any:
         try:
             return AutoProcessor.from_pretrained(source.folder(), **_common(source))
         except ImportError:
-            from .images import PlainImageProcessor
+            from .image_inputs import PlainImageProcessor
 
             return PlainImageProcessor.load(source.folder(), _common(source))
 

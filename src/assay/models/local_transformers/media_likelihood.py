@@ -8,8 +8,8 @@ from ...core import Output, Request
 from ..prompting.fitting import Limits, too_long
 from ..prompting.pairs import Pair
 from ..prompting.weighing import weighed_output
-from .likelihood import Tally
 from .media_batches import BESIDE
+from .shared_likelihoods import Tally
 
 CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
 """Errors of a model's own code that mean that its prompt cannot be separated from its continuation."""

@@ -20,6 +20,7 @@ from .candidates import Answers
 from .drawing import draw, prepare
 from .engine import Counter, TokenCount
 from .few_rows import hasten
+from .generation_rows import Row, rows_of
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import CANNOT, Weigher
@@ -27,7 +28,6 @@ from .media_plain import PlainWriter
 from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, Sharing
-from .rows import Row, rows_of
 from .sampling import check_options
 from .text import weigh_words
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ...core import GenerateOptions, UsageError
 from ..prompting.fitting import Limits
 from ..prompting.weighing import NOT_FINITE
-from .rows import Stops
+from .generation_rows import Stops
 from .sampling import are_finite, has_penalties, is_greedy, penalised
 
 if TYPE_CHECKING:

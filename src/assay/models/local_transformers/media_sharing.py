@@ -15,12 +15,12 @@ from ...core import Image, Likelihood, Media, Message, Prompt
 from ...media import audio_from
 from ..prompting.pairs import Pair
 from .engine import check_written, why_apart
-from .likelihood import weigh
+from .generation_rows import Row
 from .media_engine import MediaEngine, check_given
 from .media_pieces import Piece, marks_of, pieces_of
 from .media_prompts import MediaRenderer, placed
 from .prefix import Node, PrefixSpan, Subtree, grow, lay_out
-from .rows import Row
+from .shared_likelihoods import weigh
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

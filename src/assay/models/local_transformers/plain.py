@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...core import Likelihood, Meter, ModelError
 from ..prompting.pairs import Pair
 from .engine import device_of, plain_logits, probe_rows, tolerance_of
-from .likelihood import Tally
+from .generation_rows import Row, choose_tokens
 from .loading import quiet
 from .media_batches import fills_rightly, joined
-from .rows import Row, choose_tokens
+from .shared_likelihoods import Tally
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,10 +16,10 @@ from ..prompting.weighing import Planned, plan_pairs, refused_prompt, weigh_plan
 from .candidates import Answers
 from .engine import Engine, why_not
 from .few_rows import hasten
-from .likelihood import weigh
+from .generation_rows import Row, rows_of
 from .plain import PlainText
-from .rows import Row, rows_of
 from .sampling import check_options
+from .shared_likelihoods import weigh
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -1,5 +1,5 @@
 """Any OpenAI-compatible endpoint: `openai/NAME`."""
 
-from .model import OpenAI
+from .openai_model import OpenAI
 
 __all__ = ["OpenAI"]

@@ -1,5 +1,5 @@
 """Scorer workers: detectors, VQA and CLIP models and judges, each in its own process and environment."""
 
-from .model import Worker
+from .worker_model import Worker
 
 __all__ = ["Worker"]

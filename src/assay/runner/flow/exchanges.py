@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ...core import Message, Output, Prompt, Request, Sample, seeds_of
 from ...core.protocols import ConversationStopped
-from ...tooling.limits import Unmeasured, Used
+from ...tooling.sample_limits import Unmeasured, Used
 from ..ask.retry import Stopped
 from ..ask.work import Job
 from ..counts.spending_limit import spent_of

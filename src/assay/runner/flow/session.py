@@ -11,7 +11,7 @@ from ...core.plural import plural
 from ...core.protocols import AsksThroughRun
 from ...store import RunWriter
 from ...store.cache import ResponseCache
-from ...tooling.limits import Unmeasured
+from ...tooling.sample_limits import Unmeasured
 from ..ask.asking import Asking, think_tags_of
 from ..ask.executors.check import is_spread
 from ..ask.loading import LoadedModels

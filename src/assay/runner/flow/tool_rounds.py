@@ -38,8 +38,8 @@ from ...media.checks import check_media
 from ...store import Answered, OutputLine
 from ...templates import Dialogue, rounds
 from ...tooling import SampleContext, SampleTools, ToolSet, Used, result_digest
-from ...tooling.limits import Unmeasured
-from ...tooling.results import LARGEST_RESULT, is_cut
+from ...tooling.sample_limits import Unmeasured
+from ...tooling.tool_results import LARGEST_RESULT, is_cut
 from ..ask.work import Job, Work
 from ..counts.spending_limit import spent_of
 from ..plan.planned_task import tools_digest

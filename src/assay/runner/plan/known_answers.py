@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ...code.userfiles import file_digest
 from ...core import AnswersById, Sample, UsageError
-from ...predictions.model import Predictions
+from ...predictions.predictions_model import Predictions
 from .planned_task import PlannedTask
 
 SHOWN = 3

@@ -16,7 +16,7 @@ from ...core import (
 )
 from ...core.errors import raise_all
 from ...datasets import Samples, open_dataset
-from ...datasets.media import holder
+from ...datasets.row_media import holder
 from ...templates import build_template
 from ...tooling import ToolSet
 from ..option_fields import PartlyRead

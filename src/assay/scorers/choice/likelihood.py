@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import data_error, gold_letters, no_target
-from ..options import check_option
+from ..scorer_options import check_option
 from .choice import LETTERS
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, get_args
 from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, data_error, no_answer, no_target
-from ..options import check_option
+from ..scorer_options import check_option
 from ..text.vqa_text import strip_marks
 
 Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]

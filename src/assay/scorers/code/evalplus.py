@@ -16,7 +16,7 @@ from ...sandbox import FunctionTests
 from ...sandbox.asking import ToRun
 from ..answers import data_error
 from .code_text import completed
-from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
+from .program_runs import InSandbox, check_limits, limits_of, no_tests, run_program
 
 COMPARED = """
 import copy as _copy, json as _json, math as _math

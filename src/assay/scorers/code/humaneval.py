@@ -19,7 +19,7 @@ from ...sandbox.asking import ToRun
 from ..answers import no_answer
 from ..given_models import GivenModels
 from .code_text import LONGEST_PARSED, completed, cut
-from .runs import ROLE, check_limits, limits_of, no_tests, run_program
+from .program_runs import ROLE, check_limits, limits_of, no_tests, run_program
 
 
 @scorers.register("humaneval")

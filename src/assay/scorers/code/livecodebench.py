@@ -16,7 +16,7 @@ from ...sandbox.asking import Case, ToRun
 from ..answers import data_error, no_answer
 from .code_text import last_block
 from .packed_cases import unpacked
-from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
+from .program_runs import InSandbox, check_limits, limits_of, no_tests, run_program
 
 IMPORTS = """from string import *
 from re import *

@@ -15,8 +15,8 @@ from ..answers import no_verdict
 from ..asked import Asked
 from ..given_models import GivenModels
 from ..judge.exchange import question_of
-from ..options import check_option
-from ..saved import saved
+from ..saved_media import saved
+from ..scorer_options import check_option
 
 Variant = Literal["official", "torchmetrics"]
 WEIGHTS: dict[str, float] = {"official": 2.5, "torchmetrics": 100.0}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import data_error, no_target, no_verdict
-from ..saved import read_json, saved
+from ..saved_media import read_json, saved
 
 
 @scorers.register("dpg")

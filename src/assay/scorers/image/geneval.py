@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import no_target, no_verdict
-from ..saved import read_json, saved
+from ..saved_media import read_json, saved
 
 Box = tuple[float, float, float, float]
 

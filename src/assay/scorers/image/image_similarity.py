@@ -15,7 +15,7 @@ from ...core import DataError, Image, Media, Outcome, Output, Sample, Score
 from ...media import decode_image
 from ...registry import scorers
 from ..answers import no_target
-from ..options import check_option
+from ..scorer_options import check_option
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
-from ..saved import saved
+from ..saved_media import saved
 
 _NAMES = ("word_accuracy", "ned", "line_match")
 

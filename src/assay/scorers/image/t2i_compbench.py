@@ -21,7 +21,7 @@ from ..answers import no_target, no_verdict
 from ..asked import ask_specialist, structure_of
 from ..given_models import GivenModels
 from ..judge.exchange import question_of
-from ..saved import read_json
+from ..saved_media import read_json
 from ..vision.boxes import iou
 from .geneval import Box, as_detection
 

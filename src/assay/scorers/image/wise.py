@@ -13,7 +13,7 @@ from typing import ClassVar
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import no_verdict
-from ..saved import saved
+from ..saved_media import saved
 
 WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
 HIGHEST = 2

@@ -29,7 +29,7 @@ from ...core.media import MEDIA_KINDS
 from ...registry import scorers
 from ..answers import no_answer, no_target, no_verdict
 from ..given_models import GivenModels, ask_model
-from ..options import check_option
+from ..scorer_options import check_option
 from .exchange import Exchange, Rounds, exchanges, question_media, shown_media
 from .judge_grades import Grades
 from .judge_prompts import (

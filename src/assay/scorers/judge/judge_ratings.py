@@ -23,7 +23,7 @@ from ...core import (
 from ...registry import scorers
 from ..answers import no_answer, no_verdict
 from ..given_models import GivenModels, ask_model
-from ..options import check_option
+from ..scorer_options import check_option
 from .exchange import exchanges, question_media, shown_media
 from .judge import JUDGE_OPTIONS
 from .judge_prompts import Scale, prompt_hash, single_prompt

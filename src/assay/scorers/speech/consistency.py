@@ -9,7 +9,7 @@ from typing import ClassVar
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import no_answer
-from ..options import check_option
+from ..scorer_options import check_option
 from .heard import HeardRate
 from .wer import CharacterErrorRate, ErrorRate, MixedErrorRate, WordErrorRate
 

@@ -12,7 +12,7 @@ from ...core import Audio, Output, Requirement, Sample, Score
 from ...media import decode_audio
 from ...registry import scorers
 from ..answers import named
-from ..options import package_folder
+from ..scorer_options import package_folder
 from .mel import mel_spectrogram, power_to_db
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
-from ..options import check_option
+from ..scorer_options import check_option
 from ..spans import with_span
 
 _ANSWER = re.compile(r"(?i:the answer is) ?(.*)")

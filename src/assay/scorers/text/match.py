@@ -18,8 +18,8 @@ from ..answers import (
     whole_spellings,
     without_nulls,
 )
-from ..options import check_option
 from ..plain_text import plain_text
+from ..scorer_options import check_option
 from .normalize_text import (
     cjk_words,
     cjk_words_of_target,

@@ -16,7 +16,7 @@ from typing import ClassVar
 from ...core import Output, Requirement, Sample, Score, ScorerError, UsageError, trust
 from ...registry import scorers
 from ..answers import accepted, no_target, with_counts
-from ..options import java_command, package_folder
+from ..scorer_options import java_command, package_folder
 from ._ptb import ptb_tokens
 
 _CARRIER = Requirement(

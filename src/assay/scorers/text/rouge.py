@@ -16,7 +16,7 @@ from rapidfuzz.distance import LCSseq
 from ...core import Output, Requirement, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
-from ..options import check_option
+from ..scorer_options import check_option
 from .normalize_text import ascii_words, cjk_words
 
 _NAMES = ("rouge1", "rouge2", "rougeL")

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ...core import Output, Score
 from ...registry import scorers
 from ..answers import AgainstTargets
-from ..options import check_option
+from ..scorer_options import check_option
 from .normalize_text import (
     cjk_words,
     cjk_words_of_target,

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, get_args
 from ...core import Output, Score
 from ...registry import scorers
 from ..answers import AgainstTargets
-from ..options import check_option
+from ..scorer_options import check_option
 
 Lengths = Literal["definition", "vlmevalkit"]
 THRESHOLD = 0.5

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, get_args
 from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import data_error, named, no_answer, no_target
-from ..options import check_option
+from ..scorer_options import check_option
 
 Scale = Literal["pixels", "unit", "thousand"]
 Corners = Literal["xyxy", "xywh"]

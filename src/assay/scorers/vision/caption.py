@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
-from ..options import check_option
+from ..scorer_options import check_option
 from ..text._ptb import ptb_tokens
 
 ORDERS = 4

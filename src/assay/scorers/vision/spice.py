@@ -16,7 +16,7 @@ from typing import ClassVar
 from ...core import Output, Requirement, Sample, ScorerError, UsageError, trust
 from ...registry import scorers
 from ..answers import accepted
-from ..options import java_command, package_folder
+from ..scorer_options import java_command, package_folder
 
 _CARRIER = Requirement(
     "pycocoevalcap", "pycocoevalcap, which has SPICE's program,", "pycocoevalcap"

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, get_args
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, data_error, no_answer, no_target
-from ..options import check_option
+from ..scorer_options import check_option
 from ..text.vqa_text import flatten, vqa_normal
 
 Behaviour = Literal["always", "a013f00", "vlmevalkit"]

@@ -2,16 +2,16 @@
 
 from .agreement import cohens_kappa, krippendorff_alpha
 from .betting import BettingSequence, StoppingRule
-from .compare import Comparison, PairedBootstrap, compare_paired
 from .compare_corpus import compare_corpus
+from .difference_intervals import Comparison, PairedBootstrap, compare_paired
 from .estimate import Estimate, Spread
-from .groups import macro, micro, weighted_mean
+from .group_means import macro, micro, weighted_mean
 from .intervals import clustered_mean, estimate_mean, mean_interval
 from .jackknife import POSITIVE, jackknife, ratio_estimate
 from .paired_shares import paired_share_difference
 from .paired_tests import holm
-from .passk import pass_at_k, pass_hat_k
-from .power import (
+from .pass_at_k import pass_at_k, pass_hat_k
+from .power_analysis import (
     minimum_detectable_difference,
     minimum_detectable_paired_binary,
     paired_binary_power,
@@ -20,7 +20,7 @@ from .power import (
 )
 from .prediction_powered import prediction_powered_mean
 from .proportions import clopper_pearson, share_interval, wald, wilson
-from .ratings import Battle, Rating, Ratings, bradley_terry, elo
+from .rating_models import Battle, Rating, Ratings, bradley_terry, elo
 from .repeats import Decomposition, Reduced, decompose, reduce_repeats
 
 __all__ = [

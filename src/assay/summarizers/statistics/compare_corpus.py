@@ -9,7 +9,13 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .compare import Comparison, PairedBootstrap, cluster_keys, common_ids, difference_p
+from .difference_intervals import (
+    Comparison,
+    PairedBootstrap,
+    cluster_keys,
+    common_ids,
+    difference_p,
+)
 from .distributions import t_quantile
 from .estimate import Estimate, Floats, flag_few_units
 from .intervals import is_constant

@@ -10,7 +10,7 @@ import math
 from typing import Literal
 
 from .distributions import normal_quantile
-from .power import sample_size
+from .power_analysis import sample_size
 
 Decision = Literal["pass", "fail", "inconclusive"]
 LEVEL = 0.95

@@ -14,7 +14,7 @@ from typing import TypeVar
 from .clusters import finite
 from .estimate import Estimate
 from .intervals import estimate_mean
-from .passk import pass_at_k, pass_hat_k
+from .pass_at_k import pass_at_k, pass_hat_k
 
 Answer = TypeVar("Answer", bound=Hashable)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ....core import AssayError, UsageError
 from ...protocol import is_upstream
-from ..claims import KINDS
-from ..secrets import expand
+from ..televal_claims import KINDS
+from ..televal_secrets import expand
 from ..tree import dangling, read_tree
 from . import utils
 

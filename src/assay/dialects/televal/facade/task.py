@@ -24,7 +24,7 @@ class BaseTask:
         """Run the stage and return the result; its files are under `save_dir`."""
         from ....runner.events import Silent
         from ....runner.options import RunOptions
-        from ..command import Asked, execute, truth
+        from ..televal_command import Asked, execute, truth
 
         options = {
             name: value for name, value in self.kwargs.items() if value is not None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ....core import MissingExtra, Outcome, Output, Sample, Score
 from ....registry import scorers
 from ...answers import data_error, no_answer
-from .verdict import follows
+from .ifeval_verdict import follows
 
 
 @scorers.register("ifeval")

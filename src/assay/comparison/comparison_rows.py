@@ -1,0 +1,201 @@
+"""The rows of a comparison: one number of a run with the same number of its baseline; and all rows together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..core import EMPTY
+from ..report import format_value
+from ..store.export import natural_key
+from ..summarizers.statistics import Comparison as Paired
+from ..summarizers.statistics import PairedBootstrap
+from .comparison_words import changes, overall
+
+SIGNIFICANCE = 0.05
+
+
+class Flip(NamedTuple):
+    """A sample whose value differs between the runs."""
+
+    id: str
+    before: float
+    after: float
+
+
+@dataclass(slots=True)
+class Row:
+    """One number of the run and the same number of the baseline."""
+
+    task: str
+    model: str
+    baseline_model: str | None
+    metric: str
+    higher_is_better: bool
+    paired: Paired | None = None
+    p_adjusted: float | None = None
+    """The p value adjusted by Holm's method over all compared rows."""
+    refused: str = ""
+    """Why the two numbers cannot be compared."""
+    reducers: tuple[str, str] | None = None
+    """The reducers of the baseline and of the run for the answers to a sample, if they differ."""
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest value, if they are known."""
+    baseline_task: str | None = None
+    """The task of the baseline, if it has another name there."""
+    baseline_ids: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
+    """The id in the baseline of each sample that has another id there."""
+    before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
+    """The values of the baseline by sample id; `after` has those of the run."""
+    after: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse`, `not distinguishable` or `not compared`."""
+        if self.paired is None or self.p_adjusted is None:
+            return "not compared"
+        difference = self.paired.difference.value
+        if self.p_adjusted >= SIGNIFICANCE or difference == 0:
+            return "not distinguishable"
+        if (difference > 0) == self.higher_is_better:
+            return "better"
+        return "worse"
+
+    def flips(self) -> list[Flip]:
+        """Return the samples that changed, the largest changes first."""
+        before = self.before
+        after = self.after
+        changed = []
+        for id in before.keys() & after.keys():
+            if before[id] != after[id]:
+                changed.append(Flip(id, before[id], after[id]))
+        return sorted(
+            changed,
+            key=lambda flip: (
+                -abs(flip.after - flip.before),
+                (natural_key(flip.id), flip.id),
+            ),
+        )
+
+    def line(self) -> str:
+        """Return the comparison in one line."""
+        name = f"{self.task}.{self.metric}"
+        if self.model != self.baseline_model and self.baseline_model is not None:
+            name += f" ({self.model} against {self.baseline_model})"
+        if self.paired is None:
+            return f"{name}: not compared: {self.refused}"
+        paired = self.paired
+        low = paired.difference.low
+        high = paired.difference.high
+        if low is None or high is None:
+            interval = ""
+        else:
+            interval = f" [{low:+.3f}, {high:+.3f}]"
+        if self.p_adjusted == paired.p:
+            adjusted = ""
+        else:
+            adjusted = f", Holm {format_p(self.p_adjusted)}"
+        return (
+            f"{name}: {format_value(paired.mean_b)} → {format_value(paired.mean_a)}, "
+            f"difference {paired.difference.value:+.3f}{interval}, p {format_p(paired.p)} ({paired.test}){adjusted}, "
+            f"{changes(self.to_plain())} common ({paired.overlap:.0%}): {self.verdict}"
+            + (
+                f" ⚑ {paired.difference.unreliable}"
+                if paired.difference.unreliable
+                else ""
+            )
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the row as JSON."""
+        plain: dict[str, Any] = {
+            "task": self.task,
+            "model": self.model,
+            "baseline_model": self.baseline_model,
+            "metric": self.metric,
+            "higher_is_better": self.higher_is_better,
+            "scale": None if self.scale is None else list(self.scale),
+            "verdict": self.verdict,
+        }
+        if self.paired is None:
+            return {**plain, "refused": self.refused}
+        paired = self.paired
+        return {
+            **plain,
+            "value": paired.mean_a,
+            "baseline_value": paired.mean_b,
+            "difference": paired.difference.value,
+            "stderr": paired.difference.stderr,
+            "ci": None
+            if paired.difference.low is None
+            else [paired.difference.low, paired.difference.high],
+            "p": paired.p,
+            "p_adjusted": self.p_adjusted,
+            "test": paired.test,
+            "wins": paired.wins,
+            "losses": paired.losses,
+            "n": paired.n,
+            "overlap": paired.overlap,
+            **(
+                {"unreliable": paired.difference.unreliable}
+                if paired.difference.unreliable
+                else {}
+            ),
+            **(
+                {}
+                if paired.bootstrap is None
+                else {"bootstrap": _bootstrap(paired.bootstrap)}
+            ),
+        }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All numbers of a run, compared with those of its baseline."""
+
+    folder: str
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+    """Damage, and differences that make it another measurement: data, template, options, scorers."""
+    settings: list[list[str]] = field(default_factory=list)
+    """Name, value in the baseline and value in the run of each differing setting: options, versions, platform."""
+    run: str = ""
+    """The folder of the run."""
+    is_damaged: bool = False
+    """True if the baseline was changed after its run; the notes say how."""
+
+    def sentence(self, name: str = "The later run") -> str:
+        """Return the comparison in one sentence, in which `name` stands for the run."""
+        return overall([row.to_plain() for row in self.rows], name)
+
+    @property
+    def compared(self) -> int:
+        """The number of compared numbers."""
+        return sum(row.paired is not None for row in self.rows)
+
+    def lines(self) -> list[str]:
+        """Return the lines that the terminal shows under the table."""
+        nothing = [] if self.compared else ["  nothing was compared"]
+        rows = [f"  {row.line()}" for row in self.rows]
+        notes = [f"  {note}" for note in self.notes]
+        return [f"against {self.folder}:", *rows, *nothing, *notes]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the member `baseline` of `--json`."""
+        rows = [row.to_plain() for row in self.rows]
+        return {
+            "run": self.folder,
+            "compared": self.compared,
+            "rows": rows,
+            "notes": self.notes,
+        }
+
+
+def _bootstrap(found: PairedBootstrap) -> dict[str, Any]:
+    return {"ci": [found.low, found.high], "p": found.p, "resamples": found.resamples}
+
+
+def format_p(p: float | None) -> str:
+    """Return a p value as text; for very small values an upper bound."""
+    if p is None:
+        return "n/a"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

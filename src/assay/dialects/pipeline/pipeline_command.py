@@ -1,0 +1,203 @@
+"""`assay pipeline`: rwkv-benchmark's command line, executed by assay's runner."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import UsageError
+from ...runner.events import Watcher
+from ...runner.options import DEFAULT_MODEL, RunOptions
+from ...runner.result import RunResult
+from ..protocol import is_upstream
+from .dataset_registry import DatasetRegistry
+from .evaluator_registry import EvaluatorRegistry
+from .pipeline_launch import Evaluation, document_of, save
+from .pipeline_planning import broken_files, discover, load, registered_here
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `run_pipeline.py`, and of `run_mmlu_pro.py` for a name."""
+    parser.add_argument(
+        "name",
+        nargs="?",
+        default=None,
+        help="a dataset with the evaluator of the same name: mmlu_pro",
+    )
+    parser.add_argument(
+        "--model",
+        "--model-path",
+        dest="model",
+        default=None,
+        help="a name or path; else $MODEL_PATH",
+    )
+    parser.add_argument("--dataset", default=None, help="a registered dataset")
+    parser.add_argument(
+        "--dataset-path", default=None, help="the file its loader reads"
+    )
+    parser.add_argument("--evaluator", default=None, help="a registered evaluator")
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=None,
+        help="rows the evaluator takes at a time",
+    )
+    parser.add_argument(
+        "--max-length", type=int, default=None, help="tokens of an answer"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=None, help="at most this many rows; 0 takes all"
+    )
+    parser.add_argument("--output-dir", default="./eval_results")
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument(
+        "--inferoutput",
+        default=None,
+        metavar="FILE",
+        help="where the evaluator writes each answer",
+    )
+    parser.add_argument(
+        "--register",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files that register more",
+    )
+    parser.add_argument(
+        "--cot", action="store_true", help="with a name: its variant that thinks aloud"
+    )
+    parser.add_argument(
+        "--upstream",
+        action="store_true",
+        help="follow upstream's own rule wherever it differs",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="datasets and evaluators, then leave"
+    )
+
+
+def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """Load the folder's `register_*.py` files and the named ones. Raise if one cannot be loaded."""
+    all_files = [*discover(folder), *(Path(file) for file in files)]
+    unique = tuple(
+        dict.fromkeys(str(file.expanduser().resolve()) for file in all_files)
+    )
+    for file in unique:
+        load(file)
+    for broken in broken_files(folder):
+        print(
+            f"note: {broken.name} is not valid Python and registers nothing; "
+            f"fix: `python -m py_compile {broken.name}` shows the line",
+            file=sys.stderr,
+        )
+    return unique
+
+
+def listing() -> list[str]:
+    """Return one line for each registered name; under upstream's rules, with sizes and metrics."""
+    datasets = [
+        d
+        for name in DatasetRegistry.list_datasets()
+        if (d := DatasetRegistry.get(name))
+    ]
+    evaluators = [
+        e
+        for name in EvaluatorRegistry.list_evaluators()
+        if (e := EvaluatorRegistry.get(name))
+    ]
+    if is_upstream("pipeline"):
+        sizes = [
+            f"(batch_size={d.default_batch_size}, max_length={d.default_max_length})"
+            for d in datasets
+        ]
+        metrics = [f"metrics: {', '.join(e.metrics)}" for e in evaluators]
+        head = ["", "=" * 80, "Available Components", "=" * 80, ""]
+        below = ["", "Evaluators:", *_bullets(evaluators, metrics), ""]
+        return [*head, "Datasets:", *_bullets(datasets, sizes), *below]
+    width = max(
+        len(name)
+        for name in (
+            *DatasetRegistry.list_datasets(),
+            *EvaluatorRegistry.list_evaluators(),
+        )
+    )
+    return [
+        "datasets:",
+        *(f"  {d.name:<{width}}  {d.description}".rstrip() for d in datasets),
+        "evaluators:",
+        *(f"  {e.name:<{width}}  {e.description}".rstrip() for e in evaluators),
+    ]
+
+
+def _bullets(entries: Sequence[Any], below: Sequence[str]) -> Iterator[str]:
+    for entry, more in zip(entries, below, strict=True):
+        yield f"  • {entry.name:15s} - {entry.description}"
+        yield f"    {'':15s}   {more}"
+
+
+def final_lines(document: Mapping[str, Any]) -> list[str]:
+    """Return the numbers of a result, one per line, as at the end of `run_pipeline.py`."""
+    numbers = document["metrics"].items()
+    lines = [
+        f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}"
+        for name, value in numbers
+    ]
+    return ["", "📊 Final Results:", *lines, ""]
+
+
+def evaluation_of(
+    options: argparse.Namespace, register: tuple[str, ...], base: RunOptions
+) -> Evaluation:
+    """Build the evaluation from the options; report all missing ones at once."""
+    dataset, evaluator = options.dataset, options.evaluator
+    if options.name is not None:
+        evaluator = evaluator or options.name
+        dataset = dataset or (f"{options.name}_cot" if options.cot else options.name)
+    required = (
+        ("--dataset", dataset),
+        ("--dataset-path", options.dataset_path),
+        ("--evaluator", evaluator),
+    )
+    missing = [option for option, value in required if value is None]
+    if missing:
+        raise UsageError(
+            f"{', '.join(missing)} missing",
+            fix="`assay pipeline --list` prints what is registered",
+        )
+    settings: dict[str, Any] = (
+        {"inferoutput": options.inferoutput} if options.inferoutput is not None else {}
+    )
+    if options.cot:
+        settings["use_cot"] = True
+    return Evaluation(
+        model=options.model or os.environ.get("MODEL_PATH") or DEFAULT_MODEL,
+        dataset=dataset,
+        path=options.dataset_path,
+        evaluator=evaluator,
+        batch_size=options.batch_size,
+        max_length=options.max_length,
+        limit=options.limit,
+        seed=options.seed,
+        output_dir=options.output_dir,
+        settings=settings,
+        register=register,
+        base=base,
+    )
+
+
+def run_evaluation(
+    evaluation: Evaluation, watcher: Watcher | None = None
+) -> tuple[RunResult, Path | None]:
+    """Run an evaluation and write the result file; return its path, or None if the run has no numbers."""
+    with registered_here():
+        result = evaluation.run(watcher)
+    if not result.results:
+        return result, None
+    return result, save(
+        document_of(evaluation, result),
+        evaluation.output_dir,
+        f"{evaluation.dataset}_{evaluation.evaluator}",
+    )

@@ -1,0 +1,225 @@
+"""Launch one evaluation: the run itself, and the result file in rwkv-benchmark's format."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import EMPTY, Model, ModelError, UsageError
+from ...runner.events import Watcher
+from ...runner.options import RunOptions
+from ...runner.result import RunResult
+from ...runner.run import run
+from ...store import RunReader, write_json
+from ..file_names import file_name
+from ..protocol import is_upstream
+from . import pipeline_checkout as checkout
+from .dataset_registry import DatasetRegistry
+from .reference import Reference
+
+SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One dataset with one evaluator on one model."""
+
+    model: Any
+    """A model's name, a path, or a model itself."""
+    dataset: str
+    path: str
+    evaluator: str
+    batch_size: int | None = None
+    max_length: int | None = None
+    limit: int | None = None
+    seed: int = 42
+    output_dir: str = "./eval_results"
+    settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Further keyword arguments of the evaluator."""
+    register: tuple[str, ...] = ()
+    base: RunOptions = field(default_factory=RunOptions)
+    """All other options of the run."""
+
+    @property
+    def reference(self) -> Reference:
+        """The name of the run's task."""
+        return Reference(None, self.dataset, self.evaluator, self.settings)
+
+    def options(self) -> RunOptions:
+        """Return the run's options; its folder does not depend on parallelism or on where answers are copied."""
+        generation = dict(self.base.generation)
+        if self.max_length is not None:
+            generation["max_tokens"] = self.max_length
+        options = self.base.but(
+            tasks=(str(self.reference),),
+            data=self.path,
+            generation=generation,
+            batch_size=self.batch_size,
+            limit=self.limit or None,
+            seed=self.seed,
+            dialect="pipeline",
+            register=self.register,
+        )
+        if isinstance(self.model, str):
+            options = options.but(models=(model_name(self.model),))
+        if options.output is not None:
+            return options
+        bare = options.but(
+            tasks=(str(Reference(None, self.dataset, self.evaluator)),), register=()
+        )
+        model = (
+            Path(options.models[0].partition(":")[0]).stem
+            if isinstance(self.model, str)
+            else _name(self.model)
+        )
+        label = f"{file_name(f'{self.dataset}_{self.evaluator}', 40)}--{file_name(model, 24)}-{bare.folder_digest()}"
+        return options.but(output=str(Path(self.output_dir) / label))
+
+    def run(self, watcher: Watcher | None = None) -> RunResult:
+        """Run the evaluation, or resume it."""
+        return run(
+            model=None if isinstance(self.model, str) else self.model,
+            options=self.options(),
+            watcher=watcher,
+        )
+
+
+def model_name(name: str) -> str:
+    """Return assay's name of a model: `hf/…` for a folder of weights, `gguf/…` for a `.gguf` file.
+
+    Other names stay unchanged.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return f"hf/{path}"
+    if path.suffix == ".gguf" and "/" in name and not name.startswith("gguf/"):
+        return f"gguf/{path}"
+    if path.suffix == ".pth":
+        raise UsageError(
+            "assay has no engine for RWKV .pth weights",
+            where=name,
+            fix="convert them to GGUF, or serve them and name the endpoint: --model openai/NAME --base_url URL",
+        )
+    return name
+
+
+def _name(model: Model | Any) -> str:
+    return str(
+        getattr(model, "name", None)
+        or getattr(model, "__name__", None)
+        or type(model).__name__
+    )
+
+
+def config_of(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the evaluator's arguments, with the dataset's default sizes if none were given."""
+    config = DatasetRegistry.get(evaluation.dataset)
+    if config is None:
+        raise ValueError(f"Dataset {evaluation.dataset!r} is not registered")
+    batch_size, max_length = evaluation.batch_size, evaluation.max_length
+    return {
+        "batch_size": config.default_batch_size if batch_size is None else batch_size,
+        "max_length": config.default_max_length if max_length is None else max_length,
+        **evaluation.settings,
+    }
+
+
+def rounded(speed: Mapping[str, float]) -> dict[str, float]:
+    """Return the four speeds as in result files."""
+    return {
+        name: round(speed[name], 2 if name.endswith("tps") else 3)
+        for name in SPEED
+        if name in speed
+    }
+
+
+def document(
+    evaluation: Evaluation, size: int, metrics: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a result in rwkv-benchmark's format."""
+    return {
+        "timestamp": time.strftime("%Y%m%d_%H%M%S"),
+        "dataset": {
+            "name": evaluation.dataset,
+            "path": evaluation.path,
+            "size": size,
+            "limit": evaluation.limit,
+        },
+        "evaluator": evaluation.evaluator,
+        "config": config_of(evaluation),
+        "metrics": dict(metrics),
+    }
+
+
+def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
+    """Return the result of a run, with additions to upstream's: model, seed, run folder, failed rows.
+
+    Under upstream's rules it has only upstream's members.
+    """
+    if not result.results:
+        raise ModelError(
+            result.notes[-1] if result.notes else "the run gave no numbers",
+            where=str(result.folder),
+        )
+    details = result[0].details
+    measured = details.get("speed", {}) if checkout.measures_speed() else {}
+    metrics = {**details.get("metrics", {}), **rounded(measured)}
+    result_document = document(evaluation, result[0].n_expected or 0, metrics)
+    if is_upstream("pipeline"):
+        return result_document
+    more = {
+        "model": result[0].model,
+        "seed": evaluation.seed,
+        "status": result.status,
+        "run": str(result.folder),
+    }
+    return {**result_document, **more, "failed": failed_rows(result)}
+
+
+def shortfall(result: RunResult) -> str:
+    """Return one line that says how many rows of a run have no number, and why."""
+    if not result.results:
+        reason = result.notes[-1] if result.notes else "no numbers"
+        return f"{result.status}: {reason}"
+    first = result[0]
+    expected = first.n_expected or 0
+    lost = expected - first.n
+    summary = f"{lost} of {expected} rows are not in the numbers"
+    if not lost:
+        summary = f"the numbers of {expected} rows are {result.status}"
+    reasons = list(first.flags)
+    for outcome, count in first.outcomes.items():
+        reasons.insert(0, f"{count} {outcome}")
+    explained = ", ".join(reasons)
+    return f"{first.task}: {summary} ({explained}); see assay show {result.folder}"
+
+
+def failed_rows(result: RunResult) -> list[dict[str, Any]]:
+    """Return the rows that were never asked, each with its reason and its traceback."""
+    if not any(r.outcomes.get("data_error") for r in result.results):
+        return []
+    reader = RunReader(result.folder)
+    task, model = result[0].task, result[0].model
+    records = reader.scores(task, model, task)
+    return [
+        {"id": record.id, **record.details}
+        for record in records
+        if record.outcome == "data_error"
+    ]
+
+
+def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:
+    """Write a result file. A file written in the same second is not overwritten."""
+    plain = json.loads(json.dumps(document, default=str))
+    home = Path(folder)
+    stem = f"{file_name(name, 80)}_{document['timestamp']}"
+    file = home / f"{stem}.json"
+    number = 2
+    while file.exists():
+        file = home / f"{stem}_{number}.json"
+        number += 1
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_json(file, plain)
+    return file

@@ -1,0 +1,523 @@
+"""`ModelBase`, the base class of the testbed's models, and its access to modules: hooks, trackers, replacements.
+
+A model is a torch module with the wrapped model as its attribute `model`, so that torch provides `to`, `eval`,
+`state_dict` and `parameters`. Without torch, or if the wrapped model is not a torch module, its own methods are
+called.
+"""
+
+import inspect
+import os
+import re
+import sys
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from ..protocol import is_upstream
+from .testbed_rendering import arranged, in_either_form, render
+from .testbed_trackers import try_inject_params
+
+if TYPE_CHECKING:
+    Module: Any = object
+else:
+    try:
+        from torch.nn import Module
+    except ImportError:
+        Module = object
+
+HOOKS = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+)
+CHANGES_ITSELF = (
+    "to",
+    "cuda",
+    "cpu",
+    "half",
+    "float",
+    "double",
+    "bfloat16",
+    "eval",
+    "train",
+    "requires_grad_",
+)
+
+
+class WhiteBox(Module):  # type: ignore[misc]
+    """Hooks, trackers and replacements for the modules inside `self.model`."""
+
+    model: Any
+    processor: Any
+
+    def __getattr__(self, name: str) -> Any:
+        """Look up attributes that neither this class nor torch's module has in the wrapped model."""
+        if Module is not object:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                pass
+        attributes = self.__dict__
+        model = attributes.get("model") or (attributes.get("_modules") or {}).get(
+            "model"
+        )
+        if model is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        return getattr(model, name)
+
+    def _assay_watch(self) -> None:
+        """Count the passes of the model for its trackers."""
+        self._trackers_dict: OrderedDict[int, Any] = OrderedDict()
+        if hasattr(self.model, "register_forward_pre_hook"):
+            self.model.register_forward_pre_hook(self._assay_count_pass, prepend=True)
+
+    def _assay_count_pass(self, *_: object) -> None:
+        """Start a new pass for all trackers.
+
+        Return None, because torch would use another value as the pass's arguments.
+        """
+        for tracker in self._trackers_dict.values():
+            tracker.incre_next_index()
+
+    def _assay_named(self, wanted: object) -> dict[str, Any]:
+        """Return modules by name. A text is a pattern; a list has exact names."""
+        if isinstance(wanted, str):
+            named = dict(self.model.named_modules())
+            modules = {n: m for n, m in named.items() if re.search(wanted, n)}
+            return modules or {
+                n: m for n, m in named.items() if re.search(wanted, former_name(n))
+            }
+        if isinstance(wanted, (list, tuple)):
+            return {n: m for n, m in self.model.named_modules() if n in wanted}
+        raise TypeError(
+            f"modules are named by a pattern or a list of names, not {wanted!r}"
+        )
+
+    def _assay_matching(self, wanted: object) -> dict[str, Any]:
+        """Return the modules with matching names, or the instances of a class. Raise if there are none."""
+        if isinstance(wanted, type):
+            chosen = {
+                n: m for n, m in self.model.named_modules() if isinstance(m, wanted)
+            }
+        else:
+            chosen = (
+                self._assay_named(wanted)
+                if isinstance(wanted, (str, list, tuple))
+                else {}
+            )
+        if not chosen:
+            raise ValueError(f"no module matches {wanted!r}")
+        return chosen
+
+    def _assay_hook(self, method: str, *args: Any, **options: Any) -> Any:
+        if callable(args[0]):
+            register = getattr(super(), method, None) or getattr(self.model, method)
+            return register(*args, **options)
+        names, hook = args[0], args[1]
+        return [
+            getattr(module, method)(
+                try_inject_params(hook, module_name=name), **options
+            )
+            for name, module in self._assay_named(names).items()
+        ]
+
+    def add_tracker(self, module_name: object, tracker: Any) -> None:
+        """Attach a tracker to modules. Each pass of the model starts a new list in it."""
+        matching = (
+            {} if isinstance(module_name, type) else self._assay_matching(module_name)
+        )
+        tracker.track(list(matching.values()), self._trackers_dict)
+        tracker.auto_incre_index = False
+        self._trackers_dict[tracker.id] = tracker
+        tracker.name_modules(list(matching))
+
+    def replace_module(
+        self,
+        module_name_or_type: object,
+        new: object,
+        *,
+        strict: bool = True,
+        **init_args: object,
+    ) -> None:
+        """Replace the matching modules, each by a new instance of a class, or by the given modules in order."""
+        matching = self._assay_matching(module_name_or_type)
+        if isinstance(new, type):
+            modules: Sequence[Any] = [new(**init_args) for _ in matching]
+        else:
+            modules = list(new) if isinstance(new, (list, tuple)) else [new]
+        if len(modules) != len(matching):
+            raise ValueError(
+                f"{len(matching)} modules match and {len(modules)} are given"
+            )
+        for (name, old), module in zip(matching.items(), modules, strict=True):
+            if strict:
+                _check_parameters(old.forward, module.forward, name)
+            holder = self.model
+            *outer, last = name.split(".")
+            for part in outer:
+                holder = getattr(holder, part)
+            setattr(holder, last, module)
+
+    def replace_module_method(
+        self,
+        module_name_or_type: object,
+        method_name: str,
+        new_method: Callable[..., Any],
+        *,
+        strict: bool = True,
+    ) -> None:
+        """Replace a method of the matching modules by a function, which may take `module_name` and `old_method`."""
+        for name, module in self._assay_matching(module_name_or_type).items():
+            old = getattr(module, method_name, None)
+            if old is None:
+                raise ValueError(f"module {name!r} has no method {method_name!r}")
+            if strict:
+                _check_parameters(old, new_method, name, skip=1)
+            bound = try_inject_params(new_method, module_name=name, old_method=old)
+            setattr(module, method_name, MethodType(bound, module))
+
+
+def former_name(name: str) -> str:
+    """Return the name that a module of a vision-language model had before `transformers` 4.52."""
+    inner = re.sub(r"^model\.language_model\.", "language_model.model.", name)
+    return re.sub(
+        r"^model\.(?=vision_tower|multi_modal_projector|connector|vision_model)",
+        "",
+        inner,
+    )
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    """Return a method that calls torch's method of this name on the model and returns `self`."""
+
+    def change(self: WhiteBox, *args: object, **kwargs: object) -> WhiteBox:
+        if Module is not object and isinstance(self.model, Module):
+            getattr(Module, name)(self, *args, **kwargs)
+        elif hasattr(self.model, name):
+            getattr(self.model, name)(*args, **kwargs)
+        return self
+
+    change.__name__ = name
+    return change
+
+
+def _hooked(name: str) -> Callable[..., Any]:
+    """Return torch's hook method with this name: `(hook)` for the model, or `(names, hook)` for some of its modules.
+
+    The hook may have a parameter `module_name`.
+    """
+
+    def register(self: WhiteBox, *args: object, **options: object) -> Any:
+        return self._assay_hook(name, *args, **options)
+
+    register.__name__ = name
+    return register
+
+
+for _name in HOOKS:
+    setattr(WhiteBox, _name, _hooked(_name))
+for _name in CHANGES_ITSELF:
+    setattr(WhiteBox, _name, _forwarded(_name))
+if Module is object:
+    WhiteBox.__call__ = lambda self, *args, **kwargs: self.forward(*args, **kwargs)  # type: ignore[method-assign]
+
+
+def _check_parameters(
+    old: Callable[..., Any], new: Callable[..., Any], name: str, skip: int = 0
+) -> None:
+    before, after = (
+        list(inspect.signature(old).parameters),
+        list(inspect.signature(new).parameters)[skip:],
+    )
+    if before != after[: len(before)]:
+        raise ValueError(
+            f"what replaces {name!r} takes ({', '.join(after)}) and must begin with ({', '.join(before)});"
+            " strict=False lets it pass"
+        )
+
+
+class ModelBase(WhiteBox):  # A torch module if torch is installed.
+    """A model, its processor and its prompt template. Subclasses define `default_prompt_template`."""
+
+    def __init__(
+        self,
+        model_root: str,
+        processor_class: Any,
+        model_class: Any,
+        support_models: Sequence[str] | None = None,
+        processor_args: Mapping[str, Any] | None = None,
+        model_args: Mapping[str, Any] | None = None,
+        **common_args: Any,
+    ) -> None:
+        super().__init__()
+        self.prompt_template: str | None = None
+        self.processor = _instantiate(
+            processor_class, model_root, {**(processor_args or {}), **common_args}
+        )
+        self.model = _instantiate(
+            model_class, model_root, {**(model_args or {}), **common_args}
+        )
+        self.model_name = os.path.basename(str(model_root).rstrip("/"))
+        self.config = getattr(self.model, "config", None)
+        if support_models is not None and self.model_name not in support_models:
+            warnings.warn(
+                f"{self.model_name!r} is none of {', '.join(support_models)}: its prompt template may not fit",
+                stacklevel=2,
+            )
+        self._assay_pad_left()
+        self._assay_watch()
+
+    def _assay_pad_left(self) -> None:
+        """Make the tokenizer pad on the left, because new tokens start after the longest prompt of a batch."""
+        if is_upstream("testbed"):
+            return
+        for holder in self._assay_holders():
+            if hasattr(holder, "padding_side") and not getattr(
+                self.config, "is_encoder_decoder", False
+            ):
+                holder.padding_side = "left"
+
+    def _assay_holders(self) -> list[Any]:
+        """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
+        return [
+            self.processor,
+            *(
+                [self.processor.tokenizer]
+                if hasattr(self.processor, "tokenizer")
+                else []
+            ),
+        ]
+
+    @property
+    def default_prompt_template(self) -> str:
+        """Return the template of the processor or of its tokenizer; subclasses define their own."""
+        for holder in self._assay_holders():
+            if hasattr(holder, "get_chat_template"):
+                return str(holder.get_chat_template())
+            if isinstance(getattr(holder, "chat_template", None), str):
+                return str(holder.chat_template)
+        raise RuntimeError(
+            f"{type(self).__name__} has no default_prompt_template, and its processor has no chat template"
+        )
+
+    @property
+    def device(self) -> Any:
+        """Return the device of the model."""
+        return getattr(self.model, "device", None)
+
+    def apply_prompt_template(
+        self,
+        conversation: Sequence[Any],
+        prompt_template: str | None = None,
+        tokenize: bool = False,
+        **kwargs: object,
+    ) -> Any:
+        """Return a conversation as a prompt, or a list of them as prompts; the turn to write comes last.
+
+        The template is the argument, else `self.prompt_template`, else the default one. With upstream's rule,
+        messages keep their order, and the template alone decides who writes and which form of content it accepts.
+        """
+        if conversation and not isinstance(conversation[0], Mapping):
+            return [
+                self.apply_prompt_template(entry, prompt_template, tokenize, **kwargs)
+                for entry in conversation
+            ]
+        template = (
+            prompt_template if prompt_template is not None else self.prompt_template
+        )
+        is_bare = (
+            template is None
+            and type(self).default_prompt_template is ModelBase.default_prompt_template
+        )
+        # A processor may render by itself without naming its template.
+        chosen = (
+            None
+            if is_bare and not is_upstream("testbed")
+            else template or self._assay_default_template()
+        )
+        if tokenize:
+            kwargs.setdefault(
+                "return_dict", False
+            )  # Only ids, regardless of the library's default.
+        if is_upstream("testbed"):
+            return self._assay_apply(chosen)(conversation, tokenize=tokenize, **kwargs)
+        messages = arranged(
+            conversation, asks=bool(kwargs.pop("add_generation_prompt", False))
+        )
+        if template is None and self._assay_speaks_own_template:
+            # The processor's own template does not know open messages: it writes the assistant's header itself.
+            with_content = [message for message in messages if "content" in message]
+            kwargs["add_generation_prompt"] = len(with_content) < len(messages)
+            messages = with_content
+        apply = self._assay_apply(chosen)
+        if tokenize:
+            return apply(messages, tokenize=True, **kwargs)
+        return in_either_form(
+            messages, lambda form: str(apply(form, tokenize=False, **kwargs))
+        )
+
+    apply_prompt_tempalte = apply_prompt_template
+    """The spelling in the how-to document."""
+
+    def _assay_default_template(self) -> str:
+        template: Any = self.default_prompt_template
+        return str(template() if callable(template) else template)
+
+    @property
+    def _assay_speaks_own_template(self) -> bool:
+        """Return True if the default template is the processor's own."""
+        return type(self).default_prompt_template is ModelBase.default_prompt_template
+
+    def _assay_apply(self, template: str | None) -> Callable[..., Any]:
+        """Return the function that renders a conversation: the processor's method, its tokenizer's, or assay's."""
+        apply = next(
+            (
+                h.apply_chat_template
+                for h in self._assay_holders()
+                if hasattr(h, "apply_chat_template")
+            ),
+            None,
+        )
+        if apply is not None:
+            return apply if template is None else partial(apply, chat_template=template)
+
+        def rendered(
+            conversation: Sequence[Any], *, tokenize: bool, **kwargs: object
+        ) -> str:
+            if tokenize:
+                raise RuntimeError(
+                    f"{type(self.processor).__name__} cannot tokenize a conversation"
+                )
+            return render(
+                template or self._assay_default_template(), conversation, **kwargs
+            )
+
+        return rendered
+
+    def process_input(
+        self,
+        images: object = None,
+        text: object = None,
+        prompt_template: str | None = None,
+        **kwargs: object,
+    ) -> Any:
+        """Process images and text; conversations are rendered first. Images may be omitted."""
+        if text is None:
+            images, text = None, images
+        if is_conversation(text):
+            text = self._assay_rendered(text, prompt_template)
+        image_arguments = {} if images is None else {"images": images}
+        padding, tensors = (
+            kwargs.pop("padding", True),
+            kwargs.pop("return_tensors", "pt"),
+        )
+        return self.processor(
+            **image_arguments,
+            text=text,
+            padding=padding,
+            return_tensors=tensors,
+            **kwargs,
+        )
+
+    def _assay_rendered(self, text: Any, prompt_template: str | None = None) -> Any:
+        """Return conversations as prompts for the next turn, by the method name that a subclass overrides."""
+        is_misspelt = (
+            type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
+        )
+        apply = (
+            self.apply_prompt_tempalte if is_misspelt else self.apply_prompt_template
+        )
+        if is_upstream("testbed"):
+            return apply(text, prompt_template=prompt_template)
+        several = not isinstance(text[0], Mapping)
+        whole = [arranged(entry, asks=True) for entry in (text if several else [text])]
+        return apply(whole if several else whole[0], prompt_template=prompt_template)
+
+    def generate(
+        self,
+        *inputs: object,
+        processor_args: Mapping[str, Any] | None = None,
+        return_inputs: bool = False,
+        return_generated_ids: bool = False,
+        **generate_args: Any,
+    ) -> Any:
+        """Return the new text of each prompt; call `generate(images, text)` or `generate(text)`."""
+        with _no_gradients():
+            processed = self._assay_processed(inputs, processor_args or {})
+            ids = (
+                processed["input_ids"]
+                if isinstance(processed, Mapping)
+                else processed.input_ids
+            )
+            start = ids.shape[-1]
+            generated = self.model.generate(**processed, **generate_args)[:, start:]
+        outputs = self.processor.batch_decode(generated, skip_special_tokens=True)
+        if not return_inputs and not return_generated_ids:
+            return outputs
+        more = {"inputs": processed} if return_inputs else {}
+        return {
+            "outputs": outputs,
+            **more,
+            **({"generated_ids": generated} if return_generated_ids else {}),
+        }
+
+    def forward(
+        self,
+        *inputs: object,
+        processor_args: Mapping[str, Any] | None = None,
+        **kwargs: object,
+    ) -> Any:
+        """Return the model's own output for the processed inputs."""
+        return self.model(
+            **self._assay_processed(inputs, processor_args or {}), **kwargs
+        )
+
+    def _assay_processed(
+        self, inputs: Sequence[Any], processor_args: Mapping[str, Any]
+    ) -> Any:
+        arguments = list(inputs)
+        try:
+            inspect.signature(self.process_input).bind(*arguments, **processor_args)
+        except TypeError:
+            arguments.insert(
+                0, None
+            )  # Pass None for images to a subclass that requires them.
+        processed = self.process_input(*arguments, **processor_args)
+        if not hasattr(processed, "to"):
+            return processed
+        moved = processed.to(self.device)
+        if (
+            "pixel_values" in moved
+            and (kind := getattr(self.model, "dtype", None)) is not None
+        ):
+            moved["pixel_values"] = moved["pixel_values"].to(
+                kind
+            )  # The same precision as the weights.
+        return moved
+
+
+def is_conversation(text: object) -> bool:
+    """Return True if an input is a list of messages, or a list of such lists."""
+    if isinstance(text, str) or not isinstance(text, Sequence) or not text:
+        return False
+    first = text[0]
+    return isinstance(first, Mapping) or (
+        isinstance(first, list) and bool(first) and isinstance(first[0], Mapping)
+    )
+
+
+def _instantiate(kind: Any, model_root: str, args: Mapping[str, Any]) -> Any:
+    return kind.from_pretrained(model_root, **{"trust_remote_code": False, **args})
+
+
+def _no_gradients() -> AbstractContextManager[Any]:
+    torch = sys.modules.get("torch")
+    context: AbstractContextManager[Any] = (
+        torch.no_grad() if torch is not None else nullcontext()
+    )
+    return context

@@ -1,0 +1,204 @@
+"""The original command: every model on every dataset. Each pair is a run that the same command resumes.
+
+ULMEvalKit's files are next to the run folders: `<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl` with the
+files that `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ... import registry
+from ...code.userfiles import file_digest
+from ...core import AssayError, Sample, UsageError
+from ...core.record import output_from_plain
+from ...runner.options import RunOptions
+from ...runner.result import RunResult
+from ...runner.run import run, score
+from ...store import RunReader
+from ...store.file_ledger import FileLedger
+from ...store.ownership import refuse_foreign
+from ..file_names import file_name
+from ..kits.evaluation_files import files_of, forget, link_up
+from ..kits.imported_answers import refuse_other_dataset
+from ..kits.smp.misc import githash, timestr
+from ..kits.state import working_in
+from ..protocol import UPSTREAM, choose
+from .dataset_tasks import tasks_of, upstreams_class
+from .kept_tables import keep_table
+from .ulmeval_evaluation import file_label
+from .ulmeval_models import GuestApi
+from .ulmeval_pairs import Pair, Settings, pairs_of
+from .ulmeval_predictions import (
+    Imported,
+    imported,
+    note_digests,
+    noted_digests,
+    prediction_file,
+    prediction_table,
+    write_pickle,
+)
+from .ulmeval_rows import GuestSamples
+
+
+def run_pairs(
+    settings: Settings, watcher: Callable[[], Any]
+) -> Iterator[RunResult | AssayError]:
+    """Yield the result of each pair, or its error; a failed pair does not stop the others."""
+    if settings.upstream:
+        choose("ulmeval", UPSTREAM)
+    for pair in pairs_of(settings):
+        try:
+            yield run_pair(pair, settings, watcher())
+        except AssayError as error:
+            yield error
+
+
+def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
+    """Run one pair in its own folder, with ULMEvalKit's files in the same model folder."""
+    work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
+    label = file_label(pair.model_name)
+    stem = f"{label}_{file_name(pair.dataset_name, 80)}"
+    home = work_dir / label
+    folder = home / f"{stem}.run"
+    if settings.mode == "eval":
+        pair = _with_predictions(pair, settings, home, stem)
+    answers = pair.model if isinstance(pair.model, Imported) else None
+    options = _options(pair, settings, folder)
+    refuse_foreign(folder)
+    today = home.absolute() / f"T{timestr('day')}_G{githash()}"
+    if not settings.reuse_aux:
+        forget(today, stem)
+    finished = (folder / "summary.json").exists()
+    with working_in(today):
+        is_kept = settings.ignore and finished and not settings.fresh
+        if answers is None and (settings.mode == "eval" or is_kept):
+            changes = {
+                name: getattr(options, name)
+                for name in ("judges", "judge_args", "trust_pickle")
+            }
+            result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
+        else:
+            _refuse_other_dataset(pair, options)
+            result = run(
+                (pair.reference,), pair.model, options=options, watcher=watcher
+            )
+    source = tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None
+    if source is not None:
+        keep_table(source.data, folder)
+        digests = write_promised(today, folder, stem, source)
+        if answers is None:
+            note_digests(folder, [*digests, *noted_digests(folder)])
+        else:
+            note_digests(folder, [*digests, str(answers.identity["imported"])])
+    if answers is not None:
+        note = f"{pair.dataset_name}: predictions read from {answers.path}"
+        result = replace(result, notes=(note, *result.notes))
+    return result
+
+
+def _with_predictions(pair: Pair, settings: Settings, home: Path, stem: str) -> Pair:
+    """Return the pair of `--mode eval`, with the answers of a new prediction file if there is one."""
+    if isinstance(pair.model, Imported):
+        return pair
+    folder = home / f"{stem}.run"
+    file = prediction_file(home, stem)
+    has_run = (folder / "run.json").exists()
+    if file is None and not has_run:
+        problem = f"no predictions of {pair.model_name} on {pair.dataset_name}"
+        raise UsageError(problem, where=str(folder), fix="run --mode infer first")
+    noted = noted_digests(folder)
+    is_known = has_run and (not noted or file is None or file_digest(file) in noted)
+    if file is None or is_known:
+        return pair
+    answers = imported(file, pair.model_name, trust=settings.trust_pickle)
+    return replace(pair, model=answers)
+
+
+def _refuse_other_dataset(pair: Pair, options: RunOptions) -> None:
+    """Raise if a prediction file has other rows than the dataset."""
+    if not isinstance(pair.model, Imported) or not _is_guest(pair):
+        return
+    source = tasks_of(pair.reference, options)[0].dataset
+    samples = source.reading_from(None)
+    where = str(pair.model.path)
+    refuse_other_dataset(pair.model.questions, samples, pair.dataset_name, where)
+
+
+def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
+    generations = settings.num_generations or (
+        pair.model.most if hasattr(pair.model, "most") else None
+    )
+    return RunOptions(
+        tasks=(pair.reference,),
+        models=(pair.model_name,),
+        generation={"n": generations} if generations else {},
+        judges={
+            **settings.helpers,
+            **({"judge": settings.judge} if settings.judge else {}),
+        },
+        data=pair.data,
+        judge_args=dict(settings.judge_args) if _is_guest(pair) else {},
+        scorers=("images",) if settings.mode == "infer" else (),
+        concurrency=settings.api_nproc if isinstance(pair.model, GuestApi) else None,
+        output=str(folder),
+        limit=settings.limit,
+        fresh=settings.fresh,
+        dialect="ulmeval" if _is_guest(pair) else None,
+        register=settings.register,
+        trust_pickle=settings.trust_pickle,
+        allow_private_urls=settings.allow_private_urls,
+        on_error="continue",  # ULMEvalKit writes a failure for each row
+    )
+
+
+def _is_guest(pair: Pair) -> bool:
+    return (
+        upstreams_class(pair.reference) is not None
+        or registry.tasks.resolve(pair.reference) is None
+    )
+
+
+def write_promised(
+    today: Path, folder: Path, stem: str, source: GuestSamples
+) -> list[str]:
+    """Write the prediction file into today's folder with links one level up; return the file's digest.
+
+    Files that `evaluate` wrote there get links, too.
+    """
+    digests: list[str] = []
+    files = files_of(today, stem)
+    rows = answered(source, RunReader(folder))
+    if rows:
+        files.append(today / f"{stem}.pkl")
+        write_pickle(
+            prediction_table(source.data, rows),
+            FileLedger(today.parent).claim(files[-1]),
+        )
+        digests.append(file_digest(files[-1]))
+    for file in files:
+        link_up(file)
+    return digests
+
+
+def answered(source: GuestSamples, reader: RunReader) -> list[tuple[Sample, Any]]:
+    """Return the answered samples of a run's only task and model, with their outputs."""
+    cells = [cell for (task, _), cell in reader.index.cells.items() if "#" not in task]
+    if not cells:
+        return []
+    rows = []
+    for sample in source.reading_from(None):
+        stored = (
+            cells[0].answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
+        )
+        if (
+            stored
+            and stored[-1] is not None
+            and not stored[-1].failed
+            and isinstance(sample, Sample)
+        ):
+            plain = reader.index.output(stored[-1]).output
+            rows.append((sample, output_from_plain(plain, reader.blobs)))
+    return rows

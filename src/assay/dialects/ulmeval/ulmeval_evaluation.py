@@ -1,0 +1,111 @@
+"""A user's `evaluate` as a scorer of the whole set, from a table to numbers; it can be repeated without the model.
+
+Its `eval_file` is a path in the run folder at which there is no file: `load` builds the table from the store. Code
+that opens the file itself gets a real one while it needs it.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import Output, Sample, Score
+from ...registry import scorers
+from ..file_names import file_name
+from ..kits.evaluation_files import table_digest
+from ..kits.set_evaluation import Rows, SetEvaluation, bare_name, prediction_path
+from ..kits.state import Surroundings
+from .kept_tables import keep_table
+from .ulmeval_predictions import prediction_table, write_pickle
+from .ulmeval_rows import GuestData
+
+
+@scorers.register("images")
+@dataclass(frozen=True)
+class ImagesDrawn:
+    """The number of images drawn for a prompt; the only number of a run without evaluation."""
+
+    name: ClassVar[str] = "images"
+    reads: ClassVar[tuple[str, ...]] = ()
+    whole_output: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        return Score(
+            float(sum(len(candidate.media) for candidate in output.candidates))
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ImageEvaluation(SetEvaluation):
+    """An evaluation of images. The prediction file exists only while code that opens it needs it."""
+
+    rows_of_class: GuestData | None = field(default=None, compare=False)
+    context: Surroundings = field(default=Surroundings(), compare=False)
+
+    whole_output: ClassVar[bool] = True
+    folder_name: ClassVar[str] = "files"
+
+    def __repr__(self) -> str:
+        return f"{self.data.cls.__name__}.evaluate"
+
+    @property
+    def data(self) -> GuestData:
+        """The rows of the user's class."""
+        if self.rows_of_class is None:
+            raise RuntimeError("an evaluation belongs to a dataset")
+        return self.rows_of_class
+
+    @property
+    def dataset(self) -> Any:
+        """The user's dataset object."""
+        return self.data.dataset
+
+    def file_of(self, folder: Path, label: str | None) -> Path:
+        """Return the prediction file's path."""
+        assert self.cell is not None
+        label = file_label(self.cell.model_name)
+        return prediction_path(folder, label, self.dataset_name, "pkl")
+
+    def surroundings(self) -> Surroundings:
+        """Return the context in which the dataset was planned."""
+        return self.context
+
+    def judge(self) -> str | None:
+        """Return the judge that `evaluate` gets as `model`."""
+        return str(self.judge_kwargs.get("model", "judge"))
+
+    def frame(self, rows: Rows) -> Any:
+        """Return the user's rows with lists of images."""
+        return prediction_table(self.data, rows)
+
+    def predictions_digest(self, rows: Rows) -> str:
+        """Return the digest of the rows and of the images drawn for each."""
+        digests = []
+        for sample, output in rows:
+            media = [medium for answer in output.candidates for medium in answer.media]
+            digests.append([sample.id, *(medium.digest for medium in media)])
+        return table_digest([self.data.digest], digests)
+
+    def write(self, eval_file: Path, rows: Rows) -> None:
+        """Keep the dataset's table in the run; the prediction file is written on demand."""
+        assert self.writer is not None
+        keep_table(self.data, self.writer.layout.folder)
+
+    def evaluate(self, eval_file: Path, rows: Rows) -> Any:
+        """Call `evaluate`. If it tried to open the path itself, call it again with a real file."""
+        evaluate = self.dataset.evaluate
+        try:
+            return evaluate(str(eval_file), **dict(self.judge_kwargs))
+        except FileNotFoundError as error:
+            if Path(str(error.filename)).absolute() != eval_file:
+                raise
+        write_pickle(self.frame(rows), eval_file)
+        try:
+            return evaluate(str(eval_file), **dict(self.judge_kwargs))
+        finally:
+            eval_file.unlink(missing_ok=True)
+
+
+def file_label(model: str) -> str:
+    """Return a model's name for file names: the class of `file.py:Class`."""
+    return file_name(bare_name(model), 80)

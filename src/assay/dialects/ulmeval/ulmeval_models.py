@@ -1,0 +1,173 @@
+"""A user's model class as a model of assay: one request is one prompt, and its n candidates are the n images.
+
+The class is inspected without an instance and built on first use. Seeds come from the request's key, so the images
+of a prompt do not depend on those drawn before.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...code.sources import digest_behind
+from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
+from ..kits.message_content import check_types
+from ..kits.request_models import RequestModel, ThreadedRequestModel
+from ..kits.toolkit import class_of
+from .drawing_models import BaseAPI, BaseModel
+from .messages import as_prompt, prompt_entries
+from .ulmeval_drawing import (
+    HOOKS,
+    as_medium,
+    base_seed,
+    checked,
+    draw,
+    is_image,
+    seed_alike,
+    seed_generators,
+    seed_text,
+)
+from .ulmeval_rows import Line
+
+API_CALLS_AT_ONCE = 4
+KNOWN_TYPES = frozenset({"text", "image", "video"})
+
+
+def adapt(
+    target: object, name: str, args: Mapping[str, Any], file: Path | None
+) -> "GuestModel":
+    """Adapt a class, a `partial` of one, or an object. Several calls to an API class run at once."""
+    kind = class_of(target)
+    adapter = (
+        GuestApi
+        if getattr(kind, "is_api", False) or issubclass(kind, BaseAPI)
+        else GuestModel
+    )
+    return adapter(target, name, args, file)
+
+
+def is_model_class(thing: object) -> bool:
+    """Return True if a class draws, that is, if it has `generate_inner` or a batch hook."""
+    return isinstance(thing, type) and any(
+        hasattr(thing, name) for name in ("generate_inner", *HOOKS)
+    )
+
+
+class GuestModel(RequestModel):
+    """A model class with `generate_inner`."""
+
+    def __init__(
+        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+    ) -> None:
+        super().__init__(target, name, args)
+        kind = class_of(target)
+        if not callable(target):
+            self._builder.built = target
+        allowed = (
+            frozenset(getattr(kind, "allowed_types", None) or ("text", "image"))
+            & KNOWN_TYPES
+        )
+        self.abilities = Abilities(
+            accepts=allowed,
+            produces=frozenset({"image"}),
+        )
+        bound = dict(target.keywords) if isinstance(target, partial) else {}
+        self.identity: Mapping[str, Any] = {
+            "class": kind.__qualname__,
+            "file": file.name if file else kind.__module__,
+            "sha256": digest_behind(file, libraries=False) if file else "",
+            "args": {**bound, **args},
+        }
+        if getattr(kind, "use_custom_prompt", None) not in (
+            None,
+            BaseModel.use_custom_prompt,
+        ):
+            self.prompt = self._own_prompt
+        self._draws_itself = getattr(kind, "generate", None) not in (
+            None,
+            BaseModel.generate,
+            BaseAPI.generate,
+        )
+
+    def generate(self, requests: Sequence[Request]) -> Any:
+        """Return the images of each request."""
+        # Read once: looking up a missing name in `os.environ` is slow.
+        self._seed = seed_text()
+        return super().generate(requests)
+
+    def answer(self, model: object, request: Request) -> Output:
+        """Return the images of one request."""
+        images = self._draw(model, request)
+        return Output(tuple(Candidate((as_medium(image),)) for image in images))
+
+    def _draw(self, model: Any, request: Request) -> list[Any]:
+        entries = prompt_entries(request.prompt.messages)
+        check_types(entries, model)
+        dataset = request.hints.get("dataset")
+        n = request.options.n
+        seed = request.options.seed
+        if seed is None:
+            seed = base_seed(self._seed)
+
+        if request.hints.get("seeding") == "upstream":
+            seed_alike(seed + request.repeat)
+        else:
+            seed_generators(f"{seed}:{request.draw or request.key}")
+        if self._draws_itself:
+            images = model.generate(entries, dataset=dataset, num_generations=n)
+            return checked(images, n, f"{type(model).__name__}.generate")
+        return draw(model, entries, dataset, n)
+
+    def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
+        """Build the prompt with the model's own `build_prompt`, if the model requests that for this benchmark."""
+        line = sample.fields
+        if not isinstance(line, Line):
+            return None
+        data = line.data
+        model = self.built_for_prompt()
+        if model is None or not model.use_custom_prompt(data.name):
+            return None
+
+        if hasattr(model, "set_dump_image"):
+            model.set_dump_image(data.dataset.dump_image)
+        own_prompt = model.build_prompt(data.line(sample), dataset=data.name)
+        return as_prompt(own_prompt)
+
+
+class GuestApi(ThreadedRequestModel, GuestModel):
+    """An API class whose `generate_inner` returns `(ret_code, image, log)`.
+
+    It makes one attempt; the scheduler retries.
+    """
+
+    concurrency = API_CALLS_AT_ONCE
+
+    def __init__(
+        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+    ) -> None:
+        super().__init__(target, name, args, file)
+        self._drawn: dict[str, list[Any]] = {}
+        """Images of requests that are not complete yet, so that a retry asks only for the rest."""
+
+    def answer(self, model: Any, request: Request) -> Output:
+        """Return the images of one request, or why one of them is missing."""
+        entries = prompt_entries(request.prompt.messages)
+        check_types(entries, model)
+        images = self._drawn.setdefault(request.key, [])
+        settings = dict(getattr(model, "default_kwargs", {}))
+        settings["dataset"] = request.hints.get("dataset")
+        class_name = type(model).__name__
+        while len(images) < request.options.n:
+            message = [dict(entry) for entry in entries]
+            code, image, log = model.generate_inner(message, **settings)
+            if code != 0:
+                return Output.failed("api", f"{class_name}: code {code}: {log}")
+            if not is_image(image):
+                checked([image], 1, f"{class_name}.generate_inner")
+            images.append(image)
+
+        candidates = []
+        for image in self._drawn.pop(request.key):
+            medium = as_medium(image)
+            candidates.append(Candidate((medium,)))
+        return Output(tuple(candidates))

@@ -1,0 +1,196 @@
+"""The prediction table that a user's `evaluate` loads, and old prediction files as models.
+
+Images of the table are opened one by one from the run's files. An old pickle is read only with the user's
+permission.
+"""
+
+import functools
+import io
+import json
+import pickle
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
+
+from ...code.userfiles import file_digest
+from ...core import Abilities, Candidate, Media, Output, Sample, UsageError
+from ...store.file_ledger import FileLedger
+from ..kits.imported_answers import (
+    ImportedAnswers,
+    index_text,
+    questions_in,
+    read_table,
+    refuse_conflicting_rows,
+)
+from ..kits.suffix_files import load_pickle, objects
+from .ulmeval_drawing import as_medium, is_image
+from .ulmeval_rows import GuestData
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PilImage
+
+
+class Images(list[Any]):
+    """The images drawn for one prompt, in order. Each is opened on access.
+
+    As long as user code keeps an image, it gets the same object again.
+    """
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self._media: list[Media | str] = [
+            c.media[0] if c.media else c.text for c in candidates
+        ]
+        self._held: list[weakref.ref[Any] | None] = [None] * len(self._media)
+        super().__init__([None] * len(self._media))
+
+    def __getitem__(self, place: SupportsIndex | slice) -> Any:
+        if isinstance(place, slice):
+            return [self[index] for index in range(*place.indices(len(self)))]
+        index = range(len(self))[place]
+        medium = self._media[index]
+        if isinstance(medium, str):
+            return medium
+        reference = self._held[index]
+        image = reference() if reference is not None else None
+        if image is None:
+            image = opened(medium.data())
+            self._held[index] = weakref.ref(image)
+        return image
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self)))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return (self[index] for index in reversed(range(len(self))))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def __deepcopy__(self, memo: object) -> list[Any]:
+        return [image.copy() if hasattr(image, "copy") else image for image in self]
+
+    def __reduce__(self) -> Any:
+        # Pickle a plain list of images in their own format, readable with Pillow alone.
+        return list, (
+            tuple(
+                _Packed(m.data()) if isinstance(m, Media) else m for m in self._media
+            ),
+        )
+
+
+class _Packed:
+    """One image inside a pickle: its file's bytes, opened by Pillow when the pickle is read."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __reduce__(self) -> Any:
+        from PIL import Image
+
+        return Image.open, (io.BytesIO(self._data),)
+
+
+def opened(data: bytes) -> "PilImage":
+    """Decode the image in a file's bytes."""
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(data))
+    image.load()
+    return image
+
+
+def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> Any:
+    """Return the user's answered rows with `prediction`: a list of images in each."""
+    frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(
+        drop=True
+    )
+    return frame.assign(
+        prediction=objects([Images(output.candidates) for _, output in rows], frame)
+    )
+
+
+def write_pickle(table: object, path: Path) -> None:
+    """Write the table in ULMEvalKit's format for other programs. assay never reads it back."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        pickle.dump(table, file)
+
+
+NOTED = "predictions_sha256.json"
+
+
+@dataclass(frozen=True)
+class Imported(ImportedAnswers):
+    """The images of a prediction file."""
+
+    abilities: ClassVar[Abilities] = Abilities(
+        frozenset({"text", "image"}), frozenset({"image"})
+    )
+
+    @property
+    def most(self) -> int:
+        """The largest number of images of one row."""
+        return max((len(images) for images in self.predictions.values()), default=1)
+
+    def output_of(self, index: str) -> Output:
+        """Return the images of a row."""
+        images = self.predictions.get(index)
+        if images is None:
+            return self.missing(f"the file has no row {index!r}")
+        if not images:
+            return self.missing(f"row {index!r} has no image")
+        candidates: list[Candidate] = []
+        for image in images:
+            if not is_image(image):
+                message = f"row {index!r} has {image!r} in place of an image"
+                return self.missing(message[:200])
+            candidates.append(Candidate((as_medium(image),)))
+        return Output(tuple(candidates))
+
+
+def imported(path: Path, name: str, *, trust: bool) -> Imported:
+    """Read the predictions of a file with the columns `index` and `prediction`."""
+    if not path.is_file():
+        raise UsageError("no such prediction file", where=str(path))
+    table = read_table(path, functools.partial(load_pickle, trust=trust))
+    if not {"index", "prediction"} <= set(getattr(table, "columns", ())):
+        raise UsageError("not a table with `index` and `prediction`", where=str(path))
+    refuse_conflicting_rows(table, str(path))
+    predictions = {
+        index_text(index): list(images)
+        if isinstance(images, (list, tuple))
+        else [images]
+        for index, images in zip(table["index"], table["prediction"], strict=True)
+    }
+    identity = {"imported": file_digest(path)}
+    return Imported(name, identity, predictions, questions_in(table), path)
+
+
+def prediction_file(home: Path, stem: str) -> Path | None:
+    """Return the newest prediction file below a model's folder, or None."""
+    paths = [home / f"{stem}.pkl", *home.glob(f"T*/{escape(stem)}.pkl")]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    return max(files, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def noted_digests(folder: Path) -> list[str]:
+    """Return the digests of the prediction files that a run read or wrote; empty for runs of earlier versions."""
+    try:
+        noted = json.loads((folder / NOTED).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [str(digest) for digest in noted]
+
+
+def note_digests(folder: Path, digests: Sequence[str]) -> None:
+    """Record the digests of the prediction files that belong to a run."""
+    path = FileLedger(folder).claim(folder / NOTED)
+    path.write_text(json.dumps(list(dict.fromkeys(digests))), encoding="utf-8")

@@ -1,0 +1,209 @@
+"""Rows of a user's dataset object as samples. Each stores its row number in the user's data frame.
+
+The dataset object is built when its rows are first read. Its digest is that of the frame, so that a changed table
+is noticed however `load_data` reads it.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...core import AssayError, ComponentError, DataError, Sample, UsageError, blamed
+from ...datasets import Samples
+from ...datasets.reading import Head
+from ...datasets.shards import Row, RowData
+from ..kits.state import Surroundings, around
+from ..kits.suffix_files import import_pandas, objects
+from .ulmeval_tables import FAULTS, TABLE
+
+DIGEST_ROWS = 256
+"""Number of rows that are serialized at once, because an image in a cell may have megabytes."""
+
+
+class GuestData:
+    """One dataset of a user's class."""
+
+    def __init__(
+        self,
+        cls: type,
+        name: str,
+        settings: Mapping[str, Any],
+        surroundings: Surroundings,
+    ) -> None:
+        self.cls = cls
+        self.name = name
+        self.settings = dict(settings)
+        self.surroundings = surroundings
+        self.ids: list[str] = []
+        self.faults: list[DataError] = []
+
+    @property
+    def frame(self) -> Any:
+        """The data frame, with `index` as text, as in a run of ULMEvalKit."""
+        return self.dataset.data
+
+    def line(self, sample: Sample) -> Any:
+        """Return the row of a sample, as `build_prompt` expects it."""
+        return self.frame.iloc[self.place(sample)]
+
+    def place(self, sample: Sample) -> int:
+        """Return the row number of a sample in the frame."""
+        fields = sample.fields
+        if not isinstance(fields, Line):
+            raise UsageError(f"sample {sample.id!r} is not a row of {self.name!r}")
+        return fields.place
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the frame's columns and cells."""
+        return _frame_digest(self.frame)
+
+    @cached_property
+    def row_digests(self) -> list[str]:
+        """Digests of all rows, computed together because pandas would take a hundred times as long cell by cell."""
+        try:
+            return [
+                str(number)
+                for number in import_pandas().util.hash_pandas_object(
+                    self.frame, index=False
+                )
+            ]
+        except TypeError:  # cells that cannot be hashed, such as lists
+            return [
+                repr(cells) for cells in self.frame.itertuples(index=False, name=None)
+            ]
+
+    @cached_property
+    def dataset(self) -> Any:
+        """The user's own object."""
+        where = f"dataset class {self.cls.__name__}({self.name!r})"
+        import_pandas()
+        try:
+            with around(self.surroundings):
+                dataset = self.cls(dataset=self.name, **self.settings)
+            data = getattr(dataset, "data", None)
+            if data is None or "index" not in getattr(data, "columns", ()):
+                raise UsageError(
+                    "has no data frame `data` with a column `index`", where=where
+                )
+            if self.surroundings.data is not None and TABLE not in vars(dataset):
+                raise UsageError(
+                    "reads its data in its own way: --data cannot replace them",
+                    where=where,
+                )
+            texts = objects([str(value) for value in data["index"]], data)
+            dataset.data = data.assign(
+                index=texts
+            ).copy()  # a contiguous copy: rows are read faster
+        except AssayError:
+            raise
+        except Exception as error:
+            described = blamed(ComponentError, error, where)
+            raise UsageError(described.what, where=where) from error
+        self.ids = list(dataset.data["index"])
+        self.faults = list(vars(dataset).get(FAULTS, ()))
+        return dataset
+
+
+class Line(Mapping[str, Any]):
+    """The cells of one row, looked up in the frame on access."""
+
+    __slots__ = ("data", "place")
+
+    def __init__(self, data: GuestData, place: int) -> None:
+        self.data = data
+        self.place = place
+
+    def __getitem__(self, column: str) -> Any:
+        return self.data.frame[column].iat[self.place]
+
+    @property
+    def row_digest(self) -> str:
+        """Return a digest that changes with any cell."""
+        return self.data.row_digests[self.place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data.frame.columns)
+
+    def __len__(self) -> int:
+        return len(self.data.frame.columns)
+
+
+class FrameRows:
+    """The rows of a user's frame, counted from 1, followed by the unusable rows."""
+
+    path: Path | None = None
+    columns: tuple[str, ...] | None = None
+    seekable = True
+
+    def __init__(self, data: GuestData) -> None:
+        self._data = data
+
+    @property
+    def name(self) -> str:
+        """The name of the dataset in error messages."""
+        return f"{self._data.cls.__name__}({self._data.name!r})"
+
+    @property
+    def known_length(self) -> int:
+        """Number of all rows, including bad ones."""
+        _ = self._data.dataset
+        return len(self._data.ids) + len(self._data.faults)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the samples in the order of the frame."""
+        data = self._data
+        _ = data.dataset
+        for row_number, index in enumerate(data.ids):
+            yield row_number + 1, 0, Sample(index, fields=Line(data, row_number))
+        for number, fault in enumerate(data.faults, len(data.ids) + 1):
+            yield number, 0, fault
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """Return the row with this number."""
+        data = self._data
+        if number <= len(data.ids):
+            return Sample(data.ids[number - 1], fields=Line(data, number - 1))
+        return data.faults[number - 1 - len(data.ids)]
+
+
+class GuestSamples(Samples):
+    """The samples of a user's dataset, identified by the digest of its frame.
+
+    Its class reads a table of `--data`.
+    """
+
+    def __init__(self, data: GuestData) -> None:
+        super().__init__([FrameRows(data)])
+        self.data = data
+
+    def reading_from(self, data: str | None) -> "GuestSamples":
+        """Return the samples unchanged, because the user's class already reads `data`."""
+        return GuestSamples(self.data)
+
+    @property
+    def head(self) -> Head:
+        """Return a head for finished samples; the user's own `build_prompt` knows the columns."""
+        return Head(None, True, "unknown")
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the dataset's name and the digest of its frame."""
+        return {"dataset": self.data.name, "frame_sha256": self.data.digest}
+
+    def digest(self) -> str:
+        """Return the digest of the frame."""
+        return self.data.digest
+
+
+def _frame_digest(frame: Any) -> str:
+    digest = hashlib.sha256(
+        repr(list(frame.columns)).encode("utf-8", "backslashreplace")
+    )
+    for name in frame.columns:
+        column = frame[name]
+        for start in range(0, len(column), DIGEST_ROWS):
+            cells = column.iloc[start : start + DIGEST_ROWS].tolist()
+            digest.update(repr(cells).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()

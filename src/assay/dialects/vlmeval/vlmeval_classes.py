@@ -1,0 +1,319 @@
+"""Users' dataset classes: find the classes in a file, build one, and read its rows."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blamed
+from ...datasets.files import open_file
+from ..kits.toolkit import UserFile
+from ..kits.user_code import most_derived, parameters_of
+from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
+from .vlmeval_rows import FrameRows, RowsWithImages, Source
+
+_KINDS: dict[str, Kind] = {
+    "MCQ": "MCQ",
+    "MULTI-CHOICE": "MCQ",
+    "Y/N": "Y/N",
+    "VQA": "VQA",
+    "QA": "VQA",
+    "MT": "MT",
+    "VIDEO-MCQ": "MCQ",
+    "VIDEO-VQA": "VQA",
+}
+OWN_MODULES = __package__
+"""Prefix of the names of assay's own modules for this toolkit."""
+
+
+def dataset_classes(
+    file: UserFile,
+    attribute: str | None,
+    data_name: str | None,
+    *,
+    quiet: bool = False,
+) -> list[tuple[type, str]]:
+    """Return classes with the names of their datasets; `attribute` is a class, a dataset, or `Class@dataset`."""
+    classes = file.datasets
+    if not classes and not quiet:
+        raise UsageError(
+            "defines no dataset class",
+            where=str(file.path),
+            fix="a class with build_prompt(self, line, dataset=None); a model is named by --model file.py:Class",
+        )
+    if attribute is None:
+        chosen = [kind for kind in classes if not is_only_a_base(kind, classes)]
+        return most_derived(
+            [
+                (kind, name)
+                for kind in chosen
+                for name in names_of(kind, data_name, quiet=quiet)
+            ]
+        )
+    name_wanted, _, dataset = attribute.partition("@")
+    for kind in classes:
+        if kind.__name__ == name_wanted:
+            return (
+                [(kind, dataset)]
+                if dataset
+                else [(kind, name) for name in names_of(kind, data_name)]
+            )
+    named = most_derived(
+        [
+            (kind, name_wanted)
+            for kind in classes
+            if name_wanted in names_of(kind, None, quiet=True)
+        ]
+    )
+    if named:
+        return named
+    names = [kind.__name__ for kind in classes]
+    raise UnknownName(
+        "dataset class",
+        name_wanted,
+        names,
+        where=str(file.path),
+        hint=f"it has {', '.join(names)}",
+    )
+
+
+def named_datasets(file: UserFile) -> list[tuple[type, str]]:
+    """Return the dataset classes of a file, each with the names of its datasets."""
+    return dataset_classes(file, None, None, quiet=True)
+
+
+def idle_classes(file: UserFile) -> list[type]:
+    """Return dataset classes that declare no dataset; they are used only if a user names them."""
+    return [
+        kind
+        for kind in file.datasets
+        if not is_only_a_base(kind, file.datasets)
+        and not names_of(kind, None, quiet=True)
+    ]
+
+
+def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
+    """Return True if a class only serves as a base in its file: another derives from it, and it names no dataset."""
+    declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))
+    return not declares and any(
+        issubclass(other, kind) for other in classes if other is not kind
+    )
+
+
+def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[str]:
+    """Return the dataset names of a class: those it declares, else the file in `--data`, else the class name."""
+    supported: Any = getattr(kind, "supported_datasets", None)
+    declared = [
+        str(name)
+        for name in (
+            supported() if callable(supported) else getattr(kind, "DATASET_URL", ())
+        )
+    ]
+    if data_name is not None:
+        return [data_name]
+    if declared:
+        return declared
+    default = _default_dataset(kind)
+    present = [
+        name
+        for name in (default, kind.__name__)
+        if name and (data_root() / f"{name}.tsv").exists()
+    ]
+    added = [name for name in DATASET_URLS if added_url(name)]
+    names = (
+        present[:1] or added or ([default] if default and _loads_itself(kind) else [])
+    )
+    if not names and _loads_itself(kind):
+        names = [kind.__name__]
+    if not names and not quiet:
+        raise UsageError(
+            f"class {kind.__name__} does not say which dataset it reads",
+            fix=f"--data FILE.tsv, or put {kind.__name__}.tsv into {data_root()}, or declare DATASET_URL",
+        )
+    return names
+
+
+class ClassDataset:
+    """One user's class for one dataset, built when its rows are first read."""
+
+    def __init__(
+        self,
+        kind: type,
+        name: str,
+        data: str | None,
+        file: str,
+        settings: Mapping[str, Any] = EMPTY,
+    ) -> None:
+        self.kind_class = kind
+        self.name = name
+        self._settings = settings
+        """Further arguments of the constructor, from a config."""
+        self._data = Path(data).expanduser() if data else None
+        self._file = file
+
+    @cached_property
+    def instance(self) -> Any:
+        """The user's object."""
+        constructor = _constructor(self.kind_class)
+        accepted = parameters_of(constructor)[1:]
+        takes_arguments = constructor is not object.__init__ and bool(accepted)
+        unknown = [
+            key
+            for key in self._settings
+            if key not in accepted and "**" not in accepted
+        ]
+        if unknown:
+            fix = f"it takes {', '.join(accepted)}"
+            raise UsageError(
+                f"class {self.kind_class.__name__} takes no {unknown[0]!r}",
+                where=self._file,
+                fix=fix,
+            )
+        try:
+            instance = (
+                self._built(accepted)
+                if takes_arguments
+                else self.kind_class(**self._settings)
+            )
+        except UsageError:
+            raise
+        except Exception as error:
+            raise blamed(
+                ComponentError,
+                error,
+                f"class {self.kind_class.__name__} of {self._file}",
+            ) from error
+        # Ask the class: an instance would look for its own file, and download it.
+        if self._data is not None and hasattr(self.kind_class, "data_file"):
+            instance.data_file = self._data
+        return instance
+
+    def _built(self, accepted: Sequence[str]) -> Any:
+        """Build the class by keyword, as upstream does; by position if its constructor uses another name."""
+        if "dataset" in accepted or (
+            "**" in accepted and "*" not in accepted and len(accepted) == 1
+        ):
+            return self.kind_class(dataset=self.name, **self._settings)
+        return self.kind_class(self.name, **self._settings)
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The TSV whose rows are passed one by one, or None if the class made its own data frame."""
+        if self._data is not None:
+            return self._data
+        instance = self.instance
+        if getattr(instance, "is_loaded", True):
+            return None
+        path: Path = instance.data_file
+        return path
+
+    @cached_property
+    def source(self) -> Source:
+        """The source of the rows."""
+        frame = None if self.path is not None else self._frame()
+        source = Source(self.name, self.path, frame, self.instance)
+        if hasattr(self.instance, "rows_source"):
+            self.instance.rows_source = source
+        return source
+
+    @property
+    def rows(self) -> Any:
+        """The rows as a task's dataset: the file if it can be streamed, else the rows of the frame."""
+        if self.path is None:
+            return FrameRows(self._frame())
+        return (
+            RowsWithImages(self.path, self.name)
+            if getattr(self.instance, "skip_noimg", False)
+            else self.path
+        )
+
+    @property
+    def is_dialogue(self) -> bool:
+        """True if a row has several turns, all returned by `build_prompt`."""
+        return str(getattr(self.kind_class, "TYPE", "")).upper() == "MT"
+
+    @property
+    def is_video(self) -> bool:
+        """True if rows are about videos and are passed as numbers to `build_prompt(line, video_llm)`."""
+        return str(getattr(self.kind_class, "MODALITY", "")).upper() == "VIDEO"
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns of the rows."""
+        if self.path is None:
+            return frozenset(str(name) for name in self._frame().columns)
+        return columns_of(self.path)
+
+    @property
+    def evaluates(self) -> bool:
+        """True if the class judges its predictions itself."""
+        evaluate = getattr(self.kind_class, "evaluate", None)
+        return evaluate is not None and not str(
+            getattr(evaluate, "__module__", "")
+        ).startswith(OWN_MODULES)
+
+    def kind(self, columns: frozenset[str]) -> Kind:
+        """Return the kind of answers that the class declares, or that its name and columns suggest."""
+        declared = str(getattr(self.kind_class, "TYPE", "") or "").upper()
+        return _KINDS.get(declared) or kind_of(self.name, columns)
+
+    def _frame(self) -> Any:
+        frame = getattr(self.instance, "data", None)
+        if frame is None or not hasattr(frame, "iloc"):
+            raise UsageError(
+                f"class {self.kind_class.__name__} has no data",
+                where=self._file,
+                fix="let __init__ set self.data to a DataFrame, or give --data FILE.tsv",
+            )
+        return frame
+
+
+def columns_of(path: Path) -> frozenset[str]:
+    """Return the columns of a table, from its header or its first row."""
+    shard = open_file(path)
+    if shard.columns is not None:
+        return frozenset(shard.columns)
+    first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
+    return frozenset(first.fields if isinstance(first, Sample) else first)
+
+
+def is_dataset_class(kind: type) -> bool:
+    """Return True if a class builds prompts and does not generate answers."""
+    has_prompt = callable(getattr(kind, "build_prompt", None))
+    return (
+        has_prompt
+        and not callable(getattr(kind, "generate", None))
+        and not hasattr(kind, "generate_inner")
+    )
+
+
+def _default_dataset(kind: type) -> str | None:
+    """Return the default of the `dataset` parameter in the user's own constructor."""
+    import inspect
+
+    constructor = _constructor(kind)
+    if getattr(constructor, "__module__", "").startswith(OWN_MODULES):
+        return None
+    try:
+        parameter = inspect.signature(constructor).parameters.get("dataset")
+    except (TypeError, ValueError):
+        return None
+    return (
+        parameter.default
+        if parameter is not None and isinstance(parameter.default, str)
+        else None
+    )
+
+
+def _loads_itself(kind: type) -> bool:
+    """Return True if the user's class creates its own data."""
+    methods: Sequence[Any] = (_constructor(kind), getattr(kind, "load_data", None))
+    return any(
+        method not in (None, object.__init__)
+        and not getattr(method, "__module__", "").startswith(OWN_MODULES)
+        for method in methods
+    )
+
+
+def _constructor(kind: type) -> Any:
+    return getattr(kind, "__init__")  # noqa: B009 - the class's own, which mypy takes for an instance's

@@ -1,0 +1,352 @@
+"""`assay vlmeval`: the command line of VLMEvalKit's `run.py`, executed by assay's runner."""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...code.userfiles import is_reference, split_reference
+from ...core import AssayError, Task, UsageError
+from ...datasets import open_dataset
+from ...datasets.excel import need_excel
+from ...runner.events import Silent, Watcher
+from ...runner.options import RunOptions
+from ...runner.result import RunResult
+from ...runner.run import run, score
+from ..file_names import file_name
+from ..kits.imported_answers import refuse_other_dataset
+from ..kits.judging import assay_name
+from ..kits.set_evaluation import SetEvaluation
+from ..kits.smp.file import get_pred_file_format
+from ..kits.state import working_in
+from ..kits.toolkit import class_of
+from ..protocol import DOCUMENTED, UPSTREAM, choose
+from .dataset_facts import SNAPSHOT
+from .flags import idle, key_variable, parse
+from .outputs import noted_digests, noted_revision, write_files
+from .vlmeval_imported import Imported, imported, new_prediction_file, prediction_files
+from .vlmeval_judging import model_args
+from .vlmeval_models import is_early_class
+from .vlmeval_pairs import Pair, json_object, pairs_of
+from .vlmeval_planning import tasks
+from .vlmeval_toolkit import TOOLKIT
+
+GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty")
+
+
+def evaluate(
+    arguments: Sequence[str], watcher: Watcher | None = None
+) -> Iterator[RunResult | AssayError]:
+    """Run every model on every dataset, write VLMEvalKit's files, and yield the results one after another.
+
+    A pair that cannot be run yields the error instead of a result, unless it is the only one.
+    """
+    flags = parse(arguments)
+    if flags.upstream:
+        choose("vlmeval", UPSTREAM)
+    work_dir = Path(os.environ.get("MMEVAL_ROOT") or flags.work_dir)
+    pairs = pairs_of(flags, work_dir)
+    stamp = time.strftime("T%Y%m%d-%H%M%S")
+    for pair in pairs:
+        try:
+            documented = _is_documented(pair, work_dir)
+            if flags.upstream:
+                choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
+            yield _run(
+                pair, flags, work_dir, stamp, watcher or Silent(), documented=documented
+            )
+        except AssayError as error:
+            if len(pairs) == 1:
+                raise
+            yield error
+
+
+def idle_flags(arguments: Sequence[str]) -> list[str]:
+    """Return the given flags that have no effect, so that the user can be told."""
+    return idle(parse(arguments))
+
+
+def _run(
+    pair: Pair,
+    flags: argparse.Namespace,
+    work_dir: Path,
+    stamp: str,
+    watcher: Watcher,
+    *,
+    documented: bool,
+) -> RunResult:
+    """Run one model on one dataset. `documented` selects the revision whose files are written."""
+    options = _options(pair, flags)
+    name = file_name(pair.name, 80)
+    home = work_dir / pair.label
+    earlier, answers = _earlier(home, name), None
+    if flags.mode == "eval" or flags.reuse:
+        file = _file_to_read(home, earlier, pair, name)
+        if file is None and earlier is None and flags.mode == "eval":
+            raise _no_predictions(pair, home, name)
+        if file is not None:
+            answers = imported(file, pair.label)
+            options = options.but(model_args={})
+            flags = _scored(flags)
+            _refuse_other_dataset(answers, options, pair.name)
+    fresh = (
+        earlier is None or answers is not None or (flags.fresh and flags.mode != "eval")
+    )
+    folder = (
+        _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
+    )
+    run_folder = folder / f"run_{name}"
+    options = options.but(output=str(run_folder))
+    is_kept = flags.keep_failed and not fresh and (run_folder / "summary.json").exists()
+    with working_in(folder.resolve(), pair.label):
+        if get_pred_file_format() == "xlsx" or _writes_matches(options):
+            need_excel()
+        if flags.mode == "eval" or is_kept:
+            data = None if _has_data(options) else str(run_folder / SNAPSHOT)
+            options = _with_judge(options.but(data=data), flags)
+            settings = {
+                "tasks": options.tasks,
+                "judges": options.judges,
+                "judge_args": options.judge_args,
+            }
+            result = score(
+                run_folder,
+                watcher=watcher,
+                scorers=(),
+                data=data,
+                register=options.register,
+                dialect="vlmeval",
+                trust_pickle=options.trust_pickle,
+                **settings,
+            )
+        else:
+            options = _with_judge(options, flags)
+            result = run(model=answers, options=options, watcher=watcher)
+        stem = f"{pair.label}_{name}"
+        write_files(
+            folder,
+            stem,
+            _task(options),
+            options.data,
+            run_folder,
+            result,
+            documented=documented,
+            imported=answers.identity["imported"] if answers is not None else None,
+        )
+    note = None
+    if answers is not None:
+        note = f"{pair.name}: predictions read from {answers.path}"
+    elif flags.mode == "eval":
+        note = f"{pair.name}: predictions of the run {run_folder}"
+    if note is not None:
+        result = replace(result, notes=(note, *result.notes))
+    return result
+
+
+def _no_predictions(pair: Pair, home: Path, name: str) -> UsageError:
+    stem = f"{pair.label}_{name}"
+    problem = f"no predictions of {pair.label} on {pair.name}"
+    fix = "run --mode infer first"
+    for file in (*home.glob("T*/*"), *home.glob("*")):
+        if file.stem == stem:
+            file_names = f"{stem}.xlsx, .tsv or .json"
+            fix = f"write {file.name} as {file_names}: its format is not read"
+            break
+    return UsageError(problem, where=str(home), fix=fix)
+
+
+def _file_to_read(
+    home: Path, earlier: Path | None, pair: Pair, name: str
+) -> Path | None:
+    """Return the prediction file to read: the only one there is, or one that replaced assay's."""
+    stem = f"{pair.label}_{name}"
+    if earlier is None:
+        files = prediction_files(home, stem)
+        return files[-1] if files else None
+    digests: set[str] = set()
+    for folder in home.glob("T*/"):
+        digests |= noted_digests(folder, pair.name)
+    of_latest = noted_digests(earlier.parent, pair.name)
+    if not of_latest:
+        return None  # an older version recorded none: use the run itself
+    latest = earlier.parent / f"{stem}.{get_pred_file_format()}"
+    return new_prediction_file(home, stem, frozenset(digests), of_latest, latest)
+
+
+def _refuse_other_dataset(answers: Imported, options: RunOptions, name: str) -> None:
+    task = _task(options)
+    source = task.dataset
+    if hasattr(source, "reading_from"):
+        source = source.reading_from(None)
+    samples = open_dataset(
+        source, to_sample=task.to_sample, where=f"task {task.name!r}"
+    )
+    refuse_other_dataset(answers.questions, samples, name, str(answers.path))
+
+
+def _scored(flags: argparse.Namespace) -> argparse.Namespace:
+    """Return the flags for answers from a file, which are read and evaluated in one step."""
+    return argparse.Namespace(
+        **{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode}
+    )
+
+
+def _is_documented(pair: Pair, work_dir: Path) -> bool:
+    """Return True if a pair belongs to the documented revision: by the model's class, else by the recorded status."""
+    if (
+        not is_reference(pair.model)
+        or Path(split_reference(pair.model)[0]).expanduser().is_file()
+    ):
+        return _is_early(pair.model)
+    earlier = _earlier(work_dir / pair.label, file_name(pair.name, 80))
+    return (
+        earlier is not None
+        and noted_revision(earlier.parent, pair.name) == "documented"
+    )
+
+
+def _is_early(model: str) -> bool:
+    """Return True if a model's class belongs to the documented revision."""
+    if not is_reference(model):
+        return False
+    path, name = split_reference(model)
+    definition = TOOLKIT.load(path).model(name)
+    return definition is not None and is_early_class(class_of(definition[1]))
+
+
+def _writes_matches(options: RunOptions) -> bool:
+    """Return True if options will be matched. The result is then an Excel file, whatever `$PRED_FORMAT` is."""
+    return any(
+        getattr(scorer, "name", "") == "exact_matching"
+        for scorer in _task(options).scorers
+    )
+
+
+def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
+    args: dict[str, Any] = dict(pair.model_args)
+    if pair.model.startswith("openai/"):
+        key = key_variable("--key", flags.key)
+        body = json_object(flags.extra_body, "--extra-body")
+        wished = {
+            "base_url": flags.base_url,
+            "api_key_env": key,
+            "total_timeout": flags.timeout,
+            "body": body or None,
+        }
+        args |= {name: value for name, value in wished.items() if value is not None}
+    else:
+        for flag in ("base_url", "key", "timeout", "extra_body"):
+            if getattr(flags, flag) is not None:
+                raise UsageError(
+                    f"--{flag.replace('_', '-')} is for a model behind an endpoint, and {pair.model} is not",
+                    fix="--model NAME, as the endpoint calls it",
+                )
+    wished = {
+        name: value
+        for name in GENERATION
+        if (value := getattr(flags, name)) is not None
+    }
+    return RunOptions(
+        tasks=(pair.data,),
+        models=(pair.model,),
+        model_args=args,
+        generation={**pair.generation, **wished},
+        limit=flags.limit,
+        concurrency=flags.nproc,
+        scorers=("answered",) if flags.mode == "infer" else (),
+        dialect="vlmeval",
+        register=tuple(flags.register),
+        trust_pickle=flags.trust_pickle,
+        allow_private_urls=flags.allow_private_urls,
+        media_root=flags.media_root,
+        on_error="continue",  # VLMEvalKit writes a failure for each row
+    )
+
+
+def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
+    """Return the options with the judge. An `evaluate` gets all its arguments, assay's scorers only the model's."""
+    evaluates = any(
+        isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
+    )
+    if flags.use_verifier and not evaluates:
+        raise UsageError(
+            "--use-verifier is for an `evaluate` of your own", fix="give --judge MODEL"
+        )
+    args = json_object(flags.judge_args, "--judge-args")
+    if "key" in args:
+        raise UsageError(
+            "a key does not belong in --judge-args", fix="--judge-key VARIABLE"
+        )
+    connection = {
+        "base_url": flags.judge_base_url,
+        "api_key_env": key_variable("--judge-key", flags.judge_key),
+    }
+    args |= {name: value for name, value in connection.items() if value is not None}
+    judge = (
+        None
+        if flags.judge in (None, "exact_matching")
+        else os.environ.get("LOCAL_LLM") or flags.judge
+    )
+    name = None if judge is None else assay_name(judge)
+    if evaluates:
+        retry = flags.retry if flags.judge_retry is None else flags.judge_retry
+        settings = {
+            "retry": retry,
+            "timeout": flags.judge_timeout,
+            "nproc": flags.judge_api_nproc,
+        }
+        args |= {name: value for name, value in settings.items() if value is not None}
+        args |= {
+            flag: True for flag in ("use_verifier", "use_vllm") if getattr(flags, flag)
+        }
+    elif name is not None:
+        if flags.judge_timeout is not None and name.startswith("openai/"):
+            args["total_timeout"] = flags.judge_timeout
+        unknown = sorted(set(args) - set(model_args(name, args)))
+        if unknown:
+            raise UsageError(
+                f"--judge-args: the judge {name} takes no {unknown[0]!r}",
+                fix="only `evaluate` takes any",
+            )
+    return options.but(
+        judges={} if name is None else {"judge": name},
+        judge_args=args if name or evaluates else {},
+    )
+
+
+def _task(options: RunOptions) -> Task:
+    planned = tasks(options.tasks[0], options.but(scorers=()))
+    if len(planned) != 1:
+        names = ", ".join(task.name for task in planned)
+        raise UsageError(
+            f"{options.tasks[0]} holds several datasets: {names}",
+            fix="name one as file.py:Class@dataset",
+        )
+    return planned[0]
+
+
+def _earlier(home: Path, name: str) -> Path | None:
+    """Return the newest run of a dataset in a model's folder."""
+    manifests = sorted(home.glob(f"T*/run_{name}/run.json"))
+    return manifests[-1].parent if manifests else None
+
+
+def _new_folder(home: Path, name: str, stamp: str) -> Path:
+    """Return the folder of this command, named after the time; another one if that has a run of this dataset."""
+    folder, number = home / stamp, 2
+    while (folder / f"run_{name}").exists():
+        folder, number = home / f"{stamp}-{number}", number + 1
+    return folder
+
+
+def _has_data(options: RunOptions) -> bool:
+    """Return True if the rows are on this machine."""
+    try:
+        source = _task(options).dataset
+    except (UsageError, OSError):
+        return False
+    path = getattr(source, "path", source)
+    return not isinstance(path, Path) or path.exists()

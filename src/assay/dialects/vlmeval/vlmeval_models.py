@@ -1,0 +1,295 @@
+"""Users' VLMEvalKit model classes as models of assay: both generations of the interface.
+
+Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths, prompt, dataset=None)`, and a
+`build_prompt` that is always used. Newer: `generate_inner(message, dataset=None)`, and a `build_prompt` that is
+used if `use_custom_prompt(dataset)` returns True. A class with `generate_inner` is a newer one.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...code.sources import digest_behind
+from ...code.userfiles import split_reference
+from ...core import (
+    Abilities,
+    Image,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+    shorten,
+)
+from ..kits.message_lists import chat_list, flat_list, message_turns
+from ..kits.request_models import RequestModel, ThreadedRequestModel
+from ..kits.row_images import (
+    file_names,
+    file_path,
+    image_file_path,
+    is_written,
+    media_file,
+)
+from ..kits.toolkit import class_of
+from ..kits.user_code import parameters_of
+from .dataset_facts import IMAGE_FOLDERS, data_root
+from .rules import chosen_rules
+from .vlmeval_prompts import (
+    IMAGE_LIST,
+    list_details,
+    named_image,
+    with_names_for_unreadable,
+)
+from .vlmeval_rows import LineRow
+
+
+def adapt(
+    target: object, name: str, args: Mapping[str, Any], file: Path | None
+) -> "GuestModel | None":
+    """Adapt a class or a `partial` of one; return None for any other registered object."""
+    kind = class_of(target)
+    if not is_model_class(kind):
+        return None
+    adapter = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
+    return adapter(target, name, args, file)
+
+
+def is_early_class(kind: type) -> bool:
+    """Return True if a class belongs to the documented revision: it only has `generate(image_path, prompt)`."""
+    generate = getattr(kind, "generate", None)
+    if callable(getattr(kind, "generate_inner", None)) or not callable(generate):
+        return False
+    return parameters_of(generate)[1:3] == ("image_path", "prompt")
+
+
+class GuestModel(RequestModel):
+    """One user's class of either generation."""
+
+    batch_size = 1
+
+    def __init__(
+        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+    ) -> None:
+        super().__init__(target, name, args)
+        kind: Any = class_of(target)
+        self.kind = kind
+        self.is_newer = callable(getattr(kind, "generate_inner", None))
+        self.identity = {
+            "file": file.name if file else kind.__module__,
+            "attribute": split_reference(name)[1] or kind.__name__,
+            "sha256": digest_behind(file, libraries=False) if file else "",
+            "args": dict(args),
+        }
+        takes = set(getattr(kind, "allowed_types", ())) | (
+            {"video"} if getattr(kind, "VIDEO_LLM", False) else set()
+        )
+        accepts = {"text", "image"} | ({"video"} & takes)
+        self.abilities = Abilities(accepts=frozenset(accepts))
+        self._takes_videos = bool(getattr(kind, "VIDEO_LLM", False))
+        self._prompts_itself = self._builds_prompts()
+        if self._prompts_itself or self._takes_videos:
+            self.prompt = self._own_prompt
+
+    def answer(self, model: object, request: Request) -> Output:
+        """Return the answer to one request."""
+        ask = self._ask_newer if self.is_newer else self._ask_early
+        return _read_answer(ask(model, request), self.name)
+
+    def _ask_early(self, built: Any, request: Request) -> Any:
+        dataset = request.hints.get("dataset")
+        if request.hints.get("type") == "MT":
+            raise TypeError(
+                f"the prompt is a dialogue and {type(built).__name__} has no chat_inner"
+            )
+        images = self._early_files(request)
+        text = "\n".join(
+            message.text for message in request.messages if message.parts is not None
+        )
+        ask = getattr(built, "multi_generate", None)
+        if len(images) > 1 or (
+            ask is not None and request.prompt.details.get(IMAGE_LIST)
+        ):
+            if ask is None:
+                name = type(built).__name__
+                raise TypeError(
+                    f"the prompt has {len(images)} images and {name} has no multi_generate"
+                )
+            return _called(
+                ask, ("image_paths", images), ("prompt", text), ("dataset", dataset)
+            )
+        path = images[0] if images else None
+        return _called(
+            built.generate, ("image_path", path), ("prompt", text), ("dataset", dataset)
+        )
+
+    def _early_files(self, request: Request) -> list[str]:
+        """Return the images of a prompt as files: `<index>.jpg` for one, the names in the row for several."""
+        parts = [
+            part
+            for message in request.messages
+            for part in message.parts or ()
+            if not isinstance(part, Text)
+        ]
+        is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
+        names = (
+            [f"{request.id}.jpg"]
+            if is_only
+            else [f"{request.id}_{number}.jpg" for number in range(len(parts))]
+        )
+        return [
+            named_image(part)
+            or self._file(
+                part, name if is_only else getattr(part, "name", None) or name, request
+            )
+            for part, name in zip(parts, names, strict=True)
+        ]
+
+    def _newer_file(self, request: Request) -> Callable[[Any], str]:
+        """Return a function that writes a request's media as files, under the row's names or as `<index>.png`."""
+        media = request.prompt.media
+        names = file_names(request.id, len(media), (), ".png")
+        name_of = {id(medium): name for medium, name in zip(media, names, strict=True)}
+
+        def write(medium: Any) -> str:
+            name = medium.name or name_of.get(id(medium), "")
+            return self._file(medium, name, request)
+
+        return write
+
+    def _ask_newer(self, built: Any, request: Request) -> Any:
+        dataset = request.hints.get("dataset")
+        spoken = [message for message in request.messages if message.parts is not None]
+        is_dialogue = len(spoken) > 1 and any(
+            message.role == "assistant" for message in spoken
+        )
+        if is_dialogue or request.hints.get("type") == "MT":
+            if not callable(getattr(built, "chat_inner", None)):
+                raise TypeError(
+                    f"the prompt is a dialogue and {type(built).__name__} has no chat_inner"
+                )
+            return built.chat_inner(
+                chat_list(spoken, self._newer_file(request)), dataset=dataset
+            )
+        message = flat_list(spoken, self._newer_file(request))
+        return (
+            built.generate_inner(message, dataset=dataset)
+            if self._names_dataset
+            else built.generate_inner(message)
+        )
+
+    @cached_property
+    def _names_dataset(self) -> bool:
+        accepted = parameters_of(self._builder.build().generate_inner)
+        return "dataset" in accepted or "**" in accepted
+
+    def _file(self, medium: Any, name: str, request: Request) -> str:
+        """Return the file of a medium: its own, or else one with upstream's name."""
+        if medium.name is not None and is_written(medium.name, medium):
+            return str(medium.name)
+        path = file_path(medium)
+        if path is not None:
+            return path
+        dataset = request.hints.get("dataset")
+        if (
+            not isinstance(medium, Image)
+            or not isinstance(dataset, str)
+            or not name
+            or os.path.isabs(name)
+        ):
+            return media_file(medium, str(data_root() / "files"))
+        rules = chosen_rules()
+        is_here = rules.writes_images_here and not self.is_newer
+        root = "images" if is_here else str(data_root() / "images")
+        return image_file_path(
+            medium,
+            os.path.join(root, IMAGE_FOLDERS[dataset]),
+            name,
+            encodes=rules.encodes_images,
+        )
+
+    def _builds_prompts(self) -> bool:
+        if not callable(getattr(self.kind, "build_prompt", None)):
+            return False
+        decides = getattr(self.kind, "use_custom_prompt", None)
+        is_ours = decides is None or str(getattr(decides, "__module__", "")).startswith(
+            "assay.dialects"
+        )
+        return not self.is_newer or not is_ours
+
+    def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
+        """Return the prompt of the user's model instead of the task's, or None if the model leaves it to the task."""
+        row = sample.fields
+        if not isinstance(row, LineRow):
+            return None  # another kind of task: its rows are not lines of a TSV
+        source = row.source
+        if self._takes_videos and source.whole_video is not None:
+            return replace(source.whole_video(sample), details={"prompt_by": "model"})
+        if not self._prompts_itself or source.is_dialogue:
+            return None
+        built = self.built_for_prompt()
+        if built is None:
+            return None
+        if self.is_newer:
+            if getattr(
+                source.dataset, "force_use_dataset_prompt", False
+            ) or not built.use_custom_prompt(source.name):
+                return None
+            if callable(getattr(built, "set_dump_image", None)):
+                built.set_dump_image(
+                    getattr(source.dataset, "dump_image", None) or source.dump_image
+                )
+        value = _called(
+            built.build_prompt, ("line", row.line), ("dataset", source.name)
+        )
+        turns = message_turns(value, source.dumped)
+        details = {"prompt_by": "model", **list_details(value)}
+        return Prompt(with_names_for_unreadable(turns), details=details)
+
+    def __repr__(self) -> str:
+        return f"GuestModel({self.name!r})"
+
+
+class GuestApiModel(ThreadedRequestModel, GuestModel):
+    """A user's API class."""
+
+
+def _read_answer(value: object, reference: str) -> Output:
+    """Convert the return value of a model into an output.
+
+    Falsy answers count. For a wrong type, the error names the model.
+    """
+    if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
+        code, answer, log = value
+        if code != 0:
+            return Output.failed(
+                "api", f"{reference} returned code {code}: {shorten(log, 200)}"
+            )
+        value = answer
+    if isinstance(value, str):
+        return Output.of(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Output.of(str(value))
+    raise TypeError(
+        f"{reference} returned {shorten(value)}; it must return the answer as text"
+    )
+
+
+def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
+    """Call a user's method by keyword if it has the documented names, else by position."""
+    accepted = parameters_of(function)
+    keywords = dict(arguments)
+    if "**" in accepted or keywords.keys() <= set(accepted):
+        return function(**keywords)
+    values = [value for _, value in arguments]
+    if "*" not in accepted:
+        values = values[: len(accepted)]
+    return function(*values)
+
+
+def is_model_class(kind: object) -> bool:
+    """Return True if a class answers: it has `generate` or `generate_inner`."""
+    methods = (getattr(kind, name, None) for name in ("generate", "generate_inner"))
+    return any(callable(method) for method in methods)

@@ -1,0 +1,352 @@
+"""Pair models with datasets, from the names on a command line or in a JSON config.
+
+Classes of a config are looked up in the files given by `--register`, then among VLMEvalKit's. A dataset of a config
+has the reference `config.json#name`, so that it can be scored again.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...code.userfiles import is_reference, split_reference
+from ...core import EMPTY, UnknownName, UsageError, digest_of
+from ...core.request import OPTION_NAMES
+from ...models.embedded import CATALOGUE
+from ...registry import models as registry
+from ...store.file_ledger import FileLedger
+from ..file_names import file_name
+from ..kits.toolkit import HINT, UserFile, class_of, find_class
+from ..kits.user_code import checked_config, parameters_of, read_config
+from . import dataset_names as datasets
+from .dataset_facts import data_root
+from .evaluating import model_label
+from .vlmeval_claims import NAMES
+from .vlmeval_classes import dataset_classes, named_datasets
+from .vlmeval_toolkit import TOOLKIT, supported_VLM
+
+ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
+"""Classes of VLMEvalKit for OpenAI-compatible endpoints, for which assay has its own model."""
+Entry = tuple[type, str, str | None, Mapping[str, Any]]
+"""A dataset of a config: its class, the name with which it is built, the user's file that defines it, other
+arguments.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One model on one dataset."""
+
+    model: str
+    label: str
+    """The model's name in folders and files."""
+    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    data: str = ""
+    """The reference of the dataset, from which a run can be repeated; empty as long as only the model is known."""
+    name: str = ""
+    """The dataset's name in files."""
+
+
+def dataset_entry(
+    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+) -> Entry | None:
+    """Return the dataset of a config entry; None for an empty entry, whose class is found by its name."""
+    if not entry:
+        return None
+    settings = dict(entry)
+    class_name = settings.pop("class", None)
+    if class_name is None:
+        raise UsageError(
+            "no `class`",
+            where=f"{where}, key `data.{name}`",
+            fix='{"class": "MyDataset", "dataset": …}',
+        )
+    labels = NAMES["vlmeval.dataset"].partition(":")[2].split()
+    shipped = {label: getattr(datasets, label) for label in labels}
+    kind, file = find_class(
+        "dataset class",
+        class_name,
+        {label: kind for label, kind in shipped.items() if isinstance(kind, type)},
+        loaded(register),
+        lambda file: {kind.__name__: kind for kind in file.datasets},
+        f"{where}, key `data.{name}.class`",
+    )
+    path = None if file is None else str(file)
+    return kind, str(settings.pop("dataset", name)), path, settings
+
+
+def loaded(register: Sequence[str]) -> list[UserFile]:
+    """Load the files of `--register`."""
+    return [TOOLKIT.load(file) for file in register]
+
+
+def model_entry(
+    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+) -> Pair:
+    """Return the model of a config entry under assay's name, with its options."""
+    settings, label = dict(entry), file_name(name, 80)
+    class_name = settings.pop("class", None)
+    if class_name is None:
+        return Pair(registered_model(name, register) or name, label, settings)
+    if class_name in ENDPOINTS:
+        return endpoint_pair(name, settings, f"{where}, key `model.{name}`")
+    _, path = find_class(
+        "model class",
+        class_name,
+        dict.fromkeys(ENDPOINTS),
+        loaded(register),
+        lambda file: file.models,
+        f"{where}, key `model.{name}.class`",
+    )
+    return Pair(f"{path}:{class_name}", label, settings)
+
+
+def registered_model(name: str, register: Sequence[str]) -> str | None:
+    """Return `file.py:name` for a class or a `supported_VLM` name that a registered file defines, or None."""
+    for path, file in zip(register, loaded(register), strict=True):
+        if name in file.models or name in file.registered:
+            return f"{path}:{name}"
+    return f"{register[-1]}:{name}" if name in supported_VLM and register else None
+
+
+def endpoint_pair(name: str, settings: dict[str, Any], where: str) -> Pair:
+    """Return assay's own endpoint model for a class of VLMEvalKit that calls an endpoint."""
+    if "key" in settings:
+        raise UsageError(
+            "a key does not belong in a config",
+            where=where,
+            fix='"api_key_env": the environment variable with the key',
+        )
+    model = settings.pop("model", name)
+    if "api_base" in settings:
+        settings["base_url"] = (
+            str(settings.pop("api_base"))
+            .removesuffix("/")
+            .removesuffix("/chat/completions")
+        )
+    for idle in ("retry", "wait", "verbose", "img_size", "img_detail", "use_azure"):
+        settings.pop(idle, None)
+    generation = {
+        key: settings.pop(key) for key in tuple(settings) if key in OPTION_NAMES
+    }
+    return Pair(f"openai/{model}", file_name(name, 80), settings, generation)
+
+
+def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
+    """Return every model with every dataset. Raise for an unknown name before anything runs."""
+    loaded(flags.register)
+    if flags.config:
+        path = Path(flags.config).expanduser()
+        config = read_config(path)
+        data = _configured(config["data"], path, flags.register)
+        models = [
+            model_entry(name, entry, flags.register, str(path))
+            for name, entry in config["model"].items()
+        ]
+    else:
+        config_data = _data_config(flags, work_dir)
+        data = [
+            config_data.get(name)
+            or _of_checkout(name, flags, work_dir)
+            or (name, dataset_name(name))
+            for name in flags.data
+        ]
+        models = [_model(name, flags) for name in flags.model]
+    if not data or not models:
+        raise UsageError(
+            "nothing to run", fix="--data NAME --model NAME, or --config FILE"
+        )
+    if flags.use_vllm and "vllm" in registry:
+        models = [
+            replace(m, model=f"vllm/{m.model[3:]}") if m.model.startswith("hf/") else m
+            for m in models
+        ]
+    _refuse_same_files("models", [(model.label, model.model) for model in models])
+    _refuse_same_files("datasets", [(name, reference) for reference, name in data])
+    built = [replace(model, model_args=_built_with(model, flags)) for model in models]
+    return [
+        replace(model, data=reference, name=name)
+        for model in built
+        for reference, name in data
+    ]
+
+
+def _refuse_same_files(kind: str, named: Sequence[tuple[str, str]]) -> None:
+    """Raise if two models or two datasets would write files of the same name."""
+    references: dict[str, str] = {}
+    for name, reference in named:
+        first = references.setdefault(name, reference)
+        if first != reference:
+            raise UsageError(
+                f"two {kind} have the name {name!r} in files: {first} and {reference}",
+                fix="give each a run of its own with another --work-dir",
+            )
+
+
+def dataset_name(data: str) -> str:
+    """Return the file name of a dataset given as a name, a file, or `file.py:Class@name`."""
+    path, _, attribute = data.rpartition(":") if ".py:" in data else (data, "", "")
+    if (
+        path.endswith(".py")
+        and "@" not in attribute
+        and Path(path).expanduser().is_file()
+    ):
+        classes = dataset_classes(
+            TOOLKIT.load(path), attribute or None, None, quiet=True
+        )
+        if len(classes) == 1:
+            return classes[0][1]
+    if attribute:
+        return attribute.partition("@")[2] or attribute
+    return Path(data).name.split(".")[0] if Path(path).suffix else data
+
+
+def json_object(text: str | None, where: str) -> dict[str, Any]:
+    """Parse a JSON object from the command line."""
+    if not text or not text.strip():
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"not valid JSON: {error}", where=where) from error
+    if not isinstance(value, dict):
+        raise UsageError("expected a JSON object", where=where)
+    return value
+
+
+def _configured(
+    data: Mapping[str, Any], path: Path, register: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return references and names of a config's datasets. Raise for an undefined class."""
+    for name, entry in data.items():
+        dataset_entry(name, entry, register, str(path))
+    return [(f"{path}#{name}", name) for name in data]
+
+
+def _of_checkout(
+    name: str, flags: argparse.Namespace, work_dir: Path
+) -> tuple[str, str] | None:
+    """Return the reference of a dataset in the checkout around the working folder, or None."""
+    checkout = TOOLKIT.checkout()
+    is_path = is_reference(name) or bool(Path(name).suffix) or Path(name).exists()
+    if checkout is None or is_path or _is_registered(name, flags):
+        return None
+    has_table = (data_root() / f"{name}.tsv").exists()
+    defined = checkout.dataset(name, with_own=not has_table)
+    if defined is None:
+        return None
+    if not defined.arguments:
+        return f"{defined.file}:{defined.cls}@{name}", name
+    flags.register = [*flags.register, str(defined.file)]
+    entry = {"class": defined.cls, **defined.arguments}
+    return _kept_config({"data": {name: entry}}, work_dir, name), name
+
+
+def _is_registered(name: str, flags: argparse.Namespace) -> bool:
+    for file in loaded(flags.register):
+        for kind, dataset in named_datasets(file):
+            if name in (dataset, kind.__name__):
+                return True
+    return False
+
+
+def _kept_config(config: Mapping[str, Any], work_dir: Path, name: str) -> str:
+    """Store a config of datasets in a file, because a run must be repeatable; return the reference of one of them."""
+    path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
+    text = json.dumps(config, indent=2, ensure_ascii=False)
+    FileLedger(work_dir).claim(path).write_text(text, "utf-8")
+    return f"{path}#{name}"
+
+
+def _data_config(
+    flags: argparse.Namespace, work_dir: Path
+) -> dict[str, tuple[str, str]]:
+    """Return the datasets of `--data-config` by name.
+
+    They are stored in a file, because a run must be repeatable.
+    """
+    plain = json_object(flags.data_config, "--data-config")
+    if not plain:
+        return {}
+    unused = [name for name in plain if name not in flags.data]
+    if unused:
+        raise UnknownName(
+            "dataset",
+            unused[0],
+            flags.data,
+            where="--data-config",
+            hint="its names are those of --data",
+        )
+    config = checked_config({"data": plain}, ("data",), "--data-config")
+    for name, entry in config["data"].items():
+        dataset_entry(name, entry, flags.register, "--data-config")
+    return {name: (_kept_config(config, work_dir, name), name) for name in plain}
+
+
+def _model(name: str, flags: argparse.Namespace) -> Pair:
+    """Return a model with its name in assay: `file.py:name` for a registered file, `openai/name` for an endpoint."""
+    reference = name if is_reference(name) else registered_model(name, flags.register)
+    if reference is None:
+        is_known = name in registry or name in CATALOGUE or name.endswith(".gguf")
+        scheme, slash, _ = name.partition("/")
+        if is_known or (
+            slash and scheme in registry and not (flags.base_url and scheme != "openai")
+        ):
+            reference = name
+        elif flags.base_url:
+            reference = f"openai/{name}"
+        elif (defined := _model_of_checkout(name)) is not None:
+            return defined
+        elif flags.mode == "eval":
+            reference = (
+                name  # no model is called, so a name from upstream's files is enough
+            )
+        else:
+            checkout = TOOLKIT.checkout()
+            of_checkout = checkout.model_names() if checkout is not None else []
+            names = [*supported_VLM, *of_checkout, *registry.names(), *CATALOGUE]
+            raise UnknownName(
+                "model",
+                name,
+                names,
+                where="--model",
+                hint=f"{HINT}, --base-url URL the endpoint",
+            )
+    return Pair(reference, model_label(name))
+
+
+def _model_of_checkout(name: str) -> Pair | None:
+    """Return a model that the configuration of the checkout around the working folder names, or None."""
+    checkout = TOOLKIT.checkout()
+    defined = checkout.model(name) if checkout is not None else None
+    if defined is None:
+        return None
+    settings = dict(defined.arguments)
+    if defined.cls in ENDPOINTS:
+        return endpoint_pair(name, settings, f"--model {name}")
+    return Pair(f"{defined.file}:{defined.cls}", model_label(name), settings)
+
+
+def _built_with(model: Pair, flags: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of a model's class: those of the config, and the flags for which it has parameters."""
+    args = dict(model.model_args)
+    if not flags.use_vllm and flags.retry is None:
+        return args
+    accepted: tuple[str, ...] = ()
+    if is_reference(model.model):
+        path, attribute = split_reference(model.model)
+        definition = TOOLKIT.load(path).model(attribute)
+        accepted = parameters_of(class_of(definition[1])) if definition else ()
+    if flags.use_vllm and not model.model.startswith("vllm/"):
+        if "use_vllm" not in accepted and "**" not in accepted:
+            raise UsageError(
+                f"--use-vllm: {model.model} is not built with use_vllm",
+                fix="start the server with `vllm serve`, then --base-url http://host:port/v1",
+            )
+        args.setdefault("use_vllm", True)
+    if flags.retry is not None and ("retry" in accepted or "**" in accepted):
+        args.setdefault("retry", flags.retry)
+    return args

@@ -1,0 +1,224 @@
+"""Prompts: VLMEvalKit's own for plain TSVs, and the return value of a user's `build_prompt`."""
+
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core import (
+    EMPTY,
+    DataError,
+    Json,
+    Media,
+    Message,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+)
+from ...datasets.list_literals import looks_like_list
+from ...datasets.tsv_images import is_blank
+from ..kits.message_lists import message_turns
+from ..kits.user_code import parameters_of
+from .dataset_facts import Kind
+from .vlmeval_rows import LineRow
+
+IMAGE_LIST = "image_list"
+"""Detail of a prompt with a list of images: an early model gets them by `multi_generate`, even a single one."""
+SELECT = "Please select the correct answer from the options above. \n"
+
+
+def question_with_options(row: Mapping[str, Any]) -> str:
+    """Return hint, question, options and the request to choose one, in VLMEvalKit's wording."""
+    lines = [] if is_blank(row.get("hint")) else [f"Hint: {row['hint']}"]
+    lines.append(f"Question: {row['question']}")
+    options = options_of(row)
+    if options:
+        lines.append("Options:")
+        lines += [f"{letter}. {text}" for letter, text in options.items()]
+        return "\n".join([*lines, SELECT])
+    return "\n".join(lines)
+
+
+def documented_question(row: Mapping[str, Any]) -> str:
+    """Return the same in the wording of the documented revision: options A to E, and always the request."""
+    lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
+    options = [
+        f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)
+    ]
+    return "\n".join(
+        [*lines, f"Question: {row['question']}", "Options:", *options, SELECT]
+    )
+
+
+def _is_absent(row: Mapping[str, Any], name: str) -> bool:
+    return name not in row or (row[name] != "" and is_blank(row[name]))
+
+
+def options_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the non-empty options of a row by letter."""
+    return {
+        letter: str(row[letter])
+        for letter in string.ascii_uppercase
+        if not is_blank(row.get(letter))
+    }
+
+
+class TsvPrompt:
+    """Builds the prompt of a plain TSV's row: its images, then its question."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.source = f"vlmeval {kind}"
+
+    def __repr__(self) -> str:
+        return f"TsvPrompt({self.kind})"
+
+    def __call__(self, sample: Sample) -> Prompt:
+        row = sample.fields
+        text = (
+            question_with_options(row) if self.kind == "MCQ" else str(row["question"])
+        )
+        cell = (
+            row.get("image")
+            if not is_blank(row.get("image"))
+            else row.get("image_path")
+        )
+        details = {IMAGE_LIST: True} if looks_like_list(cell) else EMPTY
+        media: tuple[Any, ...] = sample.media
+        turn = Message("user", (*media, Text(text)))
+        return checked(Prompt((turn,), details=details), sample)
+
+
+class GuestPrompt:
+    """Builds a prompt with the user's `build_prompt`."""
+
+    def __init__(self, dataset: Any, name: str, code: str) -> None:
+        self._dataset = dataset
+        self._name = name
+        self._takes_dataset = "dataset" in parameters_of(dataset.build_prompt)
+        self.source = f"vlmeval {name} {code}"
+        """The input of the prompts for digests: the name and the digest of the user's file."""
+
+    def __repr__(self) -> str:
+        return f"{type(self._dataset).__name__}.build_prompt"
+
+    def __call__(self, sample: Sample) -> Prompt:
+        row = sample.fields
+        line = row.line if isinstance(row, LineRow) else row
+        if self._takes_dataset:
+            message = self._dataset.build_prompt(line, dataset=self._name)
+        else:
+            message = self._dataset.build_prompt(line)
+        media = row.source.dumped if isinstance(row, LineRow) else EMPTY
+        return checked(
+            Prompt(message_turns(message, media), details=list_details(message)), sample
+        )
+
+
+class DialoguePrompt(GuestPrompt):
+    """A dialogue that a user's `build_prompt` returns as a whole, with answers.
+
+    Each turn is asked after the model's own answer to the previous one.
+    """
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return checked(Prompt(self._turns(sample)[0]), sample)
+
+    def next(
+        self, sample: Sample, history: Sequence[Message]
+    ) -> tuple[Message, ...] | None:
+        """Return the next turn; None after the last one."""
+        turn = sum(message.role == "user" for message in history)
+        turns = self._turns(sample)
+        return turns[turn] if turn < len(turns) else None
+
+    def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
+        """Return the user's turns, each with the messages before it. The answers in between are references."""
+        turns: list[tuple[Message, ...]] = []
+        before: tuple[Message, ...] = ()
+        for message in super().__call__(sample).messages:
+            if message.role == "user":
+                turns.append((*before, message))
+                before = ()
+            elif message.role != "assistant":
+                before = (*before, message)
+        if not turns:
+            raise TemplateError(
+                "the dialogue has no turn of the user", where=f"sample {sample.id!r}"
+            )
+        return turns
+
+
+class VideoPrompt(GuestPrompt):
+    """Builds a prompt with `build_prompt(line, video_llm)`: the video as images, or whole."""
+
+    def __init__(self, dataset: Any, name: str, code: str) -> None:
+        super().__init__(dataset, name, code)
+        accepted = parameters_of(dataset.build_prompt)
+        self._takes_video_llm = "video_llm" in accepted or "**" in accepted
+        self._places: dict[str, int] | None = None
+
+    def __call__(self, sample: Sample, *, whole: bool = False) -> Prompt:
+        more = {"video_llm": whole} if self._takes_video_llm else {}
+        message = self._dataset.build_prompt(self._place(sample), **more)
+        return checked(Prompt(message_turns(message)), sample)
+
+    def _place(self, sample: Sample) -> int:
+        """Return the index of a row in the data frame, which upstream passes."""
+        numbers = self._places
+        if numbers is None:
+            numbers = self._places = {
+                str(index): number
+                for number, index in enumerate(self._dataset.data["index"])
+            }
+        return numbers[sample.id]
+
+
+def list_details(message: object) -> Mapping[str, Any]:
+    """Return details that record that `build_prompt` returned a list of images, even if it has only one."""
+    is_list = isinstance(message, Mapping) and isinstance(
+        message.get("image"), (list, tuple)
+    )
+    return {IMAGE_LIST: True} if is_list else EMPTY
+
+
+def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
+    """Replace each image that is not a readable file by its bare name, in a model's own prompt.
+
+    The model interprets such a name: it may load the image, or generate it.
+    """
+    return tuple(
+        turn
+        if turn.parts is None
+        else Message(turn.role, tuple(map(_readable_or_name, turn.parts)))
+        for turn in turns
+    )
+
+
+def _readable_or_name(part: object) -> Any:
+    if not isinstance(part, Media):
+        return part
+    try:
+        _ = part.digest
+    except DataError:
+        return Json({"type": part.kind, "value": str(part.source)})
+    return part
+
+
+def named_image(part: object) -> str | None:
+    """Return the bare name that replaces an image; None for a readable image."""
+    return str(part.value["value"]) if isinstance(part, Json) else None
+
+
+def checked(prompt: Prompt, sample: Sample) -> Prompt:
+    """Return the prompt if its media can be read.
+
+    Otherwise raise an error for its row before any model is asked.
+    """
+    try:
+        for medium in prompt.media:
+            _ = medium.digest
+    except DataError as error:
+        where = f"sample {sample.id!r}, {error.where or 'image'}"
+        raise TemplateError(error.what, where=where, fix=error.fix) from error
+    return prompt

@@ -1,0 +1,58 @@
+"""VLMEvalKit in terms of the shared layer, and the registry in which user files put their models by name."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial as partial
+from pathlib import Path
+from typing import Any
+
+from ..kits.toolkit import Toolkit
+from .vlmeval_claims import NAMES
+from .vlmeval_classes import is_dataset_class, named_datasets
+from .vlmeval_models import adapt, is_model_class
+
+OWN_DATASET_FILES = frozenset(
+    f"{name.rpartition('.')[2]}.py"
+    for name in NAMES
+    if name.startswith("vlmeval.dataset.") and "utils" not in name
+)
+
+
+class SupportedModels(dict[str, Callable[[], Any]]):
+    """Models by name. An unregistered name is looked up in the checkout around the working folder."""
+
+    def __missing__(self, name: str) -> Callable[[], Any]:
+        factory = TOOLKIT.model_of_checkout(name)
+        if factory is None:
+            raise KeyError(name)
+        return factory
+
+
+supported_VLM: dict[str, Callable[[], Any]] = SupportedModels()
+"""Callables without arguments by name, such as `partial(MyModel, path=…)`."""
+api_models: dict[str, Callable[[], Any]] = {}
+"""The same for models behind an API, as upstream groups them. Only names in `supported_VLM` are used."""
+TOOLKIT = Toolkit(
+    package="vlmeval",
+    names=NAMES,
+    models=supported_VLM,
+    is_dataset=is_dataset_class,
+    is_model=is_model_class,
+    adapt=adapt,
+    named_datasets=named_datasets,
+    model_folders=("vlm", "api"),
+    own_dataset_files=OWN_DATASET_FILES,
+)
+
+
+def upstream_base(kind: type) -> type | None:
+    """Return VLMEvalKit's own base class from the checkout around a class's file or the working folder, or None."""
+    file = inspect.getsourcefile(kind)
+    folders = [None] if file is None else [Path(file).parent, None]
+    for folder in folders:
+        checkout = TOOLKIT.checkout(folder)
+        if checkout is not None:
+            source = checkout.dataset_folder / "image_base.py"
+            base: type = TOOLKIT.load(source).member("ImageBaseDataset")
+            return base
+    return None

@@ -1,0 +1,381 @@
+"""A model behind an OpenAI-compatible URL, without streaming. Each further API has its own module."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from ...core import Abilities, Output, Prompt, Request, UsageError
+from ...core.reasoning import read_think_tags
+from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
+from ..carrying import CHAT, ROLES_FIX, Carrier
+from ..chat_format import (
+    chat_messages,
+    count_of,
+    option_fields,
+    read_answer,
+    tool_fields,
+)
+from ..http import HttpFailure, Refused
+from ..http_failures import parsed
+from ..http_model import HttpModel, enough, filtered, without_seed
+from ..reply_checks import check_reply, ended_by_length, with_notes
+from ..tool_prompting import ToolWriting, check_tool_syntax
+from ..tool_syntaxes import HERMES, PROMPTED, SYNTAXES
+from . import openai_likelihoods as weighing
+from . import openai_media as media
+from . import responses
+from .servers import PUBLIC, UNKNOWN, Server, needs_server, recognised
+
+Weighing = Literal["none", "echo", "prompt_logprobs"]
+TokenField = Literal["auto", "max_tokens", "max_completion_tokens"]
+Api = Literal[
+    "auto", "chat", "completions", "responses", "images", "speech", "transcriptions"
+]
+FILTERED = frozenset(
+    {"content_filter", "content_policy_violation", "moderation_blocked"}
+)
+PATHS = (
+    "chat/completions",
+    "completions",
+    "responses",
+    "images/generations",
+    "audio/speech",
+    "audio/transcriptions",
+)
+ACCEPTS = ("text", "image", "audio")
+PRODUCES = ("text",)
+OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "responses": (("text", "image"), ("text",)),
+    "images": (("text", "image"), ("image",)),
+    "speech": (("text",), ("audio",)),
+    "transcriptions": (("text", "audio"), ("text",)),
+}
+"""What the APIs other than chat and completions accept and produce."""
+OWN_CARRIERS: Mapping[str, Carrier] = {
+    "responses": replace(CHAT, name="a request of the Responses API"),
+    "images": Carrier("the images endpoint", media=frozenset({"image"})),
+    "speech": Carrier("the speech endpoint"),
+    "transcriptions": Carrier(
+        "the transcriptions endpoint", media=frozenset({"audio"})
+    ),
+}
+LIKELIHOOD_FIX = "-a likelihood_by=echo, or likelihood_by=prompt_logprobs for vLLM, if the server measures given texts"
+WITHOUT_LOGPROBS = frozenset({"images", "speech", "transcriptions"})
+
+
+@dataclass
+class OpenAI(HttpModel):
+    """A model behind an OpenAI-compatible endpoint. A call makes one attempt; the scheduler retries."""
+
+    scheme: ClassVar[str] = "openai"
+    public_url: ClassVar[str] = "https://api.openai.com/v1"
+    url_env: ClassVar[str] = "OPENAI_BASE_URL"
+    key_header: ClassVar[str] = "Authorization: Bearer {}"
+
+    api_key_env: str = "OPENAI_API_KEY"
+    api: Api = "auto"
+    """`auto` sends prompts with free roles as completions, all others as chat."""
+    max_tokens_field: TokenField = "auto"
+    """Servers disagree on the name; `auto` uses the newer one for the public service only."""
+    accepts: tuple[str, ...] = ACCEPTS
+    produces: tuple[str, ...] = PRODUCES
+    likelihood_by: Weighing = "none"
+    """How the server reports likelihoods of given texts: `echo` with `logprobs`, or vLLM's `prompt_logprobs`."""
+    think_tags: bool | str | tuple[str, str] | None = None
+    """How the server marks reasoning in the text. None recognises all known forms, False none."""
+    tool_syntax: str | None = None
+    """How the server's model writes tool calls into its text. `prompted` writes the tools into the prompt."""
+    voice: str = "alloy"
+    """The voice of audio answers."""
+    audio_format: str = "wav"
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("api", Api),
+            ("likelihood_by", Weighing),
+            ("max_tokens_field", TokenField),
+        ):
+            if getattr(self, name) not in get_args(kind):
+                listed = ", ".join(get_args(kind))
+                raise UsageError(
+                    f"{name} must be one of {listed}, got {getattr(self, name)!r}"
+                )
+        if self.likelihood_by != "none" and self.api not in (
+            "auto",
+            "chat",
+            "completions",
+        ):
+            raise UsageError(
+                f"api={self.api} cannot weigh continuations",
+                fix="leave likelihood_by or api out",
+            )
+        read_think_tags(self.think_tags, f"model 'openai/{self.name}'")
+        check_tool_syntax(self.tool_syntax, f"model 'openai/{self.name}'")
+        for name in ("voice", "audio_format"):
+            if not isinstance(getattr(self, name), str):
+                raise UsageError(f"{name} takes a name, got {getattr(self, name)!r}")
+        super().__post_init__()
+        self._has_weighed = False
+        self._takes_lists = True
+        """Whether the server accepts several prompts in one request; False after it refused them."""
+        self._server: Server | None = None
+        self._probing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
+        if api := next(
+            (path for path in PATHS if self._place.endswith(f"/{path}")), None
+        ):
+            raise UsageError(
+                f"base_url of model 'openai/{self.name}' ends with the path of one API, {api}",
+                fix=f"--base_url {self._place.removesuffix('/' + api)}",
+            )
+        if self.api in OWN_KINDS and (self.accepts, self.produces) == (
+            ACCEPTS,
+            PRODUCES,
+        ):
+            self.accepts, self.produces = OWN_KINDS[self.api]
+
+    @property
+    def abilities(self) -> Abilities:
+        """Return what was declared. Whether likelihoods and log-probabilities are available depends on the API."""
+        return replace(
+            super().abilities,
+            likelihood=self.likelihood_by != "none",
+            logprobs=self.api not in WITHOUT_LOGPROBS,
+            roles="chat" if self.api in ("chat", "responses") else "any",
+            tools=self.api in ("auto", "chat", "responses") or self.prompts_tools,
+        )
+
+    @property
+    def prompts_tools(self) -> bool:
+        """True if tools are written into the prompt."""
+        return self.tool_syntax == PROMPTED
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Return name, URL, API and what is added to every request; a digest replaces each key."""
+        audio = (
+            {"voice": self.voice, "audio_format": self.audio_format}
+            if "audio" in self.produces
+            else {}
+        )
+        ways: dict[str, Any] = {
+            "api": self.api,
+            "likelihood_by": self.likelihood_by,
+            "think_tags": self.think_tags is True,
+        }
+        if self.tool_syntax is not None:
+            ways["tool_syntax"] = self.tool_syntax
+        return {**super().identity, **ways, **audio}
+
+    @property
+    def formats(self) -> Formats:
+        """Return the accepted media formats: only WAV and MP3 for the public chat, others too for transcriptions."""
+        if self.api == "transcriptions":
+            return {"audio": {*PLAIN_AUDIO, "m4a", "mp4", "webm"}}
+        is_public = self._place.startswith(self.public_url)
+        return {
+            "image": WEB_IMAGES,
+            "audio": {"wav", "mp3"} if is_public else PLAIN_AUDIO,
+        }
+
+    def carrier(self, prompt: Prompt) -> Carrier:
+        """Return what the request for a prompt can hold, depending on its API."""
+        if self.api in OWN_CARRIERS:
+            return OWN_CARRIERS[self.api]
+        weighs = prompt.continuations is not None or prompt.rolling
+        if self._is_chat(prompt) or (weighs and prompt.is_chat):
+            return CHAT
+        fix = ROLES_FIX if self.api == "auto" else f"leave api={self.api} out"
+        return Carrier("a completion request", fix=fix)
+
+    def _is_chat(self, prompt: Prompt) -> bool:
+        """Return True if the prompt goes to /chat/completions."""
+        return self.api == "chat" or (self.api == "auto" and prompt.is_chat)
+
+    async def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """Make one attempt for each request, with all its continuations in one call if the API allows it."""
+        return [await self._attempt(request, self._weigh) for request in requests]
+
+    @property
+    def likelihood_fix(self) -> str:
+        """Advice on how to get likelihoods from this endpoint, for a task that needs them."""
+        return f"{LIKELIHOOD_FIX}; or " if self.likelihood_by == "none" else ""
+
+    async def _answer(self, request: Request) -> Output:
+        if self.tool_syntax is None:
+            return await self._answer_once(request)
+        syntax = SYNTAXES.get(self.tool_syntax, HERMES)
+        writing = ToolWriting(syntax, self.prompts_tools)
+        output = await self._answer_once(writing.asked(request))
+        return output if output.last_calls else writing.read(output, request)
+
+    async def _answer_once(self, request: Request) -> Output:
+        ways = {
+            "responses": self._respond,
+            "speech": self._speak,
+            "transcriptions": self._transcribe,
+        }
+        if self.api in ways:
+            return await self._repeat(request, ways[self.api])
+        if self.api == "images":
+            return await self._draw(request)
+        chat = self._is_chat(request.prompt)
+        body = self._question(request, chat)
+        server = await self._server_for(request)
+        answer = await self._post(
+            "chat/completions" if chat else "completions", server.renamed(body)
+        )
+        output = read_answer(answer, audio_format=self.audio_format)
+        output = self._checked(output, request, answer)
+        output = with_notes(output, server.unconfirmed(request.options))
+        return enough(output, request.options.n)
+
+    def _checked(self, output: Output, request: Request, answer: object) -> Output:
+        """Return the output with notes on options that the reply shows to be ignored."""
+        answered = answer.get("model") if isinstance(answer, Mapping) else None
+        return check_reply(output, request, self.name, answered)
+
+    async def _server_for(self, request: Request) -> Server:
+        """Return what is known about the server. It is asked once, if the name of an option depends on it."""
+        if self._url == self.public_url or not needs_server(request.options):
+            return PUBLIC if self._url == self.public_url else UNKNOWN
+        loop = asyncio.get_running_loop()
+        lock = self._probing.setdefault(loop, asyncio.Lock())
+        async with lock:
+            if self._server is None:
+                self._server = await self._probe()
+        return self._server
+
+    async def _probe(self) -> Server:
+        """Identify the server by its list of models."""
+        try:
+            reply = await self._client.get(self._address("models"), self._headers)
+            return recognised(parsed(reply.body), reply.headers)
+        except (Refused, ValueError):
+            return UNKNOWN
+
+    def _question(self, request: Request, chat: bool) -> dict[str, Any]:
+        """Return the body of a chat request, or of a completion request."""
+        prompt = request.prompt
+        body: dict[str, Any] = {"model": self.name}
+        if chat:
+            body["messages"] = chat_messages(prompt)
+            body.update(tool_fields(prompt))
+        else:
+            body["prompt"] = prompt.text
+        body.update(option_fields(request.options, request.seed, chat=chat))
+        max_tokens = request.options.max_tokens
+        if max_tokens is not None:
+            body[self._max_tokens_field(chat)] = max_tokens
+        if chat and prompt.produces != ("text",):
+            kinds = prompt.produces
+            body.update(media.modalities(kinds, self.voice, self.audio_format))
+        return body
+
+    def _max_tokens_field(self, chat: bool) -> str:
+        if self.max_tokens_field != "auto":
+            return self.max_tokens_field
+        return (
+            "max_completion_tokens"
+            if chat and self._url == self.public_url
+            else "max_tokens"
+        )
+
+    async def _respond(self, request: Request) -> Output:
+        body = responses.question(self.name, request)
+        answer = await self._post("responses", body)
+        most = count_of({**body, **self.body}, "max_output_tokens")
+        output = ended_by_length(responses.read(answer), most)
+        output = self._checked(output, request, answer)
+        return without_seed(output, request)
+
+    async def _draw(self, request: Request) -> Output:
+        """Ask for images, new or edited from those of the prompt."""
+        is_public = self._url == self.public_url
+        fields = media.image_fields(self.name, request, inline=not is_public)
+        images = request.prompt.media
+        if images:
+            form, kind = media.image_form({**fields, **self.body}, images)
+            answer = await self._post_form("images/edits", form, kind)
+        else:
+            answer = await self._post("images/generations", fields)
+        return enough(media.read_images(answer), request.options.n)
+
+    async def _speak(self, request: Request) -> Output:
+        body = {
+            **media.speech_fields(self.name, request, self.voice, self.audio_format),
+            **self.body,
+        }
+        reply = await self._client.send(
+            self._address("audio/speech"), msgspec.json.encode(body), self._headers
+        )
+        return media.read_audio(reply, self.audio_format)
+
+    async def _transcribe(self, request: Request) -> Output:
+        form, kind = media.audio_form(self.name, request, self.body)
+        return media.read_transcript(
+            await self._post_form("audio/transcriptions", form, kind), request
+        )
+
+    async def _weigh(self, request: Request) -> Output:
+        """Return the likelihoods of the continuations; stop the run if the server turns out to report none."""
+        if self.likelihood_by == "none":
+            raise UsageError(
+                f"model 'openai/{self.name}' reports no likelihoods of given texts",
+                fix=LIKELIHOOD_FIX,
+            )
+        try:
+            output = await self._weigh_by(self.likelihood_by, request)
+        except weighing.CannotWeigh as failure:
+            if self._has_weighed:
+                raise
+            # The server does not support `likelihood_by`, so further requests would fail too.
+            message, _, fix = failure.message.partition("; fix: ")
+            raise UsageError(
+                message, where=f"model 'openai/{self.name}'", fix=fix or None
+            ) from failure
+        self._has_weighed = True
+        return output
+
+    async def _weigh_by(self, way: weighing.Way, request: Request) -> Output:
+        if request.prompt.is_chat:
+            questions = weighing.chat_questions(self.name, request, way)
+            answers = [
+                await self._post("chat/completions", question) for question in questions
+            ]
+            return weighing.read_chat(answers, request)
+        texts = weighing.texts_of(request)
+        if self._takes_lists and len(texts) > 1:
+            choices = await self._weigh_together(texts, way)
+            if choices is not None:
+                return weighing.read(choices, request, way)
+        replies = []
+        for text in texts:
+            question = weighing.question(self.name, text, way)
+            replies.append(await self._post("completions", question))
+        output = weighing.read(weighing.single_choices(replies), request, way)
+        self._takes_lists = self._takes_lists and len(texts) == 1
+        return output
+
+    async def _weigh_together(
+        self, texts: Sequence[str], way: weighing.Way
+    ) -> weighing.Choices | None:
+        """Return the choices for a list of prompts, or None if the server takes one prompt a request."""
+        question = weighing.question(self.name, list(texts), way)
+        try:
+            answer = await self._post("completions", question)
+        except Refused as refused:
+            if refused.status not in weighing.LIST_REFUSED:
+                raise
+            return None
+        return weighing.choices_of(answer, len(texts))
+
+    def _refused(self, refused: Refused) -> Output | HttpFailure:
+        return (
+            filtered() if refused.error.get("code") in FILTERED else refused.failure()
+        )

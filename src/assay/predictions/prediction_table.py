@@ -1,0 +1,200 @@
+"""The table of predictions: one file, read once, with rows by sample id.
+
+Any data format is supported. The rows of one id stay in the order of the file: they are its repeats (epochs). An
+optional column `round` counts the rounds of a dialogue from 0.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core import DataError, Media, Sample, UsageError, digest_of, nearest
+from ..datasets.cells import as_id, is_missing
+from ..datasets.faults import RowFault
+from ..datasets.files import open_file, why_no_data
+from ..datasets.row_media import media_columns
+from ..imports import format_of, is_format
+
+ROUND = "round"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The columns that the user named."""
+
+    id: str
+    prediction: str
+    media: Mapping[str, str]
+    """The column of each kind of media."""
+    task: str | None = None
+    """The task whose answers are used, if results of another tool have several."""
+    are_usual: bool = False
+    """True if the user named no columns, so that the file may be the results of another tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One prediction."""
+
+    number: int
+    """Its line or row in the file."""
+    prediction: Any
+    media: Mapping[str, Any]
+    """The cells that hold or name media, by column."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is no prediction: null, which differs from an empty answer."""
+        return not self.candidates and all(
+            is_missing(cell) or cell == "" for cell in self.media.values()
+        )
+
+    @property
+    def candidates(self) -> list[Any]:
+        """The answers: the elements of a list, else the cell alone; without nulls."""
+        if isinstance(self.prediction, (list, tuple)):
+            cells = self.prediction
+        else:
+            cells = (self.prediction,)
+        return [cell for cell in cells if not is_missing(cell)]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the row. Files that it names are not read."""
+        return digest_of([self.prediction, dict(self.media)])[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All predictions of a file."""
+
+    rows: Mapping[tuple[str, int], Sequence[Row]]
+    """The repeats in the order of the file, by sample id and round of the dialogue."""
+    media: tuple[tuple[str, type[Media]], ...]
+    """The columns that hold media, with their kinds."""
+
+    @property
+    def ids(self) -> dict[str, int]:
+        """The number of repeats of each sample, in the order of the file."""
+        counts: dict[str, int] = {}
+        for (id, _), rows in self.rows.items():
+            counts[id] = max(counts.get(id, 0), len(rows))
+        return counts
+
+
+def read_table(path: Path, named: Named) -> Table:
+    """Read the predictions of a file. Raise if it is missing, empty or unreadable, or if columns are wrong."""
+    if not path.is_file():
+        if path.is_dir():
+            reason, fix = ("a folder, not a file", "name one file")
+        else:
+            reason, fix = why_no_data(path)
+        raise UsageError(f"no predictions: {reason}", where=str(path), fix=fix)
+    if named.are_usual and is_format(path):
+        return _foreign_table(path, named.task)
+    shard = open_file(path, zeros=True)
+    rows: dict[tuple[str, int], list[Row]] = {}
+    checked: tuple[str, ...] | None = None
+    media: dict[str, type[Media]] = {}
+    for number, _, row in shard.rows():
+        if isinstance(row, DataError):
+            raise row
+        assert not isinstance(
+            row, Sample
+        )  # Only code yields samples, and this is a file.
+        names = tuple(row)
+        if names != checked:
+            media.update(_media_of(names, named, f"{path}:{number}"))
+            checked = names
+        try:
+            key = as_id(row[named.id], named.id), _round_of(row)
+        except RowFault as fault:
+            raise fault.at(str(path), number) from fault
+        cells = {column: row.get(column) for column in media}
+        rows.setdefault(key, []).append(Row(number, row.get(named.prediction), cells))
+    if not rows:
+        raise DataError(
+            "the file has no rows", file=str(path), fix="write at least one row"
+        )
+    return Table(rows, tuple(media.items()))
+
+
+def _foreign_table(path: Path, task_name: str | None) -> Table:
+    """Return the answers in the results of another tool, by sample id. Failed samples have none."""
+    run = format_of(path).read(path)
+    tasks = [task for task in run.tasks if task_name in (None, task.task)]
+    if len(tasks) != 1:
+        names = ", ".join(dict.fromkeys(task.task for task in run.tasks))
+        contents = "several tasks" if tasks else f"no task {task_name!r}"
+        raise UsageError(
+            f"these results hold {contents}",
+            where=str(path),
+            fix=f"-a task=NAME names one of {names}",
+        )
+    rows: dict[tuple[str, int], list[Row]] = {}
+    for number, sample in enumerate(tasks[0].samples(), 1):
+        if sample.output is None or sample.output.error is not None:
+            continue
+        texts = [candidate.text for candidate in sample.output.candidates]
+        rows.setdefault((sample.id, 0), []).append(Row(number, texts, {}))
+    if not rows:
+        raise DataError(
+            f"the results of {run.tool} hold no answers",
+            file=str(path),
+            fix="name the file with the samples",
+        )
+    return Table(rows, ())
+
+
+def _media_of(
+    names: tuple[str, ...], named: Named, where: str
+) -> dict[str, type[Media]]:
+    """Return the media columns among these. Raise if a required column is missing."""
+    if named.id not in names:
+        raise _no_column(named.id, "id", names, where)
+    free = [name for name in names if name not in (named.id, named.prediction)]
+    media, absent = media_columns(names, named.media, free)
+    if absent:
+        missing = absent[0]
+        for kind, column in named.media.items():
+            if missing in column:
+                raise _no_column(missing, kind, names, where)
+    if named.prediction not in names and not media:
+        raise _no_column(named.prediction, "prediction", names, where)
+    return dict(media)
+
+
+def _no_column(
+    wanted: str,
+    part: str,
+    names: Sequence[str],
+    where: str,
+) -> UsageError:
+    close = nearest(wanted, names, 0.5)
+    name = close or "COLUMN"
+    listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    hint = f"did you mean {close!r}? " if close else ""
+    return UsageError(
+        f"no column {wanted!r}",
+        where=where,
+        fix=f"{hint}-a {part}={name} names it; columns: {listed}",
+    )
+
+
+def _round_of(row: Mapping[str, Any]) -> int:
+    value: Any = row.get(ROUND)
+    if is_missing(value) or value == "":
+        return 0
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0:
+        raise RowFault(
+            "the round is not a whole number from 0",
+            column=ROUND,
+            got=value,
+            fix="count rounds from 0",
+        )
+    return number

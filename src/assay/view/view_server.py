@@ -1,0 +1,291 @@
+"""The viewer's server: the files of the app, and its data as JSON.
+
+Paths never come from a request. A run is requested by its number in the list, a sample by its row, a medium by
+its sample and digest. Labels are the only thing that can be written.
+"""
+
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from ..core import AssayError, DataError, StoreError, UsageError
+from .comparison import comparison_page
+from .guard import MEDIA_POLICY, Guard
+from .labelling import add_label, blind_sample, label_page
+from .leaderboard_page import leaderboard_page
+from .live import progress
+from .pages import ALL, APP, inline_script
+from .plain_json import json_bytes
+from .run_folders import RunFolders, listed, metric_domains, runs_document
+from .run_page import damage_of, run_page
+from .run_view import RunView
+from .selection import rows_where
+
+ASSET_TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+}
+DEFAULT_PORT = 7557
+
+
+class _LabelGiven(msgspec.Struct):
+    run: str
+    row: int
+    value: float | None
+    by: str = ""
+    note: str = ""
+
+
+_given_label = msgspec.json.Decoder(_LabelGiven).decode
+
+
+def make_app(root: Path, origin: str | None = None) -> Guard:
+    """Return the viewer of a folder as an ASGI app behind its guard."""
+    site = Site(RunFolders(root))
+    routes = [
+        Route("/", site.page),
+        Route("/app/{name}", site.asset),
+        Route("/api/session", site.session, methods=["POST"]),
+        *(Route(f"/api/{name}", site.answer(read)) for name, read in ANSWERS.items()),
+        Route("/api/columns", site.columns),
+        Route("/api/label", site.label, methods=["POST"]),
+        Route("/api/raw", site.raw),
+        Route("/media/{run}/{row:int}/{digest}/{form}", site.medium),
+    ]
+    guard = Guard(Starlette(routes=routes), origin)
+    site.guard = guard
+    return guard
+
+
+class Query:
+    """The query of a request. Each value is checked when it is read."""
+
+    def __init__(self, folders: RunFolders, values: Mapping[str, str]) -> None:
+        self.folders = folders
+        self._values = values
+
+    def text(self, name: str) -> str:
+        """Return a required text."""
+        value = self._values.get(name)
+        if not value or len(value) > 20_000:
+            raise UsageError(f"the address lacks {name!r}")
+        return value
+
+    def number(self, name: str) -> int:
+        """Return a required number."""
+        value = self.text(name)
+        if not value.isdecimal() or len(value) > 11:
+            raise UsageError(f"{name}={value[:20]!r} is not a number")
+        return int(value)
+
+    def rows(self) -> list[int]:
+        """Return the rows on the screen."""
+        numbers = []
+        for row in self.text("rows").split(","):
+            if row.isdecimal() and len(row) < 12:
+                numbers.append(int(row))
+        return numbers
+
+    def run(self, name: str = "run") -> RunView:
+        """Return the requested run."""
+        return self.folders.run(self.text(name))
+
+
+ANSWERS: Mapping[str, Callable[[Query], Any]] = {
+    "runs": lambda q: runs_document(q.folders.refresh(), q.folders.root.name),
+    "run": lambda q: run_page(q.run(), metric_domains(q.folders.refresh())),
+    "prepare": lambda q: {"samples": len(q.run().index)},
+    "leaderboard": lambda q: leaderboard_page(q.folders.refresh()),
+    "brief": lambda q: listed(q.run()),
+    "damage": lambda q: damage_of(q.run()),
+    "rows": lambda q: q.run().snippets(q.rows()),
+    "sample": lambda q: q.run().record(q.number("row")).to_plain(),
+    "search": lambda q: {"rows": q.run().search(q.text("words"))},
+    "where": lambda q: rows_where(q.run(), q.text("expression")),
+    "compare": lambda q: comparison_page(q.run("before"), q.run("after")),
+    "labels": lambda q: label_page(q.run(), q.number("cell"), q.number("seed")),
+    "blind": lambda q: blind_sample(q.run(), q.number("row")),
+    "live": lambda q: progress(q.run()),
+}
+"""The functions that answer `/api/NAME` with plain data."""
+
+
+class Site:
+    """The answers of all paths."""
+
+    guard: Guard
+
+    def __init__(self, folders: RunFolders) -> None:
+        self._folders = folders
+
+    async def page(self, request: Request) -> Response:
+        """Return the page. The part of the address after `#` selects what it shows, and is not sent to the server."""
+        return FileResponse(APP / "index.html", media_type="text/html")
+
+    async def asset(self, request: Request) -> Response:
+        """Return a file of the app."""
+        name = request.path_params["name"]
+        if name == ALL:
+            return Response(inline_script(), media_type=ASSET_TYPES[".js"])
+        assets = {
+            path.name: path for path in APP.iterdir() if path.suffix in ASSET_TYPES
+        }
+        if name not in assets:
+            return Response("no such file", 404, media_type="text/plain")
+        return FileResponse(assets[name], media_type=ASSET_TYPES[assets[name].suffix])
+
+    async def session(self, request: Request) -> Response:
+        """Return the cookie for the token of the link."""
+        cookie = self.guard.exchange((await request.body())[:200].decode("latin-1"))
+        if cookie is None:
+            return _json(
+                {"error": "this link was used already, or is not the last one"}, 403
+            )
+        return _json({"ok": True}, headers={"Set-Cookie": cookie})
+
+    def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
+        """Return an endpoint for a function from the query to plain data. Its errors become sentences for the page."""
+
+        async def endpoint(request: Request) -> Response:
+            return await _told(lambda: _json(read(self._query(request))))
+
+        return endpoint
+
+    def _query(self, request: Request) -> Query:
+        return Query(self._folders, request.query_params)
+
+    async def columns(self, request: Request) -> Response:
+        """Return the samples of a run as columns."""
+
+        def work() -> Response:
+            return Response(
+                self._query(request).run().encoded_columns(),
+                media_type="application/json",
+            )
+
+        return await _told(work)
+
+    async def label(self, request: Request) -> Response:
+        """Store a label: the only request that writes."""
+        body = await request.body()
+
+        def work() -> Response:
+            try:
+                label = _given_label(body)
+            except msgspec.MsgspecError as error:
+                raise UsageError(f"this is not a label: {error}") from error
+            add_label(
+                self._folders.run(label.run),
+                label.row,
+                label.value,
+                label.by[:80],
+                label.note,
+            )
+            return _json({"ok": True})
+
+        return await _told(work)
+
+    async def raw(self, request: Request) -> Response:
+        """Return the journal lines of a sample as plain text."""
+
+        def work() -> Response:
+            query = self._query(request)
+            text = query.run().record(query.number("row")).raw()
+            headers = {"Content-Disposition": 'attachment; filename="record.txt"'}
+            return Response(
+                text.encode("utf-8", "replace"),
+                media_type="text/plain; charset=utf-8",
+                headers=headers,
+            )
+
+        return await _told(work)
+
+    async def medium(self, request: Request) -> Response:
+        """Return an image, audio or video of a sample: whole, small, or as a waveform."""
+
+        def work() -> Response:
+            names = request.path_params
+            run = self._folders.run(names["run"])
+            shelf = self._folders.media(run)
+            content = shelf.find(run.record(names["row"]), names["digest"])
+            headers = {
+                "Content-Security-Policy": MEDIA_POLICY,
+                "Cache-Control": "private, max-age=3600",
+            }
+            if names["form"] == "small":
+                return Response(
+                    shelf.thumbnail(content), media_type="image/webp", headers=headers
+                )
+            if names["form"] == "wave":
+                return Response(
+                    shelf.waveform(content),
+                    media_type="application/octet-stream",
+                    headers=headers,
+                )
+            if isinstance(content.source, bytes):
+                return Response(
+                    content.source, media_type=content.type, headers=headers
+                )
+            return FileResponse(
+                content.source, media_type=content.type, headers=headers
+            )
+
+        return await _told(work)
+
+
+async def _told(work: Callable[[], Response]) -> Response:
+    """Return the answer, or an error as a sentence for the page."""
+    try:
+        return await run_in_threadpool(work)
+    except UsageError as error:
+        return _json({"error": error.what, "fix": error.fix}, 400)
+    except (StoreError, DataError, FileNotFoundError) as error:
+        problem = (
+            error.what if isinstance(error, AssayError) else "this is no longer there"
+        )
+        return _json({"error": problem, "fix": getattr(error, "fix", None)}, 404)
+    except (AssayError, OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, AssayError):
+            problem = error.what
+        else:
+            problem = f"{type(error).__name__}: {error}"
+        return _json({"error": f"this part of the run cannot be read: {problem}"}, 500)
+
+
+def _json(
+    value: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(json_bytes(value), status, headers, media_type="application/json")
+
+
+def bind(port: int | None) -> socket.socket:
+    """Return a socket on this machine that listens on `port`, or else on the usual port or any free one."""
+    for candidate in [port] if port is not None else [DEFAULT_PORT, 0]:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", candidate))
+            return listener
+        except OverflowError as error:
+            listener.close()
+            raise UsageError(
+                f"--port {port} is not a port", fix="a number from 1 to 65535"
+            ) from error
+        except OSError as error:
+            listener.close()
+            if port is not None:
+                problem = f"port {port} cannot be used: {error.strerror or error}"
+                raise UsageError(
+                    problem, fix="leave --port out to take a free one"
+                ) from error
+    raise UsageError("no port of this machine is free")
