@@ -107,7 +107,10 @@ class Registry(Generic[T]):
         """Build the component that a spec describes: a class from its options, a function with them as keywords."""
         spec = Spec.of(spec, where=where)
         return construct(
-            self.get(spec.name, where=where), spec, kind=self.kind, where=where
+            self.get(spec.name, where=where),
+            spec,
+            kind=self.kind,
+            where=where,
         )
 
     def names(self) -> list[str]:
@@ -215,7 +218,9 @@ def construct(thing: object, spec: Spec, *, kind: str, where: str | None = None)
             raise
         except (Exception, SystemExit) as error:
             raise blamed(
-                ComponentError, error, f"{kind} {spec.name!r} could not be built"
+                ComponentError,
+                error,
+                f"{kind} {spec.name!r} could not be built",
             ) from error
     if options:
         check_options(thing, options, f"{kind} {spec.name!r}", where)
@@ -224,7 +229,10 @@ def construct(thing: object, spec: Spec, *, kind: str, where: str | None = None)
 
 
 def check_options(
-    thing: object, options: Mapping[str, Any], what: str, where: str | None = None
+    thing: object,
+    options: Mapping[str, Any],
+    what: str,
+    where: str | None = None,
 ) -> None:
     """Raise for an option that `thing` does not have, and for a required one that is missing."""
     names, required = _parameters(thing)

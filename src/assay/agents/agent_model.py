@@ -239,7 +239,11 @@ class _SampleRun:
         return prepared
 
     def _execute(
-        self, workspace: AgentWorkspace, prepared: Prepared, key: str, port: int
+        self,
+        workspace: AgentWorkspace,
+        prepared: Prepared,
+        key: str,
+        port: int,
     ) -> Execution:
         """Run the program to its end or to a limit."""
         program = self._program
@@ -302,7 +306,9 @@ class _SampleRun:
         return text
 
     def _details_of(
-        self, execution: Execution | None, endpoint: Endpoint
+        self,
+        execution: Execution | None,
+        endpoint: Endpoint,
     ) -> dict[str, Any]:
         """Return what is known about the program's run."""
         used = self._conversation.used

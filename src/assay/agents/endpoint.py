@@ -130,7 +130,9 @@ class Endpoint:
             return http_response(status, as_json(body), is_last=status == 413)
 
     async def _respond(
-        self, request: HttpRequest, wire_format: WireFormat | None
+        self,
+        request: HttpRequest,
+        wire_format: WireFormat | None,
     ) -> bytes:
         if not hmac.compare_digest(request.key.encode(), self.key.encode()):
             raise Reply(401, "the key is not that of this sample")

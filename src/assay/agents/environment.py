@@ -45,7 +45,10 @@ class AgentWorkspace(Protocol):
         """Remember the files of a folder, for `changes`."""
 
     def changes(
-        self, path: str = ".", most_bytes: int = 16 << 20, most_files: int = 1000
+        self,
+        path: str = ".",
+        most_bytes: int = 16 << 20,
+        most_files: int = 1000,
     ) -> Changes:
         """Return the files that are new or different since the folder was marked."""
 
@@ -84,7 +87,10 @@ class Environment(Protocol):
         """Return True if samples run in workspaces of this machine."""
 
     def open_container(
-        self, id: str, visible: Sequence[str], stopper: Stopper
+        self,
+        id: str,
+        visible: Sequence[str],
+        stopper: Stopper,
     ) -> AgentWorkspace | None:
         """Start the container of a sample. Return None if it runs in a workspace of this machine.
 

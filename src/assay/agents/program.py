@@ -139,7 +139,9 @@ def _existing(path: str) -> str:
 
 
 def _python_agent(
-    text: str, env: Mapping[str, str], visible: tuple[str, ...]
+    text: str,
+    env: Mapping[str, str],
+    visible: tuple[str, ...],
 ) -> AgentProgram:
     """Return the agent that calls a function of a Python file, with the packages of this environment."""
     path, function = split_reference(text)
@@ -175,7 +177,9 @@ def _python_agent(
 
 
 def _command_agent(
-    words: Sequence[str], env: Mapping[str, str], visible: tuple[str, ...]
+    words: Sequence[str],
+    env: Mapping[str, str],
+    visible: tuple[str, ...],
 ) -> AgentProgram:
     """Return the agent that runs a command of this machine."""
     close = nearest(words[0], BUILT_IN)

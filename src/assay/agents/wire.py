@@ -51,7 +51,8 @@ class WireFormat(Protocol):
 
 
 def read_messages(
-    turns: Sequence[Any], earlier: tuple[Message, ...] = ()
+    turns: Sequence[Any],
+    earlier: tuple[Message, ...] = (),
 ) -> tuple[Message, ...]:
     """Return the turns as messages after earlier ones.
 

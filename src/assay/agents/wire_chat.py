@@ -205,7 +205,10 @@ def _choice_chunks(head: Mapping[str, Any], choice: Any) -> list[dict[str, Any]]
 
 
 def _chunk(
-    head: Mapping[str, Any], index: int, delta: Mapping[str, Any], reason: str | None
+    head: Mapping[str, Any],
+    index: int,
+    delta: Mapping[str, Any],
+    reason: str | None,
 ) -> dict[str, Any]:
     choice = {"index": index, "delta": delta, "finish_reason": reason}
     return {**head, "choices": [choice]}

@@ -159,7 +159,9 @@ class SystemSession:
         return self._systems.run([plain_or_refused(c, self._names) for c in calls])
 
     async def reply(
-        self, messages: Sequence[Message], output: Output
+        self,
+        messages: Sequence[Message],
+        output: Output,
     ) -> Sequence[Message] | None:
         """Return the next question; in mode `prompt`, the results of the calls in the text."""
         if self._mode == PROMPT:

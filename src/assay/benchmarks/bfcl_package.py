@@ -64,7 +64,9 @@ class Bfcl:
     def entries(self, category: str, *, with_hints: bool) -> list[dict[str, Any]]:
         """Return the questions of a category. Hints for Java and JavaScript are part of the prompt."""
         entries: list[dict[str, Any]] = self.utils.load_dataset_entry(
-            category, include_prereq=False, include_language_specific_hint=with_hints
+            category,
+            include_prereq=False,
+            include_language_specific_hint=with_hints,
         )
         return entries
 
@@ -83,12 +85,17 @@ class Bfcl:
         return tools
 
     def prompted(
-        self, messages: Sequence[Any], functions: Sequence[Any], sample_id: str
+        self,
+        messages: Sequence[Any],
+        functions: Sequence[Any],
+        sample_id: str,
     ) -> list[dict[str, Any]]:
         """Return messages with BFCL's system prompt, which describes the functions."""
         prompted: list[dict[str, Any]] = (
             self.handler_utils.system_prompt_pre_processing_chat_model(
-                deepcopy(list(messages)), functions, sample_id
+                deepcopy(list(messages)),
+                functions,
+                sample_id,
             )
         )
         return prompted
@@ -127,12 +134,19 @@ class Bfcl:
             return Verdict(False, "ast_decoder:decoder_wrong_output_format", words)
         language = getattr(self.enums.Language, _LANGUAGES.get(category, "PYTHON"))
         result = self.checker.ast_checker(
-            list(functions), decoded, ground_truth, language, category, mode
+            list(functions),
+            decoded,
+            ground_truth,
+            language,
+            category,
+            mode,
         )
         if result["valid"]:
             return Verdict(True)
         return Verdict(
-            False, str(result.get("error_type", "")), str(result.get("error", ""))
+            False,
+            str(result.get("error_type", "")),
+            str(result.get("error", "")),
         )
 
     def is_no_call(self, decoded: object) -> bool:

@@ -78,7 +78,10 @@ class SingleTurnRows:
         return samples
 
     def _sample(
-        self, entry: Mapping[str, Any], functions: object, truth: object
+        self,
+        entry: Mapping[str, Any],
+        functions: object,
+        truth: object,
     ) -> Sample:
         bfcl = load_bfcl()
         [messages] = entry["question"]
@@ -123,7 +126,11 @@ def bfcl(sample: Sample, output: Output) -> Score:
         return Score(float(is_call != wants_no_call(category)), answer=answer)
     truth = sample["ground_truth"]
     verdict = load_bfcl().check_calls(
-        category, sample["mode"], sample["function"], decoded, truth
+        category,
+        sample["mode"],
+        sample["function"],
+        decoded,
+        truth,
     )
     if verdict.is_right:
         return Score(1.0, answer=answer)

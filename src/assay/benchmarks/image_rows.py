@@ -24,7 +24,8 @@ EDITS = {"index": "key", "question": "instruction"}
 
 
 def prompts(
-    tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases: str
+    tags: Callable[[RowOf], Mapping[str, str]] | None = None,
+    **aliases: str,
 ) -> Table:
     """Return a reader for rows with only a text to draw."""
     return Table(shows_images=False, tags=tags, aliases={**PROMPTS, **aliases})
@@ -48,7 +49,9 @@ def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
 def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
     """Return a reader for rows with images and an editing instruction."""
     return Table(
-        shows_images=True, target=target or nothing, aliases={**EDITS, **aliases}
+        shows_images=True,
+        target=target or nothing,
+        aliases={**EDITS, **aliases},
     )
 
 

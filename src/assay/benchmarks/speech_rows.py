@@ -264,7 +264,10 @@ class Blind:
 
 
 def user_turn(
-    template: Heard | HeardRounds, sample: Sample, text: str, audio: object
+    template: Heard | HeardRounds,
+    sample: Sample,
+    text: str,
+    audio: object,
 ) -> Message:
     """Return one user turn in the template's mode."""
     if template.mode == TEXT:
@@ -297,19 +300,26 @@ def user_turn(
 
 
 def heard(
-    instruction: str, *modes: str, lists_options: bool = False
+    instruction: str,
+    *modes: str,
+    lists_options: bool = False,
 ) -> dict[str, Heard]:
     """Return the template of each mode, all three if none is named."""
     heard_modes = {}
     for mode in modes or MODES:
         heard_modes[mode] = Heard(
-            mode, "" if mode == AUDIO else instruction, lists_options and mode == TEXT
+            mode,
+            "" if mode == AUDIO else instruction,
+            lists_options and mode == TEXT,
         )
     return heard_modes
 
 
 def in_modes(
-    task: Task, templates: Mapping[str, Any], checked: str, version: str = ""
+    task: Task,
+    templates: Mapping[str, Any],
+    checked: str,
+    version: str = "",
 ) -> tuple[Task, ...]:
     """Return one task per mode: `webq`, `webq_audio_text`, `webq_text`. The description names the mode and the check.
 

@@ -146,7 +146,9 @@ class Tau2Session:
         return text_result(call, text, error)
 
     async def reply(
-        self, messages: Sequence[Message], output: Output
+        self,
+        messages: Sequence[Message],
+        output: Output,
     ) -> Sequence[Message] | None:
         """Return the customer's reply to an answer; None if the conversation is over."""
         if self._talk.has_ended:
@@ -204,7 +206,9 @@ def _by_database(state: Tau2State) -> tuple[bool, str]:
 
 
 async def _by_package(
-    sample: Sample, output: Output, reference: str
+    sample: Sample,
+    output: Output,
+    reference: str,
 ) -> tuple[bool, str]:
     """Return the verdict of a scorer of the package."""
     state: Tau2State = output.state

@@ -99,7 +99,9 @@ def _files(found: Path) -> Sequence[Path]:
     )
     if folder is None:
         raise UsageError(
-            "no subset files", where=str(found), fix=f"--data: {BBH_FILES}"
+            "no subset files",
+            where=str(found),
+            fix=f"--data: {BBH_FILES}",
         )
     return sorted(folder.glob("*.json"))
 
@@ -217,7 +219,9 @@ def read_dialogues(found: str | Path, *, published: bool) -> Samples:
                 fix=f"--data: {MT_BENCH_FILES}",
             )
         return Samples(
-            open_dataset(found).shards, to_sample=DialogueSample({}), where=str(found)
+            open_dataset(found).shards,
+            to_sample=DialogueSample({}),
+            where=str(found),
         )
     if Path(found).is_dir():
         file = Path(found) / "question.jsonl"

@@ -33,7 +33,10 @@ def ending(row: Mapping[str, Any]) -> Sample:
 def solution(row: Mapping[str, Any]) -> Sample:
     """Return the sample of a PIQA row: a goal and two ways to reach it."""
     return _sample(
-        row.get("id"), str(row["goal"]), (row["sol1"], row["sol2"]), int(row["label"])
+        row.get("id"),
+        str(row["goal"]),
+        (row["sol1"], row["sol2"]),
+        int(row["label"]),
     )
 
 
@@ -55,13 +58,16 @@ def _sample(
 
 
 def _texts(
-    answer_prefix: str = "Answer:", question_prefix: str = "Question: "
+    answer_prefix: str = "Answer:",
+    question_prefix: str = "Question: ",
 ) -> Measure:
     """Return the measure that scores the options' texts after the question alone."""
     return Measure(
         "text_likelihood",
         template=ChoiceLikelihood(
-            "text", question_prefix=question_prefix, answer_prefix=answer_prefix
+            "text",
+            question_prefix=question_prefix,
+            answer_prefix=answer_prefix,
         ),
         scorers=({"name": "choice_likelihood", "continuation": "text"},),
         needs=frozenset({"likelihood"}),
@@ -143,7 +149,8 @@ MBPP_SHOTS = ("2", "3", "4")
 def _mbpp_task(sample: Sample) -> str:
     text = sample.fields.get("text") or sample.fields.get("prompt")
     return MBPP_TASK.format(
-        text=text, tests="\n".join(map(str, sample.fields["test_list"]))
+        text=text,
+        tests="\n".join(map(str, sample.fields["test_list"])),
     )
 
 
@@ -172,7 +179,10 @@ def mbpp_question(sample: Sample) -> Prompt:
 
 
 def pick_published(
-    sample: Sample, pool: Sequence[Sample], num: int, rng: object
+    sample: Sample,
+    pool: Sequence[Sample],
+    num: int,
+    rng: object,
 ) -> list[Sample]:
     """Return the paper's examples, or else the first samples of the data other than the question."""
     others = [candidate for candidate in pool if candidate.id != sample.id]

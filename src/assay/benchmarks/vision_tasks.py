@@ -232,7 +232,10 @@ def box_of(row: Mapping[str, Any]) -> tuple[float, ...]:
     if box is None:
         fix = "write [left, top, width, height]"
         raise RowFault(
-            "no box of four numbers", column="bbox", got=row.get("bbox"), fix=fix
+            "no box of four numbers",
+            column="bbox",
+            got=row.get("bbox"),
+            fix=fix,
         )
     return box
 
@@ -255,7 +258,10 @@ def verdict_of(row: Mapping[str, Any]) -> str | None:
     answer = MEME_LABELS.get(str(label).strip().lower())
     if answer is None:
         raise RowFault(
-            "neither hateful nor not", column="label", got=label, fix="0 or 1"
+            "neither hateful nor not",
+            column="label",
+            got=label,
+            fix="0 or 1",
         )
     return answer
 

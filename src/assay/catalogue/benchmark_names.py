@@ -121,7 +121,9 @@ def _modes(name: str, summary: str, checked: str, *modes: str) -> dict[str, str]
 
 
 def _heard(
-    name: str, summary: str, checked: str = "normalized as published"
+    name: str,
+    summary: str,
+    checked: str = "normalized as published",
 ) -> dict[str, str]:
     """Return the tasks of a benchmark whose text would reveal the answer."""
     return _modes(name, summary, checked, AUDIO, BOTH)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 
 def under(
-    package: str, targets: Mapping[str, tuple[str, str]]
+    package: str,
+    targets: Mapping[str, tuple[str, str]],
 ) -> dict[str, tuple[str, str]]:
     """Return `name: (module:attribute, one line)` for targets relative to a package."""
     return {

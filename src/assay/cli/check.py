@@ -46,7 +46,9 @@ def command(arguments: Sequence[str]) -> int:
         help="what it is, if that is unclear",
     )
     p.add_argument(
-        "--data", default=None, help="rows to try a benchmark or a template with"
+        "--data",
+        default=None,
+        help="rows to try a benchmark or a template with",
     )
     add_some(p, *OPTIONS)
     options = p.parse(arguments)
@@ -217,5 +219,9 @@ def _check_conventions(thing: object, file: Path) -> None:
             and "solved" not in inspect.signature(part).parameters
         ):
             check_parameters(
-                part, parameters, form, file, inspect.getsourcelines(part)[1]
+                part,
+                parameters,
+                form,
+                file,
+                inspect.getsourcelines(part)[1],
             )

@@ -145,7 +145,8 @@ def _words(before: Sequence[str], current: str) -> Iterable[str]:
 
 
 def _after_option(
-    before: Sequence[str], actions: Sequence[argparse.Action]
+    before: Sequence[str],
+    actions: Sequence[argparse.Action],
 ) -> list[str] | None:
     """Return the words that may follow an option; None if the previous word is not an option that takes a value."""
     option = before[-1]

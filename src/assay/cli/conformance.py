@@ -35,7 +35,9 @@ def command(arguments: Sequence[str]) -> int:
         help="the cases to compare your own metric with",
     )
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     verdicts = _verdicts(options.name, options.against)

@@ -108,7 +108,9 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("--fresh", action="store_true", help="forget what the folder holds")
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     parts = {part.name: part for part in PARTS}
@@ -127,7 +129,12 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def show_parts(
-    parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bool, is_json: bool
+    parts: Sequence[Part],
+    folder: Path,
+    stdout: TextIO,
+    *,
+    fresh: bool,
+    is_json: bool,
 ) -> int:
     """Run each part in a folder of its own."""
     from ..runner.options import RunOptions

@@ -118,7 +118,9 @@ def _why_nothing_was_scored(result: RunResult) -> str | None:
 
 
 def finish_all(
-    results: Iterable[RunResult | AssayError], stdout: TextIO, is_json: bool
+    results: Iterable[RunResult | AssayError],
+    stdout: TextIO,
+    is_json: bool,
 ) -> list[int]:
     """Print the table of each run as it ends, or one JSON document for all. Return their exit code."""
     codes, documents = [0], []
@@ -153,7 +155,9 @@ def _epochs(result: RunResult, console: Any) -> None:
             advice = None
         if advice:
             console.print(
-                printable(f"  {name}: {advice}"), markup=False, soft_wrap=True
+                printable(f"  {name}: {advice}"),
+                markup=False,
+                soft_wrap=True,
             )
 
 

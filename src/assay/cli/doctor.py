@@ -41,7 +41,9 @@ def command(arguments: Sequence[str]) -> int:
         help="the folder whose disk space is shown",
     )
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     if options.scan_logs is not None:
@@ -196,7 +198,8 @@ def scan(folder: Path, secrets: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _occurrences(
-    path: Path, forms: Mapping[str, set[bytes]]
+    path: Path,
+    forms: Mapping[str, set[bytes]],
 ) -> Iterator[tuple[str, int]]:
     """Return the first occurrence of each secret in a file, which is read in blocks."""
     longest = max(

@@ -299,7 +299,8 @@ def _unasked(task: str, failed: Sequence[str], looked_at: int) -> Iterator[str]:
 
 
 def _count(
-    cell: PlannedTask, looked_at: Sequence[Sample | BadSample]
+    cell: PlannedTask,
+    looked_at: Sequence[Sample | BadSample],
 ) -> tuple[int, int, int]:
     """Return the numbers of samples, rounds and unusable rows. Read all rows only if the number is unknown."""
     run = cell.run
@@ -329,7 +330,9 @@ def _rounds(items: Sequence[Sample | BadSample]) -> int:
 
 
 def _output_tokens(
-    cell: PlannedTask, prompt: Prompt | None, requests: int
+    cell: PlannedTask,
+    prompt: Prompt | None,
+    requests: int,
 ) -> int | None:
     if prompt is not None and (prompt.continuations is not None or prompt.rolling):
         return 0

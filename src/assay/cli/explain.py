@@ -37,12 +37,17 @@ def explained(
         return _from_assay(error, file, line, sample)
     fix = remedy(error, sample) or _general(file)
     return Fault(
-        _what(error), where=place_of(file, line_of(error, file) or line), fix=fix
+        _what(error),
+        where=place_of(file, line_of(error, file) or line),
+        fix=fix,
     )
 
 
 def _from_assay(
-    error: AssayError, file: Path, line: int | None, sample: Sample | None
+    error: AssayError,
+    file: Path,
+    line: int | None,
+    sample: Sample | None,
 ) -> AssayError:
     cause = error.__cause__
     message = error.what

@@ -65,7 +65,9 @@ def command(arguments: Sequence[str]) -> int:
         help="default: in the run folder; - is stdout",
     )
     p.add_argument(
-        "--model", default=None, help="only this model of a run with several"
+        "--model",
+        default=None,
+        help="only this model of a run with several",
     )
     options = p.parse(arguments)
     name, exporter = _exporter(options.to)
@@ -111,7 +113,10 @@ def _exporter(name: str) -> tuple[str, "Exporter"]:
 
 
 def _write_to_stdout(
-    exporter: "Exporter", name: str, reader: RunReader, model: str | None
+    exporter: "Exporter",
+    name: str,
+    reader: RunReader,
+    model: str | None,
 ) -> None:
     """Write a temporary file and copy it to stdout."""
     with tempfile.TemporaryDirectory() as folder:

@@ -147,5 +147,7 @@ def _append(path: str, text: str) -> None:
     except OSError as error:
         fix = f"unset {SUMMARY}, or give it a file that can be written"
         raise UsageError(
-            f"cannot write the job summary: {error.strerror}", where=path, fix=fix
+            f"cannot write the job summary: {error.strerror}",
+            where=path,
+            fix=fix,
         ) from error

@@ -33,7 +33,10 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("run", help="a run folder, or results of another tool")
     p.add_argument(
-        "--export", default=None, metavar="FILE", help="write all labels; - is stdout"
+        "--export",
+        default=None,
+        metavar="FILE",
+        help="write all labels; - is stdout",
     )
     p.add_argument(
         "--import",
@@ -147,7 +150,14 @@ def _read_label(
     task, model = _cell_of(plain, epoch, where, samples)
     name = plain["by"] or by or UNNAMED
     return Label(
-        task, model, plain["id"], epoch, value, name, plain["at"], plain["note"]
+        task,
+        model,
+        plain["id"],
+        epoch,
+        value,
+        name,
+        plain["at"],
+        plain["note"],
     )
 
 

@@ -63,7 +63,11 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("--json", action="store_true", help="the same as --format json")
     p.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="default: stdout"
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="default: stdout",
     )
     options = p.parse(arguments)
     if options.json:

@@ -21,10 +21,15 @@ def command(arguments: Sequence[str]) -> int:
         description="List the registered names of a kind, with one line for each.",
     )
     p.add_argument(
-        "kind", nargs="?", default=None, help=f"{', '.join(ALL)}, lm_eval or lmms_eval"
+        "kind",
+        nargs="?",
+        default=None,
+        help=f"{', '.join(ALL)}, lm_eval or lmms_eval",
     )
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     if options.kind is not None and _is_elsewhere(options.kind):

@@ -226,7 +226,11 @@ def _again(words: list[str]) -> list[str]:
 
 
 def _ended(
-    error: BaseException, exit_code: int, lines: list[str], verb: str, words: list[str]
+    error: BaseException,
+    exit_code: int,
+    lines: list[str],
+    verb: str,
+    words: list[str],
 ) -> int:
     """Print why a command failed, with `--json` also as JSON, and return its exit code."""
     from .tracebacks import shown_traceback, without_secrets

@@ -20,7 +20,10 @@ def command(arguments: Sequence[str]) -> int:
         "what is missing and prints the table.",
     )
     p.add_argument(
-        "parts", nargs="+", metavar="RUN", help="run folders of --shard 1/N … N/N"
+        "parts",
+        nargs="+",
+        metavar="RUN",
+        help="run folders of --shard 1/N … N/N",
     )
     p.add_argument("-o", "--output", default=None, metavar="DIR", help="a new folder")
     options = p.parse(arguments)

@@ -75,7 +75,9 @@ def write(kind: str, name: str, folder: Path) -> Path:
     except OSError as error:
         fix = "choose another folder with --dir"
         raise UsageError(
-            f"cannot write: {error.strerror}", where=str(path), fix=fix
+            f"cannot write: {error.strerror}",
+            where=str(path),
+            fix=fix,
         ) from error
     return path
 

@@ -156,7 +156,10 @@ def _input_rates(same: Sequence[Earlier]) -> list[float]:
 
 
 def _input(
-    prompts: Sequence[Prompt], left: float, requests: float, same: Sequence[Earlier]
+    prompts: Sequence[Prompt],
+    left: float,
+    requests: float,
+    same: Sequence[Earlier],
 ) -> Estimate:
     """Return the least, likely and largest number of input tokens.
 
@@ -202,7 +205,10 @@ def _tokens(prompt: Prompt) -> Estimate:
 
 
 def _output(
-    left: float, requests: float, most: float | None, same: Sequence[Earlier]
+    left: float,
+    requests: float,
+    most: float | None,
+    same: Sequence[Earlier],
 ) -> tuple[float, float | None]:
     """Return the lowest and highest number of output tokens, from earlier runs or else from `max_tokens`."""
     limit = math.inf if most is None else most
@@ -244,7 +250,9 @@ def _cost(
 
 
 def _unknown(
-    prompts: Sequence[Prompt], roles: Sequence[str], most: float | None
+    prompts: Sequence[Prompt],
+    roles: Sequence[str],
+    most: float | None,
 ) -> Iterator[str]:
     kinds = dict.fromkeys(medium.kind for prompt in prompts for medium in prompt.media)
     if kinds:

@@ -86,14 +86,22 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("-M", "--model", required=True)
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     p.add_argument(
-        "-k", "--samples", type=int, default=16, help="how many samples (default 16)"
+        "-k",
+        "--samples",
+        type=int,
+        default=16,
+        help="how many samples (default 16)",
     )
     p.add_argument(
-        "--sizes", default="4,16", help="batch sizes to compare with 1 (default 4,16)"
+        "--sizes",
+        default="4,16",
+        help="batch sizes to compare with 1 (default 4,16)",
     )
     add_some(p, *OPTIONS)
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     settings = settings_of(options, *OPTIONS)
@@ -178,7 +186,12 @@ def _request(cell: PlannedTask, keys: KeyMaker, sample: Sample) -> Request:
     options = cell.options_for(prompt)
     seed, draw = seeds_of(options.seed, sample.id)
     request = Request(
-        prompt, options, seed, hints=cell.task.hints, id=sample.id, draw=draw
+        prompt,
+        options,
+        seed,
+        hints=cell.task.hints,
+        id=sample.id,
+        draw=draw,
     )
     return replace(request, key=keys.key(request))
 

@@ -33,7 +33,9 @@ def command(arguments: Sequence[str]) -> int:
     add_some(p, *OPTIONS)
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     if options.upstream:

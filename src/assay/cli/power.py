@@ -80,7 +80,10 @@ def command(arguments: Sequence[str]) -> int:
     if options.run is None:
         numbers = [
             assumed_scores(
-                (options.n or [100])[0], options.rate, options.sd, options.pairs
+                (options.n or [100])[0],
+                options.rate,
+                options.sd,
+                options.pairs,
             )
         ]
     else:

@@ -50,7 +50,10 @@ def command(arguments: Sequence[str]) -> int:
         dialect_name = value
         if dialect_name not in DIALECTS:
             raise UnknownName(
-                "dialect", dialect_name, DIALECTS, hint=f"known: {', '.join(DIALECTS)}"
+                "dialect",
+                dialect_name,
+                DIALECTS,
+                hint=f"known: {', '.join(DIALECTS)}",
             )
     if not words or words[0] in ("-h", "--help"):
         from ..report.grid import write_lines
@@ -105,7 +108,8 @@ def _register(file: Path, dialect_name: str | None) -> None:
 
 
 def names_for(
-    script: Path, dialect_name: str | None = None
+    script: Path,
+    dialect_name: str | None = None,
 ) -> dict[str, Mapping[str, str]]:
     """Return the dialects that a script needs, each with its module names.
 

@@ -24,7 +24,10 @@ MOST_ROUNDS = 20
 
 
 def dialogue_prompts(
-    task: Task, sample: Sample, prompt: Prompt, template: object
+    task: Task,
+    sample: Sample,
+    prompt: Prompt,
+    template: object,
 ) -> list[Prompt]:
     """Return the prompt of each round of a dialogue, with a mark where the model answers."""
     if not has_rounds(sample, template):

@@ -34,7 +34,9 @@ def parser() -> Parser:
     )
     groups = add_flags(p)
     groups["what"].add_argument(
-        "--base_url", default=None, help="an OpenAI-compatible endpoint"
+        "--base_url",
+        default=None,
+        help="an OpenAI-compatible endpoint",
     )
     groups["what"].add_argument(
         "--device",
@@ -62,7 +64,9 @@ def parser() -> Parser:
         help="the first prompt, the requests, a forecast",
     )
     out.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     return p
 
@@ -171,7 +175,10 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
         os.dup2(aside, number)
         try:
             with os.fdopen(
-                os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace"
+                os.dup(descriptor),
+                "w",
+                encoding="utf-8",
+                errors="backslashreplace",
             ) as document:
                 yield document
         finally:
@@ -180,7 +187,8 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
 
 
 def options_from(
-    flags: argparse.Namespace, faults: list[AssayError] | None = None
+    flags: argparse.Namespace,
+    faults: list[AssayError] | None = None,
 ) -> Any:
     """Read run options from a config file and the command line, which takes precedence.
 

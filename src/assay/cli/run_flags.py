@@ -221,7 +221,8 @@ def _price(name: str, value: object) -> Any:
 
 
 def from_environment(
-    environment: Mapping[str, str], faults: list[AssayError]
+    environment: Mapping[str, str],
+    faults: list[AssayError],
 ) -> dict[str, tuple[str, Any]]:
     """Return the variable `ASSAY_RUN_<OPTION>` and its value for each option. An unknown one is a fault."""
     names = {

@@ -18,7 +18,9 @@ _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
 
 def text_lines(
-    text: str, indent: str = "    ", most: int | None = MOST_LINES
+    text: str,
+    indent: str = "    ",
+    most: int | None = MOST_LINES,
 ) -> Iterator[str]:
     """Return the lines of a text, without control characters: at most `most`, long ones cut, or all of it."""
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
@@ -34,7 +36,10 @@ def text_lines(
 
 
 def marked_lines(
-    text: str, span: tuple[int, int], marks: tuple[str, str], most: int | None
+    text: str,
+    span: tuple[int, int],
+    marks: tuple[str, str],
+    most: int | None,
 ) -> Iterator[str]:
     """Return the lines of a text with one span marked; of a long text, the lines around the span."""
     lines = _lines_with_mark(text, span)
@@ -99,7 +104,8 @@ def _with_marks(line: str, marks: tuple[str, str]) -> str:
 
 
 def message_lines(
-    messages: Sequence[Mapping[str, Any]], most: int | None = MOST_LINES
+    messages: Sequence[Mapping[str, Any]],
+    most: int | None = MOST_LINES,
 ) -> Iterator[str]:
     """Return each message below its role. A message without content is where the model writes."""
     for turn in messages:

@@ -32,12 +32,15 @@ def _other_fix(error: StoreError, run: str) -> str | None:
 def command(arguments: Sequence[str]) -> int:
     """Score, print the table or one JSON document, and return the exit code."""
     p = Parser(
-        prog="assay score", description="Score a run again without asking the model."
+        prog="assay score",
+        description="Score a run again without asking the model.",
     )
     p.add_argument("run", help="a run folder")
     add_some(p, *OPTIONS, data="where the data is now")
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     with stdout_for_people(options.json) as stdout:
@@ -47,7 +50,9 @@ def command(arguments: Sequence[str]) -> int:
         watching = watcher(options.json)
         try:
             result = score(
-                options.run, watcher=watching, **settings_of(options, *OPTIONS)
+                options.run,
+                watcher=watching,
+                **settings_of(options, *OPTIONS),
             )
         except StoreError as error:
             error.fix = _other_fix(error, options.run)

@@ -69,7 +69,10 @@ def scripted_answers(
 
 
 def _after_calls(
-    output: Output, sample: Sample, tools: ToolSet, has_calls: bool
+    output: Output,
+    sample: Sample,
+    tools: ToolSet,
+    has_calls: bool,
 ) -> Output:
     """Return an answer of a task with tools, with its state, as a scorer gets it in a run."""
     rounds = []
@@ -137,7 +140,9 @@ def _first_tokens(sample: Sample) -> list[Scripted]:
             (other, -0.1 if other == letter else -4.0) for other in LETTERS[:count]
         )
         candidate = Candidate(
-            Output.of(letter).candidates[0].parts, "length", (Token(letter, -0.1, top),)
+            Output.of(letter).candidates[0].parts,
+            "length",
+            (Token(letter, -0.1, top),),
         )
         answers.append((label, Output((candidate,))))
     return answers

@@ -111,10 +111,14 @@ def _add_choices(p: Any) -> None:
         help="this sample with all its details",
     )
     p.add_argument(
-        "--wrong", action="store_true", help="scored with less than the best value"
+        "--wrong",
+        action="store_true",
+        help="scored with less than the best value",
     )
     p.add_argument(
-        "--failures", action="store_true", help="not scored: unread answers, errors"
+        "--failures",
+        action="store_true",
+        help="not scored: unread answers, errors",
     )
     p.add_argument(
         "--outcome",
@@ -155,10 +159,14 @@ def _add_choices(p: Any) -> None:
         help="how many (default 5; with a pager, --ids, --json: all)",
     )
     p.add_argument(
-        "--ids", action="store_true", help="print only their ids, one on a line"
+        "--ids",
+        action="store_true",
+        help="print only their ids, one on a line",
     )
     p.add_argument(
-        "--json", action="store_true", help="print them as one JSON document"
+        "--json",
+        action="store_true",
+        help="print them as one JSON document",
     )
 
 

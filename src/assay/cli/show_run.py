@@ -28,7 +28,10 @@ class ShownRun:
         self.view = RunView(folder, "run", folder.name)
 
     def lines(
-        self, wanted: Wanted, limit: int | None, marking: Marking
+        self,
+        wanted: Wanted,
+        limit: int | None,
+        marking: Marking,
     ) -> Iterator[str]:
         """Return the table and the samples; only the samples if they were selected by id."""
         rows = self.rows(wanted)
@@ -44,7 +47,10 @@ class ShownRun:
         for row in page:
             yield ""
             yield from sample_lines(
-                self.view.record(row), self.reader.blobs, most, marking
+                self.view.record(row),
+                self.reader.blobs,
+                most,
+                marking,
             )
         if len(page) < len(rows):
             more = len(rows) - len(page)
@@ -66,7 +72,11 @@ class ShownRun:
         return (printable(index.ids[row]) for row in self.rows(wanted)[:limit])
 
     def document(
-        self, wanted: Wanted, limit: int | None, *, only_ids: bool
+        self,
+        wanted: Wanted,
+        limit: int | None,
+        *,
+        only_ids: bool,
     ) -> Iterator[str]:
         """Yield one JSON document in pieces. Samples are read as they are written."""
         rows = self.rows(wanted)
@@ -115,7 +125,9 @@ class ShownRun:
                 fix = f"ids look like {', '.join(map(repr, ids[:3]))}"
             where = str(self.view.layout.folder)
             raise UsageError(
-                f"the run has no sample {missing[0]!r}", where=where, fix=fix
+                f"the run has no sample {missing[0]!r}",
+                where=where,
+                fix=fix,
             )
 
 

@@ -34,7 +34,10 @@ COLOURED = Marking("\x1b[7m", "\x1b[27m")
 
 
 def sample_lines(
-    record: Record, blobs: Blobs, most: int | None, marking: Marking
+    record: Record,
+    blobs: Blobs,
+    most: int | None,
+    marking: Marking,
 ) -> Iterator[str]:
     """Return a sample with its rounds and verdicts; at most `most` lines of each text."""
     head = f"{record.task} · {record.model} · sample {record.id}" + (
@@ -49,7 +52,11 @@ def sample_lines(
         is_last = number == len(record.rounds) - 1
         spans = _spans(line, record.verdicts) if is_last else ()
         yield from _round_lines(
-            line, record.rounds[number - 1] if number else None, most, spans, marking
+            line,
+            record.rounds[number - 1] if number else None,
+            most,
+            spans,
+            marking,
         )
         yield from _media_lines(blobs, line)
         yield from _agent_lines(line.get("output", {}).get("details") or {})
@@ -88,7 +95,8 @@ def _agent_lines(details: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _spans(
-    line: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]
+    line: Mapping[str, Any],
+    verdicts: Sequence[Mapping[str, Any]],
 ) -> list[tuple[int, int] | None]:
     """Return the span that was read in each candidate: the scorer's own, or else its last occurrence as a word."""
     candidates = line.get("output", {}).get("candidates", ())
@@ -109,7 +117,10 @@ def _spans(
 
 
 def _span(
-    verdict: Mapping[str, Any], text: str, place: int, count: int
+    verdict: Mapping[str, Any],
+    text: str,
+    place: int,
+    count: int,
 ) -> tuple[int, int] | None:
     details = verdict.get("details") or {}
     answer = verdict.get("answer")
@@ -169,7 +180,10 @@ def _round_lines(
     yield from message_lines(prompt, most)
     yield from continuation_lines(line.get("continuations"))
     yield from answer_lines(
-        line.get("output", {}), most, spans, (marking.start, marking.end)
+        line.get("output", {}),
+        most,
+        spans,
+        (marking.start, marking.end),
     )
 
 
@@ -188,7 +202,8 @@ def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
 
 
 def verdict_lines(
-    verdict: Mapping[str, Any], most: int | None = LINES_IN_A_LIST
+    verdict: Mapping[str, Any],
+    most: int | None = LINES_IN_A_LIST,
 ) -> Iterator[str]:
     """Return the verdict of one scorer, and its reasons."""
     details = verdict.get("details") or {}
@@ -217,7 +232,9 @@ def verdict_lines(
 
 
 def _helper_lines(
-    verdict: Mapping[str, Any], record: Record, most: int | None
+    verdict: Mapping[str, Any],
+    record: Record,
+    most: int | None,
 ) -> Iterator[str]:
     """Return the questions to judges and other helper models for a verdict, and their replies."""
     questions = (verdict.get("details") or {}).get("asked") or ()

@@ -25,7 +25,9 @@ def command(arguments: Sequence[str]) -> int:
     dialect.add_options(p)
     add_some(p, *OPTIONS)
     p.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     options = p.parse(arguments)
     with stdout_for_people(options.json) as stdout:
@@ -35,7 +37,9 @@ def command(arguments: Sequence[str]) -> int:
         names = [f.name for f in fields(dialect.Asked)]
         request = dialect.Asked(**{name: getattr(options, name) for name in names})
         result, files = dialect.execute(
-            request, RunOptions(**settings_of(options, *OPTIONS)), watcher(options.json)
+            request,
+            RunOptions(**settings_of(options, *OPTIONS)),
+            watcher(options.json),
         )
         finish(result, stdout, options.json)
         if not options.json:
@@ -59,12 +63,17 @@ def _convert(arguments: Sequence[str]) -> int:
         help="where <name>/ is made",
     )
     p.add_argument(
-        "--name", default=None, help="what it is called (default: as the source)"
+        "--name",
+        default=None,
+        help="what it is called (default: as the source)",
     )
     p.add_argument("--key_col", default="key")
     options = p.parse(arguments)
     file, rows, clips = convert(
-        options.source, options.root, name=options.name, key_col=options.key_col
+        options.source,
+        options.root,
+        name=options.name,
+        key_col=options.key_col,
     )
     print(f"{rows} rows, {clips} audio clips: {file}")
     return 0

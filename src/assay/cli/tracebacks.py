@@ -15,7 +15,9 @@ def without_secrets(text: str, arguments: Sequence[str]) -> str:
 
 
 def shown_traceback(
-    error: BaseException, arguments: Sequence[str], trace: TracebackType | None = None
+    error: BaseException,
+    arguments: Sequence[str],
+    trace: TracebackType | None = None,
 ) -> str:
     """Return Python's traceback of an error, without secrets.
 

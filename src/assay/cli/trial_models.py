@@ -29,7 +29,9 @@ class TrialModel(GivenModel):
         self.role, self.model = role, model
 
     async def answer(
-        self, prompt: Prompt, options: GenerateOptions | None = None
+        self,
+        prompt: Prompt,
+        options: GenerateOptions | None = None,
     ) -> Output:
         """Return the model's answer. Raise `WouldAsk` if no model was given."""
         if self.model is None:

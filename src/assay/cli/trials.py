@@ -66,7 +66,11 @@ class Trial:
         self._loop.close()
 
     def score(
-        self, scorer: Any, sample: Sample, output: Output, line: int | None
+        self,
+        scorer: Any,
+        sample: Sample,
+        output: Output,
+        line: int | None,
     ) -> Score:
         """Return the scorer's verdict. Raise a fault of the file if it fails or gives no number."""
         try:
@@ -155,7 +159,10 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
             lines = list(prompt_lines(rounds[-1]))
         except Exception as error:
             raise explained(
-                error, file, line=_defined_at(task.template), sample=sample
+                error,
+                file,
+                line=_defined_at(task.template),
+                sample=sample,
             ) from error
         yield f"sample {printable(sample.id)}"
         yield from lines
@@ -166,7 +173,12 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
     _score_targets(usable[SAMPLES:ROWS_SCORED], prepared, trial)
     yield from try_summarizers(task, [scorer.tried() for scorer in tried], file)
     yield from remarks_on(
-        task, prepared.samples, usable, prompts, scorers, prepared.template
+        task,
+        prepared.samples,
+        usable,
+        prompts,
+        scorers,
+        prepared.template,
     )
 
 
@@ -186,7 +198,9 @@ def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
 
 
 def _need_targets(
-    samples: Sequence[Sample], scorers: Sequence[tuple[str, Any]], file: Path
+    samples: Sequence[Sample],
+    scorers: Sequence[tuple[str, Any]],
+    file: Path,
 ) -> None:
     names = [
         name for name, scorer in scorers if "target" in getattr(scorer, "reads", ())
@@ -250,7 +264,10 @@ class TriedScorer:
         self._is_shown = False
 
     def try_on(
-        self, sample: Sample, prompts: Sequence[Prompt], number: int
+        self,
+        sample: Sample,
+        prompts: Sequence[Prompt],
+        number: int,
     ) -> Iterator[str]:
         """Yield the scorer's verdicts on scripted answers to one sample."""
         if self._tools is not None and not self._tools.are_functions:
@@ -405,7 +422,11 @@ def try_scorer(
 
 
 def try_template(
-    template: object, name: str, file: Path, data: str | None, row: Mapping[str, Any]
+    template: object,
+    name: str,
+    file: Path,
+    data: str | None,
+    row: Mapping[str, Any],
 ) -> Iterator[str]:
     """Try a template on three samples of `data`, or on one made-up row."""
     from ..datasets import open_dataset
@@ -517,7 +538,11 @@ FAILURES = {
 
 
 def check_parameters(
-    function: object, wanted: int, form: str, file: Path, line: int | None
+    function: object,
+    wanted: int,
+    form: str,
+    file: Path,
+    line: int | None,
 ) -> None:
     """Raise if a function cannot be called with the values in `wanted`."""
     if not callable(function):
@@ -531,7 +556,9 @@ def check_parameters(
     except TypeError as error:
         names = ", ".join(inspect.signature(function).parameters)
         raise Fault(
-            f"it takes ({names})", where=place_of(file, line), fix=f"write {form}"
+            f"it takes ({names})",
+            where=place_of(file, line),
+            fix=f"write {form}",
         ) from error
     except ValueError:
         return

@@ -19,7 +19,10 @@ def parser() -> Parser:
     )
     selection = p.add_argument_group("what")
     selection.add_argument(
-        "--data", nargs="+", default=[], help="datasets: names, file.py[:name], tables"
+        "--data",
+        nargs="+",
+        default=[],
+        help="datasets: names, file.py[:name], tables",
     )
     selection.add_argument(
         "--model",
@@ -28,7 +31,10 @@ def parser() -> Parser:
         help="models: names, file.py:Class, or any model of assay",
     )
     selection.add_argument(
-        "--config", default=None, metavar="JSON", help='{"model": {…}, "data": {…}}'
+        "--config",
+        default=None,
+        metavar="JSON",
+        help='{"model": {…}, "data": {…}}',
     )
     selection.add_argument(
         "--register",
@@ -39,10 +45,15 @@ def parser() -> Parser:
         help="files or folders that define them",
     )
     selection.add_argument(
-        "--num-generations", type=int, default=None, help="images for each prompt"
+        "--num-generations",
+        type=int,
+        default=None,
+        help="images for each prompt",
     )
     selection.add_argument(
-        "--limit", default=None, help="a number, a fraction, or a range a-b of rows"
+        "--limit",
+        default=None,
+        help="a number, a fraction, or a range a-b of rows",
     )
     selection.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
     selection.add_argument(
@@ -68,12 +79,17 @@ def parser() -> Parser:
     work = p.add_argument_group("work")
     work.add_argument("--work-dir", default="./outputs")
     work.add_argument(
-        "--api-nproc", type=int, default=4, help="calls of an API at once"
+        "--api-nproc",
+        type=int,
+        default=4,
+        help="calls of an API at once",
     )
     work.add_argument("--retry", type=int, default=None)
     work.add_argument("--verbose", action="store_true")
     work.add_argument(
-        "--ignore", action="store_true", help="do not ask again for what failed"
+        "--ignore",
+        action="store_true",
+        help="do not ask again for what failed",
     )
     work.add_argument(
         "--reuse",
@@ -88,7 +104,9 @@ def parser() -> Parser:
     )
     work.add_argument("--use-vllm", action="store_true")
     work.add_argument(
-        "--fresh", action="store_true", help="forget what the run folders hold"
+        "--fresh",
+        action="store_true",
+        help="forget what the run folders hold",
     )
     work.add_argument(
         "--upstream",
@@ -96,7 +114,9 @@ def parser() -> Parser:
         help="ULMEvalKit's own rules where assay's differ",
     )
     work.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     trust = p.add_argument_group("trust")
     trust.add_argument("--trust-pickle", action="store_true")
@@ -148,7 +168,9 @@ def command(arguments: Sequence[str]) -> int:
         )
         return max(
             finish_all(
-                run_pairs(settings, lambda: watcher(options.json)), stdout, options.json
+                run_pairs(settings, lambda: watcher(options.json)),
+                stdout,
+                options.json,
             )
         )
 

@@ -28,10 +28,15 @@ def command(arguments: Sequence[str]) -> int:
         help="a run folder, results of another tool, or a folder that holds either (default: runs)",
     )
     p.add_argument(
-        "--port", type=int, default=None, help="default: 7557, or a free one"
+        "--port",
+        type=int,
+        default=None,
+        help="default: 7557, or a free one",
     )
     p.add_argument(
-        "--no_browser", action="store_true", help="print the link, but open no browser"
+        "--no_browser",
+        action="store_true",
+        help="print the link, but open no browser",
     )
     p.add_argument(
         "--origin",

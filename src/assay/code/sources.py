@@ -291,7 +291,9 @@ def _followed(path: Path) -> Path:
 
 
 def _look_up(
-    folder: Path, top: str, spec: ModuleSpec | None
+    folder: Path,
+    top: str,
+    spec: ModuleSpec | None,
 ) -> tuple[list[Path], list[Path]]:
     spec = neighbours.beside(folder, top, spec)
     file = neighbours.file_of(spec)

@@ -116,7 +116,9 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
     """Return the values a function was closed over, without variables that have no value yet."""
     values = {}
     for name, cell in zip(
-        function.__code__.co_freevars, function.__closure__ or (), strict=True
+        function.__code__.co_freevars,
+        function.__closure__ or (),
+        strict=True,
     ):
         with suppress(ValueError):
             values[name] = cell.cell_contents

@@ -148,7 +148,9 @@ def text(board: Leaderboard, width: int = TEXT_WIDTH) -> str:
 
 
 def _blocks(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
 ) -> Iterator[str]:
     """Yield rank and model of each row in one line, then one line for each of its numbers."""
     names = headings[2:]

@@ -17,7 +17,11 @@ SampleValues = tuple[dict[str, float], dict[str, Hashable]]
 
 
 def sample_counts(
-    reader: RunReader, task: str, model: str, result: Result | None, recipe: Recipe
+    reader: RunReader,
+    task: str,
+    model: str,
+    result: Result | None,
+    recipe: Recipe,
 ) -> tuple[Counts, Clusters]:
     """Return the counts of each sample, added up over its answers, and its cluster (or else itself).
 
@@ -32,7 +36,10 @@ def sample_counts(
 
 
 def _sources(
-    reader: RunReader, task: str, model: str, recipe: Recipe
+    reader: RunReader,
+    task: str,
+    model: str,
+    recipe: Recipe,
 ) -> Iterator[Iterable[ScoreRecord]]:
     """Yield the records that may have the counts: those of each scorer, or of all of them joined."""
     beside = {
@@ -46,7 +53,8 @@ def _sources(
 
 
 def _added_up(
-    records: Iterable[ScoreRecord], recipe: Recipe
+    records: Iterable[ScoreRecord],
+    recipe: Recipe,
 ) -> tuple[Counts, Clusters]:
     """Return the sums of each sample's counts, and its cluster."""
     counts: Counts = {}

@@ -65,7 +65,12 @@ def compare_runs(
             notes.append(note)
     folders = str(before.source), str(after.source)
     return Comparison(
-        folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage)
+        folders[0],
+        rows,
+        notes,
+        settings,
+        folders[1],
+        is_damaged=bool(before.damage),
     )
 
 
@@ -146,7 +151,13 @@ def _imported_rows(
             )
         else:
             row = compare_number(
-                result, after, before, partner.model, values, partner.table, partner.ids
+                result,
+                after,
+                before,
+                partner.model,
+                values,
+                partner.table,
+                partner.ids,
             )
             row.baseline_task = partner.task
             row.baseline_ids = {ours: theirs for theirs, ours in partner.ids.items()}
@@ -292,7 +303,8 @@ def _compare_weighted(
 
 
 def _weighted(
-    values: Mapping[str, float], weights: Mapping[str, float]
+    values: Mapping[str, float],
+    weights: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
     """Return each value times its weight, and the weight."""
     return {id: (value * weights[id], weights[id]) for id, value in values.items()}

@@ -49,7 +49,9 @@ Headings = tuple[str, ...]
 
 
 def text_lines(
-    report: RunComparison, flips: int | None = None, width: int = TEXT_WIDTH
+    report: RunComparison,
+    flips: int | None = None,
+    width: int = TEXT_WIDTH,
 ) -> Iterator[str]:
     """Yield the comparison for a terminal: as a table if it fits into `width`, else two lines for each number."""
     for line in (*caveats(report), *report.sentences):
@@ -131,7 +133,10 @@ def _cut(text: str, length: int) -> str:
 
 
 def markdown(
-    report: RunComparison, flips: int | None = None, *, for_github: bool = False
+    report: RunComparison,
+    flips: int | None = None,
+    *,
+    for_github: bool = False,
 ) -> str:
     """Return the comparison as Markdown; for GitHub with caveats as an alert and long lists folded."""
     warnings = [markdown_text(line) for line in caveats(report)]
@@ -331,7 +336,8 @@ def _row_notes(row: Row, title: str) -> Iterator[str]:
 
 
 def flip_tables(
-    report: RunComparison, most: int | None
+    report: RunComparison,
+    most: int | None,
 ) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
     """Yield a title and the changed samples of each number, with both answers; nothing if `most` is None."""
     if most is None:
@@ -352,7 +358,10 @@ def flip_tables(
 
 
 def _flip_cells(
-    flip: Flip, row: Row, before: RunReader, after: RunReader
+    flip: Flip,
+    row: Row,
+    before: RunReader,
+    after: RunReader,
 ) -> tuple[str, ...]:
     """Return the cells of one changed sample."""
     went_up = flip.after > flip.before

@@ -38,7 +38,11 @@ class Partner:
 
 
 def find_partner(
-    result: Result, before: RunReader, after: RunReader, *, is_forced: bool
+    result: Result,
+    before: RunReader,
+    after: RunReader,
+    *,
+    is_forced: bool,
 ) -> Partner:
     """Return the number with which a number of `after` is compared; one of the two runs is imported."""
     tasks = list(dict.fromkeys(row.task for row in before.results))
@@ -72,7 +76,9 @@ def find_partner(
     if table is None:
         names = ", ".join(row.metric for row in theirs[:5])
         return Partner(
-            task, model, refused=f"the baseline has no such number; it has {names}"
+            task,
+            model,
+            refused=f"the baseline has no such number; it has {names}",
         )
 
     notes = []
@@ -109,7 +115,9 @@ def _folded_task(name: str) -> str:
 
 
 def _same_metric(
-    result: Result, own_rows: Sequence[Result], theirs: Sequence[Result]
+    result: Result,
+    own_rows: Sequence[Result],
+    theirs: Sequence[Result],
 ) -> Result | None:
     """Return the number of the same name; or of the same name before a filter; or the first, for the first."""
     by_name = {row.metric: row for row in theirs}
@@ -195,7 +203,9 @@ def _plain(target: object) -> Any:
 
 
 def _fault_of_ids(
-    theirs: Mapping[str, _Asked], ours: Mapping[str, _Asked], common: Sequence[str]
+    theirs: Mapping[str, _Asked],
+    ours: Mapping[str, _Asked],
+    common: Sequence[str],
 ) -> str:
     """Return why samples with one id may differ; empty if they are known to be the same."""
     if not common:
@@ -220,7 +230,8 @@ def _fault_of_ids(
 
 
 def _same_questions(
-    theirs: Mapping[str, _Asked], ours: Mapping[str, _Asked]
+    theirs: Mapping[str, _Asked],
+    ours: Mapping[str, _Asked],
 ) -> dict[str, str]:
     """Return the pairs of samples with the same question and reference, if no question is asked twice."""
     by_question = {sample.question: id for id, sample in ours.items()}

@@ -153,7 +153,9 @@ class Verdict:
 
 
 def judge_run(
-    policy: Policy, run: str | Path, baseline: str | Path | None = None
+    policy: Policy,
+    run: str | Path,
+    baseline: str | Path | None = None,
 ) -> Verdict:
     """Decide whether a run passes; raise UsageError if it, or its baseline, cannot be used."""
     if policy.needs_baseline and baseline is None:
@@ -221,7 +223,9 @@ def _kinds(rule: Rule) -> Iterator[str]:
 
 
 def _chosen(
-    policy: Policy, results: Sequence[Result], where: str
+    policy: Policy,
+    results: Sequence[Result],
+    where: str,
 ) -> Iterator[tuple[Rule, Result]]:
     """Yield the numbers to check, each with its rule. Raise for names that the run does not have."""
     by_task: dict[str, list[Result]] = {}
@@ -229,21 +233,27 @@ def _chosen(
         by_task.setdefault(result.task, []).append(result)
     if not by_task:
         raise UsageError(
-            "the run has no numbers", where=where, fix="give a run that was scored"
+            "the run has no numbers",
+            where=where,
+            fix="give a run that was scored",
         )
     for task in policy.tasks or by_task:
         rule = policy.tasks.get(task, policy.usual)
         if task not in by_task:
             fix = suggest(task, by_task, "its tasks:")
             raise UsageError(
-                f"the run has no task {task!r}", where=policy.where, fix=fix
+                f"the run has no task {task!r}",
+                where=policy.where,
+                fix=fix,
             )
         metrics = dict.fromkeys(result.metric for result in by_task[task])
         metric = rule.metric or next(iter(metrics))
         if metric not in metrics:
             fix = suggest(metric, metrics, "its metrics:")
             raise UsageError(
-                f"task {task!r} has no metric {metric!r}", where=policy.where, fix=fix
+                f"task {task!r} has no metric {metric!r}",
+                where=policy.where,
+                fix=fix,
             )
         for result in by_task[task]:
             if result.metric == metric:
@@ -257,7 +267,9 @@ def _check_direction(rule: Rule, result: Result, where: str) -> None:
     if rule.min_value is not None and not result.higher_is_better:
         fix = f"max_value: {rule.min_value:g}"
         raise UsageError(
-            f"{name} has min_value, but lower is better", where=where, fix=fix
+            f"{name} has min_value, but lower is better",
+            where=where,
+            fix=fix,
         )
     if rule.max_value is not None and result.higher_is_better:
         fix = f"min_value: {rule.max_value:g}"
@@ -279,7 +291,11 @@ def _check_direction(rule: Rule, result: Result, where: str) -> None:
 
 
 def _drop(
-    name: str, rule: Rule, result: Result, row: Row | None, together: int
+    name: str,
+    rule: Rule,
+    result: Result,
+    row: Row | None,
+    together: int,
 ) -> Check:
     """Return the check of the difference against the baseline."""
     limit = rule.max_drop or 0.0
@@ -305,7 +321,9 @@ def _drop(
 
 
 def _early_difference(
-    result: Result, after: RunReader, baseline: str
+    result: Result,
+    after: RunReader,
+    baseline: str,
 ) -> Mapping[str, Any] | None:
     """Return the difference to this baseline from a run with `--until`; empty if the run used another baseline.
 
@@ -332,7 +350,11 @@ def _same_folder(first: str, second: str) -> bool:
 
 
 def _early_drop(
-    name: str, rule: Rule, result: Result, early: Mapping[str, Any], together: int
+    name: str,
+    rule: Rule,
+    result: Result,
+    early: Mapping[str, Any],
+    together: int,
 ) -> Check:
     """Return the same check by the anytime interval of the run: one for a fixed n is not valid after an early stop."""
     limit = rule.max_drop or 0.0
@@ -343,7 +365,11 @@ def _early_drop(
     low, high = early["ci"]
     difference = float(early["value"])
     check = replace(
-        check, difference=difference, ci=(low, high), n=early["n"], is_anytime=True
+        check,
+        difference=difference,
+        ci=(low, high),
+        n=early["n"],
+        is_anytime=True,
     )
     return _decide(check, difference, -limit, result, together)
 
@@ -390,7 +416,11 @@ def _above_floor(
 
 
 def _decide_value(
-    name: str, kind: str, bound: float, result: Result, together: int
+    name: str,
+    kind: str,
+    bound: float,
+    result: Result,
+    together: int,
 ) -> Check:
     """Return the check of a number that must reach a bound."""
     check = Check(name, kind, bound, INCONCLUSIVE, value=result.value, n=result.n)
@@ -477,7 +507,11 @@ def _round_up(share: float) -> str:
 
 
 def _refuse_changed(
-    policy: Policy, before: RunReader, after: RunReader, tasks: set[str], baseline: str
+    policy: Policy,
+    before: RunReader,
+    after: RunReader,
+    tasks: set[str],
+    baseline: str,
 ) -> None:
     """Raise if two runs did not score the same samples with the same scorers: a difference would not be a drop."""
     if is_imported(before) or is_imported(after):

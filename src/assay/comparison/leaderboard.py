@@ -199,7 +199,9 @@ def _entries(
                     name = result.model
                 entry = entries[key] = Entry(name, result.model)
             column = Column(
-                result.protocol or result.task, result.metric, result.higher_is_better
+                result.protocol or result.task,
+                result.metric,
+                result.higher_is_better,
             )
             if column in entry.numbers:
                 older += 1
@@ -247,7 +249,9 @@ def _digests(reader: RunReader) -> dict[tuple[str, str], str]:
 
 
 def _headlines(
-    reader: RunReader, metrics: Sequence[str], tasks: Sequence[str]
+    reader: RunReader,
+    metrics: Sequence[str],
+    tasks: Sequence[str],
 ) -> list[Result]:
     """Return the first number of each task and model of a run, or those with the requested names."""
     chosen: dict[tuple[str, str, str], Result] = {}
@@ -278,7 +282,11 @@ class _Duels:
         if key not in self._rows:
             result, reader = first.numbers[column]
             row = compare_number(
-                result, reader, second.numbers[column][1], second.model, self._values
+                result,
+                reader,
+                second.numbers[column][1],
+                second.model,
+                self._values,
             )
             self._rows[key] = row
             if row.paired is None:
@@ -287,7 +295,9 @@ class _Duels:
         return self._rows[key]
 
     def in_column(
-        self, models: Mapping[str, Entry], column: Column
+        self,
+        models: Mapping[str, Entry],
+        column: Column,
     ) -> Callable[[str, str], Duel | None]:
         """Return a function that compares two models in one column by their names."""
         return lambda a, b: self.one(models[a], models[b], column)
@@ -302,7 +312,10 @@ class _Duels:
         )
 
     def all(
-        self, first: Entry, second: Entry, columns: Sequence[Column]
+        self,
+        first: Entry,
+        second: Entry,
+        columns: Sequence[Column],
     ) -> Duel | None:
         """Return by how much the first model is better in the mean of the columns; None if they cannot be compared."""
         if len(columns) == 1:
@@ -332,7 +345,9 @@ class _Duels:
 
 
 def _is_one_scale(
-    entries: Sequence[Entry], columns: Sequence[Column], values: Values
+    entries: Sequence[Entry],
+    columns: Sequence[Column],
+    values: Values,
 ) -> bool:
     """Return True if a mean over the columns is meaningful: all have the same scale, and higher is better."""
     scales = set()
@@ -369,7 +384,13 @@ def _estimate(result: Result) -> Estimate:
     low, high = result.ci or (None, None)
     value = float(result.value or 0.0)
     return Estimate(
-        value, result.stderr, low, high, result.n, result.clusters, result.interval
+        value,
+        result.stderr,
+        low,
+        high,
+        result.n,
+        result.clusters,
+        result.interval,
     )
 
 

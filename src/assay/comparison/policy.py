@@ -87,7 +87,9 @@ def read_policy(path: str | Path) -> Policy:
     where = str(path)
     if not isinstance(plain, Mapping) or not plain:
         raise UsageError(
-            "a policy must be a mapping", where=where, fix="max_drop: 0.02"
+            "a policy must be a mapping",
+            where=where,
+            fix="max_drop: 0.02",
         )
     faults: list[AssayError] = _unknown_keys(plain, KEYS, where)
     usual = _rule(plain, where, faults)
@@ -127,7 +129,11 @@ def read_policy(path: str | Path) -> Policy:
 
 
 def _task_rule(
-    name: str, entry: object, usual: Rule, where: str, faults: list[AssayError]
+    name: str,
+    entry: object,
+    usual: Rule,
+    where: str,
+    faults: list[AssayError],
 ) -> Rule:
     """Return the limits of a task. Limits that it does not set are the policy's."""
     task_where = f"{where}, task {name!r}"
@@ -152,7 +158,9 @@ def _task_rule(
 
 
 def _unknown_keys(
-    plain: Mapping[Any, Any], keys: tuple[str, ...], where: str
+    plain: Mapping[Any, Any],
+    keys: tuple[str, ...],
+    where: str,
 ) -> list[AssayError]:
     faults: list[AssayError] = []
     for key in plain:
@@ -214,7 +222,9 @@ def _share(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> fl
 
 
 def _changes(
-    plain: Mapping[str, Any], where: str, faults: list[AssayError]
+    plain: Mapping[str, Any],
+    where: str,
+    faults: list[AssayError],
 ) -> frozenset[str]:
     """Return the parts that may differ from the baseline; faults are added to the list."""
     value = plain.get("allow_changed") or ()
@@ -228,7 +238,9 @@ def _changes(
         if name not in CHANGES:
             fix = suggest(str(name), CHANGES, "one of")
             fault = UsageError(
-                f"`allow_changed` cannot have {shorten(name)}", where=where, fix=fix
+                f"`allow_changed` cannot have {shorten(name)}",
+                where=where,
+                fix=fix,
             )
             faults.append(fault)
     return frozenset(str(name) for name in names)

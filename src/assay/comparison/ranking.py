@@ -37,7 +37,8 @@ class Duel:
 
 
 def rank(
-    names: Sequence[str], duel: Callable[[str, str], Duel | None]
+    names: Sequence[str],
+    duel: Callable[[str, str], Duel | None],
 ) -> Mapping[str, Rank]:
     """Return the rank of each model. `duel` compares two of them; it returns None if they cannot be compared."""
     pairs = []

@@ -129,7 +129,9 @@ def _ranks(ratings: Ratings) -> Mapping[str, Rank]:
 
 
 def _battles(
-    entries: Sequence[Entry], column: Column, values: Values
+    entries: Sequence[Entry],
+    column: Column,
+    values: Values,
 ) -> Iterator[Battle]:
     """Yield the battles of one column: against named opponents, or between every two models."""
     against_named = [

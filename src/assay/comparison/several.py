@@ -51,7 +51,10 @@ class RunComparison:
         """Return the document of `--format json`, with at most `flips` changed samples of each number."""
         runs = []
         for run, name, words in zip(
-            self.runs, self.names[1:], self.sentences, strict=True
+            self.runs,
+            self.names[1:],
+            self.sentences,
+            strict=True,
         ):
             rows = [_plain(row, name, flips) for row in run.rows]
             plain = {

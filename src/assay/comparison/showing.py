@@ -76,7 +76,9 @@ class Scores:
         )
 
     def lines(
-        self, counts: Sequence[int], differences: Sequence[float]
+        self,
+        counts: Sequence[int],
+        differences: Sequence[float],
     ) -> Iterator[str]:
         """Yield the lines for a terminal."""
         yield f"{self.name}: {self._described()}"
@@ -102,7 +104,9 @@ class Scores:
         return f"{value}{share} ({self.origin})"
 
     def to_plain(
-        self, counts: Sequence[int], differences: Sequence[float]
+        self,
+        counts: Sequence[int],
+        differences: Sequence[float],
     ) -> dict[str, Any]:
         """Return the figures as JSON."""
         rows = [
@@ -134,21 +138,34 @@ class Scores:
 
 
 def assumed_scores(
-    n: int, rate: float | None, deviation: float | None, pairs: float | None
+    n: int,
+    rate: float | None,
+    deviation: float | None,
+    pairs: float | None,
 ) -> Scores:
     """Return assumed scores: right-or-wrong ones with a rate, or others with a standard deviation."""
     if deviation is not None:
         origin = f"assumed, correlation {CORRELATION:g}"
         variance = 2 * deviation**2 * (1 - CORRELATION)
         return Scores(
-            "scores", n, 0.0, deviation, False, None, variance, origin, 5 * deviation
+            "scores",
+            n,
+            0.0,
+            deviation,
+            False,
+            None,
+            variance,
+            origin,
+            5 * deviation,
         )
     rate = 0.5 if rate is None else rate
     return _binary("right or wrong", n, rate, pairs, "assumed")
 
 
 def pilot_scores(
-    run: str | Path, baseline: str | Path | None = None, pairs: float | None = None
+    run: str | Path,
+    baseline: str | Path | None = None,
+    pairs: float | None = None,
 ) -> list[Scores]:
     """Return the scores of each number of a finished run; with a baseline, also how much the two differ."""
     reader = open_run(run)
@@ -185,20 +202,28 @@ def pilot_scores(
             # Runs with the same verdicts everywhere say nothing about others.
             if variance:
                 scores = replace(
-                    scores, pairs=share, paired_variance=variance, origin=origin
+                    scores,
+                    pairs=share,
+                    paired_variance=variance,
+                    origin=origin,
                 )
         if scores is not None:
             all_scores.append(scores)
     if not all_scores:
         fix = "give a finished run with at least two scored samples, or assumptions: --n 500 --rate 0.7"
         raise UsageError(
-            "the run has no number with a standard error", where=str(run), fix=fix
+            "the run has no number with a standard error",
+            where=str(run),
+            fix=fix,
         )
     return all_scores
 
 
 def _of_result(
-    name: str, reader: RunReader, result: Result, pairs: float | None
+    name: str,
+    reader: RunReader,
+    result: Result,
+    pairs: float | None,
 ) -> Scores | None:
     if result.value is None or result.stderr is None or result.n < 2:
         return None
@@ -252,5 +277,12 @@ def _binary(
     else:
         share = pairs
     return Scores(
-        name, n, rate, math.sqrt(inner * (1 - inner)), True, share, share, origin
+        name,
+        n,
+        rate,
+        math.sqrt(inner * (1 - inner)),
+        True,
+        share,
+        share,
+        origin,
     )

@@ -75,7 +75,8 @@ def _digest(entry: Entry, name: str) -> Any:
 
 
 def differing_settings(
-    before: Mapping[str, Any], after: Mapping[str, Any]
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
 ) -> list[list[str]]:
     """Return name, earlier and later value of each setting, version or platform that differs."""
     rows = []

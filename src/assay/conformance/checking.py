@@ -84,17 +84,23 @@ def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
 
 
 def _verdict(
-    fixture: Fixture, found: "list[Difference] | Iterator[Difference]"
+    fixture: Fixture,
+    found: "list[Difference] | Iterator[Difference]",
 ) -> Verdict:
     differences = tuple(found)
     wrong = {difference.case for difference in differences}
     return Verdict(
-        fixture, len(fixture.cases) + len(fixture.corpus) - len(wrong), differences
+        fixture,
+        len(fixture.cases) + len(fixture.corpus) - len(wrong),
+        differences,
     )
 
 
 def _scorer_differences(
-    fixture: Fixture, scorer: Scorer, name: str, records: list[ScoreRecord]
+    fixture: Fixture,
+    scorer: Scorer,
+    name: str,
+    records: list[ScoreRecord],
 ) -> Iterator[Difference]:
     """Score the output of each case, add the record to `records`, and compare outcome and value."""
     for number, case in enumerate(fixture.cases, 1):
@@ -131,18 +137,29 @@ def _function_differences(fixture: Fixture) -> Iterator[Difference]:
 
 
 def _corpus_differences(
-    fixture: Fixture, name: str, records: list[ScoreRecord]
+    fixture: Fixture,
+    name: str,
+    records: list[ScoreRecord],
 ) -> Iterator[Difference]:
     for number, entry in enumerate(fixture.corpus, 1):
         _, summarizer = build_summarizer(entry["summarizer"], fixture.name)
         context = SummaryContext(
-            "conformance", "official", "conformance", name, len(records), 0, bounds=None
+            "conformance",
+            "official",
+            "conformance",
+            name,
+            len(records),
+            0,
+            bounds=None,
         )
         values = {
             result.metric: result.value for result in summarizer(records, context)
         }
         yield from _unlike(
-            f"corpus {number}", entry["results"], values, fixture.tolerance
+            f"corpus {number}",
+            entry["results"],
+            values,
+            fixture.tolerance,
         )
 
 
@@ -152,7 +169,10 @@ def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
 
 
 def _unlike(
-    case: str, official: object, ours: object, tolerance: float
+    case: str,
+    official: object,
+    ours: object,
+    tolerance: float,
 ) -> Iterator[Difference]:
     """Yield the numbers that differ. A single unnamed number is compared with a single named one."""
     if (

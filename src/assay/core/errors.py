@@ -34,7 +34,10 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def suggest(
-    name: str, names: Iterable[str], otherwise: str, cutoff: float = 0.6
+    name: str,
+    names: Iterable[str],
+    otherwise: str,
+    cutoff: float = 0.6,
 ) -> str:
     """Return the fix for an unknown name: the nearest known name, or `otherwise` followed by all names."""
     close = nearest(name, names, cutoff)
@@ -51,7 +54,11 @@ class AssayError(Exception):
     exit_code = 1
 
     def __init__(
-        self, what: str, *, where: str | None = None, fix: str | None = None
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        fix: str | None = None,
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -124,7 +131,9 @@ class MissingExtra(UsageError):
         # zsh treats the unquoted brackets of an extra as a file pattern.
         typed = re.sub(r"(?<![\w'\"])[\w-]+\[[\w,-]+\]", r"'\g<0>'", pip)
         super().__init__(
-            f"{feature} is not installed", where=where, fix=f"pip install {typed}"
+            f"{feature} is not installed",
+            where=where,
+            fix=f"pip install {typed}",
         )
         self.pip = pip
 
@@ -232,7 +241,9 @@ class DiskFull(StoreError):
 
 @contextmanager
 def blame(
-    kind: type[ComponentError], component: str, sample: str | None = None
+    kind: type[ComponentError],
+    component: str,
+    sample: str | None = None,
 ) -> Iterator[None]:
     """Convert any error raised in the block to `kind`, naming the component and the sample."""
     try:

@@ -220,7 +220,11 @@ class Media:
         return f"data:{self.kind}/{self.sent_format};base64,{base64.b64encode(self.data()).decode('ascii')}"
 
     def fault(
-        self, what: str, *, got: object = None, fix: str | None = None
+        self,
+        what: str,
+        *,
+        got: object = None,
+        fix: str | None = None,
     ) -> DataError:
         """Return a `DataError` located at the row that names this medium, or at its own file."""
         source_file = self._own_file()

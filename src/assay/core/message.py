@@ -59,7 +59,9 @@ class Message:
 
     @classmethod
     def of(
-        cls, role: str, *content: "str | Part | Media | Mapping[str, Any]"
+        cls,
+        role: str,
+        *content: "str | Part | Media | Mapping[str, Any]",
     ) -> "Message":
         """Build a message from strings, parts and media in the given order.
 

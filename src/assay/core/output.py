@@ -199,7 +199,9 @@ class Output:
 
     @classmethod
     def of(
-        cls, *answers: "str | Part | Media", stop_reason: str | None = None
+        cls,
+        *answers: "str | Part | Media",
+        stop_reason: str | None = None,
     ) -> "Output":
         """Build an output with one candidate per answer."""
         return cls(

@@ -280,7 +280,9 @@ class Summarizer(Protocol):
     """Computes the numbers of one scorer on one task from its score records."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: "SummaryContext"
+        self,
+        records: Sequence[ScoreRecord],
+        context: "SummaryContext",
     ) -> Iterable[Result]: ...
 
 

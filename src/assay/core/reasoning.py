@@ -244,7 +244,9 @@ def _own_marks(opening: str, closing: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def _compile_marks(
-    pairs: tuple[tuple[str, str], ...], *, with_tags: bool
+    pairs: tuple[tuple[str, str], ...],
+    *,
+    with_tags: bool,
 ) -> re.Pattern[str]:
     """Return a pattern whose group `open` or `close` holds a mark."""
     opening = [re.escape(mark) for mark, _ in pairs]

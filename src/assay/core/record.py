@@ -184,7 +184,8 @@ def prompt_to_plain(prompt: Prompt) -> list[dict[str, Any]]:
 
 
 def messages_from_plain(
-    plain: Sequence[Mapping[str, Any]], blobs: Mapping[str, Media] = EMPTY
+    plain: Sequence[Mapping[str, Any]],
+    blobs: Mapping[str, Media] = EMPTY,
 ) -> tuple[Message, ...]:
     """Build the messages of a record, looking up media by digest."""
     return tuple(
@@ -313,7 +314,8 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
 
 
 def output_from_plain(
-    plain: Mapping[str, Any], blobs: Mapping[str, Media] = EMPTY
+    plain: Mapping[str, Any],
+    blobs: Mapping[str, Media] = EMPTY,
 ) -> Output:
     """Build the output stored in a record."""
     error = plain.get("error")
@@ -334,7 +336,8 @@ def output_from_plain(
 
 
 def _candidate_from_plain(
-    plain: Mapping[str, Any], blobs: Mapping[str, Media]
+    plain: Mapping[str, Any],
+    blobs: Mapping[str, Media],
 ) -> Candidate:
     parts: tuple[Part, ...]
     if "text" in plain:

@@ -240,7 +240,10 @@ class Request:
 
 
 def seeds_of(
-    seed: int | None, sample: str, repeat: int = 0, round: int = 0
+    seed: int | None,
+    sample: str,
+    repeat: int = 0,
+    round: int = 0,
 ) -> tuple[int | None, str]:
     """Return the seed and the `draw` text of a request for one repeat of one sample.
 
@@ -345,7 +348,10 @@ class KeyMaker:
         return text
 
     def _rest_of(
-        self, rolling: bool, produces: Sequence[str], hints: Mapping[str, Any]
+        self,
+        rolling: bool,
+        produces: Sequence[str],
+        hints: Mapping[str, Any],
     ) -> str:
         """Return the part that is usually the same for all samples of a task, from a cache if possible."""
         # Compare types too, because 1 equals True and 1.0. Mutable values are not cached, because
@@ -359,7 +365,9 @@ class KeyMaker:
         if is_lasting and self._rest is not None and self._rest[0] == parts:
             return self._rest[1]
         text = "\x06" + json.dumps(
-            [rolling, list(produces), dict(hints)], sort_keys=True, default=str
+            [rolling, list(produces), dict(hints)],
+            sort_keys=True,
+            default=str,
         )
         self._rest = (parts, text) if is_lasting else None
         return text

@@ -69,7 +69,9 @@ def has_known_form(text: str) -> bool:
 
 
 def without_forms(
-    text: str, hide: Callable[[str], str], is_file: Callable[[str], bool] | None = None
+    text: str,
+    hide: Callable[[str], str],
+    is_file: Callable[[str], bool] | None = None,
 ) -> str:
     """Replace such keys in a text. A file name in this form stays if `is_file` confirms it."""
 

@@ -360,6 +360,11 @@ def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
 def _veil(secret: str) -> str:
     data = secret.encode("utf-8", "surrogatepass")
     digest = hashlib.scrypt(
-        data, salt=b"assay: a secret option", n=2**14, r=8, p=1, dklen=DIGEST_BYTES
+        data,
+        salt=b"assay: a secret option",
+        n=2**14,
+        r=8,
+        p=1,
+        dklen=DIGEST_BYTES,
     )
     return f"[redacted:{digest.hex()}]"

@@ -82,7 +82,9 @@ def holds_rows(path: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError) as error:
         fix = "save the dataset again with save_to_disk"
         raise DataError(
-            "the file does not list the files of the dataset", file=str(state), fix=fix
+            "the file does not list the files of the dataset",
+            file=str(state),
+            fix=fix,
         ) from error
     return path.name in names
 

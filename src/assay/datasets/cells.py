@@ -114,11 +114,15 @@ def as_id(value: object, column: str) -> str:
         text = str(value)
     else:
         raise RowFault(
-            f"an id must be text, found {_type_name(value)}", column=column, got=value
+            f"an id must be text, found {_type_name(value)}",
+            column=column,
+            got=value,
         )
     if not text:
         raise RowFault(
-            "the id is missing", column=column, fix="give every row an id, or none"
+            "the id is missing",
+            column=column,
+            fix="give every row an id, or none",
         )
     if not text.isprintable() and any(mark in text for mark in "\0\n\r"):
         raise RowFault(
@@ -131,7 +135,9 @@ def as_id(value: object, column: str) -> str:
 
 
 def dialogue_of(
-    row: Mapping[str, Any], messages: str | None, turns: str | None
+    row: Mapping[str, Any],
+    messages: str | None,
+    turns: str | None,
 ) -> tuple[str | tuple[Message, ...], tuple[Any, ...], str | None]:
     """Return the first prompt, the later user turns, and the reference.
 
@@ -210,7 +216,9 @@ def _as_messages(value: object, column: str) -> tuple[Message, ...]:
         return as_messages(value)
     except (TypeError, ValueError, KeyError) as error:
         raise RowFault(
-            f"not a list of messages: {error}", column=column, got=value
+            f"not a list of messages: {error}",
+            column=column,
+            got=value,
         ) from error
 
 

@@ -20,7 +20,10 @@ _LETTER_CELL = re.compile(r"(\W*)([A-Za-z])(\W*)")
 
 
 def with_shuffled_choices(
-    sample: Sample, seed: int, columns: Columns | None = None, epoch: int = 0
+    sample: Sample,
+    seed: int,
+    columns: Columns | None = None,
+    epoch: int = 0,
 ) -> Sample:
     """Return the sample with its options in an order drawn from the seed, its id and the epoch.
 
@@ -39,7 +42,9 @@ def with_shuffled_choices(
 
 
 def reorder_choices(
-    sample: Sample, order: Sequence[int], columns: Columns | None = None
+    sample: Sample,
+    order: Sequence[int],
+    columns: Columns | None = None,
 ) -> Sample:
     """Return the sample with its options in a given order: `order[0]` is the old index of the new option A."""
     moved = {LETTERS[old]: LETTERS[new] for new, old in enumerate(order)}
@@ -146,7 +151,9 @@ def _reorder_cell(cell: Any, order: Sequence[int]) -> Any:
 
 
 def _move_target_cell(
-    cell: object, targets: Sequence[Any], moved: Mapping[str, str]
+    cell: object,
+    targets: Sequence[Any],
+    moved: Mapping[str, str],
 ) -> Any:
     """Return the target cell after the reordering: a letter or an index from 0 changes, other values stay the same."""
     if isinstance(cell, (list, tuple)):

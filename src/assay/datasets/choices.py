@@ -67,7 +67,8 @@ def options_of(value: object, column: str) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def options_from_cells(
-    row: Mapping[str, Any], columns: Sequence[str]
+    row: Mapping[str, Any],
+    columns: Sequence[str],
 ) -> tuple[str, ...]:
     """Return the options of columns A, B, C…, without the empty cells at the end."""
     cells = []
@@ -204,7 +205,9 @@ def way_of(gold: object, texts: Sequence[str], labels: Sequence[str]) -> Way | N
 
 
 def readings(
-    gold: object, texts: Sequence[str], labels: Sequence[str]
+    gold: object,
+    texts: Sequence[str],
+    labels: Sequence[str],
 ) -> tuple[int | None, int | None]:
     """Return two option indexes: for `gold` read as letter, label or text, and for `gold` read as an index from 0."""
     spellings = _written(gold, texts)

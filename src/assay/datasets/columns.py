@@ -128,7 +128,10 @@ class Columns:
         return "qa"
 
     def sample(
-        self, row: Mapping[str, Any], sample_id: str, reach: Reach = ANYWHERE
+        self,
+        row: Mapping[str, Any],
+        sample_id: str,
+        reach: Reach = ANYWHERE,
     ) -> Sample:
         """Return the row as a sample. Raise `RowFault` if the row cannot be used."""
         if self.plain:
@@ -163,7 +166,9 @@ class Columns:
         question_text: str | tuple[Message, ...] = ""
         if self.messages is not None or self.turns is not None:
             question_text, turns, reference = dialogue_of(
-                row, self.messages, self.turns
+                row,
+                self.messages,
+                self.turns,
             )
             target = reference if target is None else target
         elif self.input is not None:
@@ -171,7 +176,9 @@ class Columns:
             question_text = as_input(row[question], question)
         if not isinstance(question_text, str):
             question_text = within_reach(
-                question_text, self.messages or self.turns or self.input or "", reach
+                question_text,
+                self.messages or self.turns or self.input or "",
+                reach,
             )
         media = media_of(row, self.media, reach) if self.media else ()
         if self.media and not media and not question_text:
@@ -307,7 +314,9 @@ def find_columns(
         name for name in (*tags, *([cluster] if cluster else ())) if name not in names
     ]
     parts["choices"], parts["option_cells"], absent = _find_choices(
-        names, unclaimed, settings.get("choices")
+        names,
+        unclaimed,
+        settings.get("choices"),
     )
     lacking += absent
     if needed is not None:
@@ -370,7 +379,8 @@ def find_columns(
 
 
 def _single_columns(
-    settings: Mapping[str, str], folded: Mapping[str, str]
+    settings: Mapping[str, str],
+    folded: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the column of each part that uses one column: the one in the settings, else the one with a usual name."""
     usual = {
@@ -394,7 +404,8 @@ def _counts_options(column: str) -> bool | None:
 
 
 def _named_outright(
-    names: Sequence[str], settings: Mapping[str, str]
+    names: Sequence[str],
+    settings: Mapping[str, str],
 ) -> frozenset[str]:
     """Return the columns that settings name for the prompt or the target. Breakdowns may share their column."""
     parts = (
@@ -410,7 +421,9 @@ def _named_outright(
 
 
 def _find_choices(
-    names: Sequence[str], unclaimed: Sequence[str], setting: str | None
+    names: Sequence[str],
+    unclaimed: Sequence[str],
+    setting: str | None,
 ) -> tuple[str | None, tuple[str, ...], list[str]]:
     """Return the column with a list of options, or the columns with one option each, and the missing columns."""
     if setting is not None:
@@ -449,7 +462,9 @@ def check_given(
                 fix = f"text or index, how numbers are read; target={name} names the column"
                 faults.append(
                     UsageError(
-                        f"columns: answer is {name!r}", where=where or None, fix=fix
+                        f"columns: answer is {name!r}",
+                        where=where or None,
+                        fix=fix,
                     )
                 )
         elif part not in PARTS:
@@ -457,7 +472,9 @@ def check_given(
             fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
             faults.append(
                 UsageError(
-                    f"columns: unknown part {part!r}", where=where or None, fix=fix
+                    f"columns: unknown part {part!r}",
+                    where=where or None,
+                    fix=fix,
                 )
             )
         else:

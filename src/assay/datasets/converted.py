@@ -24,7 +24,9 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
         raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
     except KeyError as error:
         raise RowFault(
-            f"missing column {error}", column=str(error.args[0]), got=sorted(row)
+            f"missing column {error}",
+            column=str(error.args[0]),
+            got=sorted(row),
         ) from error
     except (Exception, SystemExit) as error:
         raise RowFault(

@@ -19,7 +19,9 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write_excel(
-    path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
 ) -> None:
     """Write a workbook with one table, row by row."""
     book = _library("openpyxl").Workbook(write_only=True)

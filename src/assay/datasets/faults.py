@@ -46,7 +46,10 @@ class NamedFault(DataError):
 
 
 def too_long(
-    size: int, limit: int, what: str, column: str | int | None = None
+    size: int,
+    limit: int,
+    what: str,
+    column: str | int | None = None,
 ) -> RowFault:
     """Return the fault of a cell or a row that is larger than its limit."""
     measure = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"

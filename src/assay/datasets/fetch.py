@@ -132,7 +132,9 @@ def opened(
 
 
 def _chunks(
-    response: http.client.HTTPResponse, max_bytes: int, url: str | None = None
+    response: http.client.HTTPResponse,
+    max_bytes: int,
+    url: str | None = None,
 ) -> Iterator[bytes]:
     """Yield the body in pieces. Raise `DataError` if it is larger than allowed, or cut."""
     declared = response.headers.get("Content-Length", "")
@@ -158,7 +160,11 @@ def _chunks(
 
 
 def fetch_bytes(
-    url: str, *, allow_private: bool = False, max_bytes: int, seconds: float
+    url: str,
+    *,
+    allow_private: bool = False,
+    max_bytes: int,
+    seconds: float,
 ) -> bytes:
     """Return the bytes behind a URL, limited in size and time.
 
@@ -182,7 +188,9 @@ def fetch_bytes(
 
 
 def connect(
-    url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS
+    url: str,
+    allow_private: bool,
+    timeout: float = TIMEOUT_SECONDS,
 ) -> tuple[http.client.HTTPConnection, str]:
     """Return a connection to the checked address of a URL's host, and the resource to request."""
     parts = urlsplit(url)
@@ -197,7 +205,10 @@ def connect(
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
         connection = http.client.HTTPSConnection(
-            host, port, timeout=timeout, context=trust_context()
+            host,
+            port,
+            timeout=timeout,
+            context=trust_context(),
         )
     else:
         connection = http.client.HTTPConnection(host, port, timeout=timeout)
@@ -211,7 +222,10 @@ def connect(
 
 
 def _checked_address(
-    host: str, port: int, url: str, allow_private: bool
+    host: str,
+    port: int,
+    url: str,
+    allow_private: bool,
 ) -> tuple[str, int]:
     try:
         entries: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -144,7 +144,9 @@ def open_file(path: Path, *, zeros: bool = False) -> Shard:
         )
     if path.stat().st_size == 0:
         raise DataError(
-            "the file is empty", file=str(path), fix="write at least one row"
+            "the file is empty",
+            file=str(path),
+            fix="write at least one row",
         )
     if kind in ("Parquet", "Arrow"):
         if is_compressed(path):

@@ -101,7 +101,9 @@ def refuse_url(text: str, where: str | None = None) -> None:
 
 
 def open_hub(
-    text: str, split: str | None, where: str = ""
+    text: str,
+    split: str | None,
+    where: str = "",
 ) -> tuple[Sequence[Shard], bool]:
     """Return the shards of a dataset on the hub, and whether the split is already selected."""
     name = HubName.of(text)
@@ -125,7 +127,8 @@ def open_hub(
 
 
 def find_snapshot(
-    name: HubName, environment: Mapping[str, str] | None = None
+    name: HubName,
+    environment: Mapping[str, str] | None = None,
 ) -> Path | None:
     """Return the folder of a dataset that was downloaded before, in the hub's own cache layout, or `None`."""
     env = os.environ if environment is None else environment

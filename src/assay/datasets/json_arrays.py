@@ -65,7 +65,9 @@ class JsonArray(FileShard):
         first = scanner.next_byte()
         if first == b"":
             raise DataError(
-                "the file is empty", file=self.name, fix="write a JSON array of objects"
+                "the file is empty",
+                file=self.name,
+                fix="write a JSON array of objects",
             )
         if first == b"[":
             scanner.place += 1

@@ -73,7 +73,9 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
         )
     if "\0" in text:
         return RowFault(
-            "the line holds a zero byte", column=text.index("\0") + 1, fix="remove it"
+            "the line holds a zero byte",
+            column=text.index("\0") + 1,
+            fix="remove it",
         )
     try:
         json.loads(text, parse_constant=_refuse_constant)
@@ -85,7 +87,10 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
         return _describe(text, broken)
     except RecursionError:
         return RowFault(
-            "the row is nested too deeply", column=1, got=text, fix="flatten the row"
+            "the row is nested too deeply",
+            column=1,
+            got=text,
+            fix="flatten the row",
         )
     except ValueError:
         return _long_integer(text)
@@ -103,7 +108,9 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
 
 def _refuse_constant(name: str) -> None:
     raise RowFault(
-        f"{name} is not JSON", got=name, fix=f'write null, or "{name}" as text'
+        f"{name} is not JSON",
+        got=name,
+        fix=f'write null, or "{name}" as text',
     )
 
 
@@ -136,7 +143,10 @@ def _describe(text: str, broken: json.JSONDecodeError) -> RowFault:
         )
     if comma is not None and comma.start() <= position < comma.end():
         return RowFault(
-            "trailing comma", column=comma.start() + 1, got=near, fix="remove the comma"
+            "trailing comma",
+            column=comma.start() + 1,
+            got=near,
+            fix="remove the comma",
         )
     if text[position] == "'":
         return RowFault(

@@ -69,7 +69,9 @@ class Witness(io.RawIOBase):
 
 @contextmanager
 def open_bytes(
-    path: Path, offset: int = 0, witness: Witness | None = None
+    path: Path,
+    offset: int = 0,
+    witness: Witness | None = None,
 ) -> Iterator[IO[bytes]]:
     """Open the decompressed bytes of a file. Raise a `DataError` that names the file if the archive is damaged."""
     try:
@@ -140,7 +142,10 @@ def check_text(head: bytes, path: Path) -> None:
 
 
 def read_lines(
-    path: Path, number: int = 1, offset: int = 0, witness: Witness | None = None
+    path: Path,
+    number: int = 1,
+    offset: int = 0,
+    witness: Witness | None = None,
 ) -> Iterator[Line]:
     """Yield the lines of a file from a given offset on, without a UTF-8 byte order mark."""
     with open_bytes(path, offset, witness) as stream:

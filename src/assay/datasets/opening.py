@@ -140,7 +140,9 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
 
 
 def _named(
-    source: str | Path, split: str | None, where: str
+    source: str | Path,
+    split: str | None,
+    where: str,
 ) -> tuple[Sequence[Shard], bool]:
     """Open a hub dataset, a file or folder, or a registered dataset, in this order."""
     text = str(source)

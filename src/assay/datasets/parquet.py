@@ -77,7 +77,10 @@ class Parquet:
         return row_by_counting(self, number)
 
     def _checked(
-        self, row: dict[str, Any], binary: Sequence[str], number: int
+        self,
+        row: dict[str, Any],
+        binary: Sequence[str],
+        number: int,
     ) -> RowData:
         for name in binary:
             value = row[name]

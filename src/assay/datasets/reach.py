@@ -30,7 +30,9 @@ class Reach:
     def __post_init__(self) -> None:
         bound = self.root if self.root is not None else store_of(self.folder)
         object.__setattr__(
-            self, "_real", "" if bound is None else os.path.realpath(bound)
+            self,
+            "_real",
+            "" if bound is None else os.path.realpath(bound),
         )
 
     def beside(self, folder: Path | None) -> "Reach":

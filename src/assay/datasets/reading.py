@@ -76,7 +76,11 @@ class Reading:
         """Converts a row; returns `None` for a repeated id that must be left out."""
 
     def _take_shuffled(
-        self, at: int, position: int, number: int, row: RowData
+        self,
+        at: int,
+        position: int,
+        number: int,
+        row: RowData,
     ) -> Sample | BadSample | None:
         sample = self._take(at, position, number, row)
         if not isinstance(sample, Sample):
@@ -86,7 +90,11 @@ class Reading:
         return with_shuffled_choices(sample, self._seed or 0, columns)
 
     def _take(
-        self, at: int, position: int, number: int, row: RowData
+        self,
+        at: int,
+        position: int,
+        number: int,
+        row: RowData,
     ) -> Sample | BadSample | None:
         row_id: str | None = None
         try:
@@ -113,7 +121,11 @@ class Reading:
             )
             if sample is None:
                 sample = sample_of(
-                    mapping, row, sample_id, self._reaches[at], self._decide
+                    mapping,
+                    row,
+                    sample_id,
+                    self._reaches[at],
+                    self._decide,
                 )
             elif sample.id != sample_id:
                 sample = sample.named(sample_id)
@@ -126,7 +138,10 @@ class Reading:
         except RowFault as fault:
             error = fault.at(self._shards[at].name, number)
             return self._bad(
-                at, number, self._own_id(row) if row_id is None else row_id, error
+                at,
+                number,
+                self._own_id(row) if row_id is None else row_id,
+                error,
             )
 
     def forget(self) -> None:
@@ -168,7 +183,9 @@ class Reading:
         if self._has_ids:
             column = (self._head.columns.id if self._head.columns else None) or "id"
             raise RowFault(
-                "the id is missing", column=column, fix="give every row an id, or none"
+                "the id is missing",
+                column=column,
+                fix="give every row an id, or none",
             )
         if mapping.id is not None:
             raise RowFault(
@@ -179,7 +196,11 @@ class Reading:
         return str(position)
 
     def _unique(
-        self, at: int, number: int, sample_id: str, sample: Sample
+        self,
+        at: int,
+        number: int,
+        sample_id: str,
+        sample: Sample,
     ) -> Sample | BadSample | None:
         first = self._seen.get(sample_id)
         if first is None:
@@ -201,7 +222,11 @@ class Reading:
         )
 
     def _bad(
-        self, at: int, number: int, row_id: str | None, error: DataError
+        self,
+        at: int,
+        number: int,
+        row_id: str | None,
+        error: DataError,
     ) -> BadSample:
         """Return a `BadSample` with an unused id: the row's own id if it is free, else one with the row number."""
         if row_id is not None and row_id not in self._seen:

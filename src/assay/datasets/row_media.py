@@ -122,7 +122,10 @@ def media_of(
 
 
 def medium_of(
-    cell: object, medium_type: type[Media], column: str, reach: Reach
+    cell: object,
+    medium_type: type[Media],
+    column: str,
+    reach: Reach,
 ) -> Media:
     """Return the medium that a cell is or names."""
     if isinstance(cell, Media):
@@ -153,7 +156,9 @@ def medium_of(
 
 
 def within_reach(
-    messages: tuple[Message, ...], column: str, reach: Reach
+    messages: tuple[Message, ...],
+    column: str,
+    reach: Reach,
 ) -> tuple[Message, ...]:
     """Return the messages of a row with their media checked by the same rules as media columns."""
 
@@ -214,7 +219,10 @@ def placed(sample: Sample, file: str, row: int) -> None:
 
 
 def _from_struct(
-    cell: Mapping[str, Any], medium_type: type[Media], column: str, reach: Reach
+    cell: Mapping[str, Any],
+    medium_type: type[Media],
+    column: str,
+    reach: Reach,
 ) -> Media:
     if cell.get("array") is not None and medium_type is Audio:
         return medium_type(cell, read=_wav)
@@ -231,7 +239,9 @@ def _from_struct(
             return _at_rate(medium, rate)
         return medium
     raise RowFault(
-        f"the {medium_type.kind} has neither bytes nor path", column=column, got=cell
+        f"the {medium_type.kind} has neither bytes nor path",
+        column=column,
+        got=cell,
     )
 
 

@@ -100,11 +100,18 @@ class Samples:
         reading = self._reading()
 
         def pick(
-            shard: int, position: int, number: int, offset: int, sample_id: str
+            shard: int,
+            position: int,
+            number: int,
+            offset: int,
+            sample_id: str,
         ) -> Sample:
             reading.forget()
             sample = reading.take(
-                shard, position, number, self.shards[shard].row_at(number, offset)
+                shard,
+                position,
+                number,
+                self.shards[shard].row_at(number, offset),
             )
             if not isinstance(sample, Sample):
                 raise DataError(
@@ -117,7 +124,10 @@ class Samples:
         return pick
 
     def with_shuffled_choices(
-        self, seed: int | None, *, each_epoch: bool = False
+        self,
+        seed: int | None,
+        *,
+        each_epoch: bool = False,
     ) -> "Samples":
         """Return the same samples with options in an order drawn from the seed; None keeps the order of the rows."""
         if (self.shuffle_choices, self.shuffles_each_epoch) == (seed, each_epoch):
@@ -265,7 +275,10 @@ class Samples:
         if names:
             required = [*self.tags, *([self.cluster] if self.cluster else [])]
             check_given(
-                self.columns, required, list(names), self.where or self.shards[0].name
+                self.columns,
+                required,
+                list(names),
+                self.where or self.shards[0].name,
             )
         if not usable:
             raise self._nothing(count, fault)
@@ -278,7 +291,9 @@ class Samples:
             first = replace(first, input=None, target=None)
         is_mixed = self.to_sample is None and "choice" in kinds and len(kinds) > 1
         return Head(
-            first, has_ids, "mixed" if is_mixed else next(iter(kinds), first.kind)
+            first,
+            has_ids,
+            "mixed" if is_mixed else next(iter(kinds), first.kind),
         )
 
     def _enough(self, shard: Shard) -> int:
@@ -287,10 +302,18 @@ class Samples:
 
     def _reading(self) -> Reading:
         rules = RowRules(
-            self.on_duplicate, self.strict, self.to_sample, self.shuffle_choices
+            self.on_duplicate,
+            self.strict,
+            self.to_sample,
+            self.shuffle_choices,
         )
         return Reading(
-            self.shards, self.head, self._columns_for, rules, self.reach, self._decide
+            self.shards,
+            self.head,
+            self._columns_for,
+            rules,
+            self.reach,
+            self._decide,
         )
 
     def _decide(self) -> Way | None:
@@ -316,7 +339,12 @@ class Samples:
 
     def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
         return find_columns(
-            names, self.columns, self.tags, self.cluster, needed, self._source
+            names,
+            self.columns,
+            self.tags,
+            self.cluster,
+            needed,
+            self._source,
         )
 
     @property

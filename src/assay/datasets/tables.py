@@ -30,7 +30,9 @@ class Table(FileShard):
     """True if cells may hold zero bytes, as the outputs of models do."""
     _header: tuple[str, ...] = field(default=(), init=False, repr=False)
     _seen: tuple[str, tuple[int, int]] | None = field(
-        default=None, init=False, repr=False
+        default=None,
+        init=False,
+        repr=False,
     )
     """The sha256 of the file from a complete reading, and its size and time at that moment."""
 
@@ -156,7 +158,11 @@ class Table(FileShard):
                 yield number, offset, dict(zip(header, cells, strict=True))
 
     def _cells(
-        self, line: bytes, lines: "_Lines", number: int, header: tuple[str, ...] | None
+        self,
+        line: bytes,
+        lines: "_Lines",
+        number: int,
+        header: tuple[str, ...] | None,
     ) -> list[str]:
         if len(line) > LONG_LINE_BYTES and b'"' not in line and b"\0" not in line:
             cells = _long_cells(line, self.separator.encode())
@@ -171,7 +177,10 @@ class Table(FileShard):
         return self._quoted_cells(text, lines, header)
 
     def _quoted_cells(
-        self, text: str, lines: "_Lines", header: tuple[str, ...] | None
+        self,
+        text: str,
+        lines: "_Lines",
+        header: tuple[str, ...] | None,
     ) -> list[str]:
         """Return the cells of a row with quotes, reading more lines while a quote is open.
 
@@ -327,7 +336,9 @@ def _decode(
     if "\0" in text and not zeros:
         cell = text.count(separator, 0, text.index("\0"))
         raise RowFault(
-            "the cell holds a zero byte", column=_named(cell, header), fix="remove it"
+            "the cell holds a zero byte",
+            column=_named(cell, header),
+            fix="remove it",
         )
     return text
 

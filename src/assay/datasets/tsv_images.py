@@ -170,7 +170,11 @@ class TableLookup:
         return row.get("image", "") if isinstance(row, Mapping) else None
 
     def _add(
-        self, shard: Shard, number: int, offset: int, row: Mapping[str, Any]
+        self,
+        shard: Shard,
+        number: int,
+        offset: int,
+        row: Mapping[str, Any],
     ) -> None:
         """Record where a row starts, and its image cell if the file is compressed."""
         index = row.get(self._index)

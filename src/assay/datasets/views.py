@@ -30,7 +30,10 @@ class View:
     _order: "_Index | None" = field(default=None, init=False, repr=False, compare=False)
     _length: int | None = field(default=None, init=False, repr=False, compare=False)
     _wanted: frozenset[str] | None = field(
-        default=None, init=False, repr=False, compare=False
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def __post_init__(self) -> None:
@@ -112,7 +115,9 @@ class View:
         return self._wanted
 
     def _from(
-        self, start: int, stream: Iterator[Sample | BadSample]
+        self,
+        start: int,
+        stream: Iterator[Sample | BadSample],
     ) -> Iterator[Sample | BadSample]:
         """Yield the stream after its first samples. Raise if the range begins after the last sample."""
         skipped = sum(1 for _ in islice(stream, start))
@@ -175,7 +180,9 @@ class _Index:
             if isinstance(sample, BadSample) or not samples.seekable:
                 index._kept[len(index._ids)] = sample
             for name, value in zip(
-                index._places, (shard, position, number, offset), strict=True
+                index._places,
+                (shard, position, number, offset),
+                strict=True,
             ):
                 index._places[name].append(value)
             index._ids.append(sample.id)
@@ -185,7 +192,9 @@ class _Index:
         return len(self._ids)
 
     def read(
-        self, samples: Samples, order: Sequence[int]
+        self,
+        samples: Samples,
+        order: Sequence[int],
     ) -> Iterator[Sample | BadSample]:
         """Yield the samples in the given order."""
         pick = samples.picker()

@@ -128,7 +128,11 @@ def _download(
 
 
 def _append(
-    response: http.client.HTTPResponse, part: Path, have: int, url: str, max_bytes: int
+    response: http.client.HTTPResponse,
+    part: Path,
+    have: int,
+    url: str,
+    max_bytes: int,
 ) -> None:
     declared = response.headers.get("Content-Length", "")
     expected = have + int(declared) if declared.isdigit() else None

@@ -140,7 +140,12 @@ class Guest:
 
     @classmethod
     def of_file(
-        cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False
+        cls,
+        dialect: str,
+        names: Mapping[str, str],
+        file: Path,
+        *,
+        force: bool = False,
     ) -> "Guest":
         """Return the guest of a file: for the tree that contains it, else for the package that its imports suggest."""
         mounts = mounts_of(file, names)
@@ -220,7 +225,9 @@ class Guest:
             else:
                 is_package = None
             spec = importlib.util.spec_from_file_location(
-                full_name, file, submodule_search_locations=is_package
+                full_name,
+                file,
+                submodule_search_locations=is_package,
             )
             if spec is None or spec.loader is None:
                 raise UsageError("not a Python file", where=str(file))
@@ -291,7 +298,10 @@ class Guest:
         return self._import_served(absolute, names, globals)
 
     def _absolute(
-        self, name: str, scope: Mapping[str, Any] | None, level: int
+        self,
+        name: str,
+        scope: Mapping[str, Any] | None,
+        level: int,
     ) -> str | None:
         """Return the dotted name of an import; `None` for a relative import that leaves the toolkit's modules."""
         if not level:
@@ -323,13 +333,18 @@ class Guest:
         return is_served
 
     def _import_served(
-        self, name: str, wanted: Sequence[str], scope: Mapping[str, Any] | None
+        self,
+        name: str,
+        wanted: Sequence[str],
+        scope: Mapping[str, Any] | None,
     ) -> ModuleType:
         try:
             module = self._module(name)
         except _Unknown as error:
             raise self._missing(
-                f"module {error.name!r}", error.name or name, scope
+                f"module {error.name!r}",
+                error.name or name,
+                scope,
             ) from None
         if "*" in wanted and isinstance(module, Overlay):
             module.__dict__["__all__"] = [
@@ -349,7 +364,10 @@ class Guest:
         return self._module(name.partition(".")[0])
 
     def _missing(
-        self, what: str, name: str, scope: Mapping[str, Any] | None
+        self,
+        what: str,
+        name: str,
+        scope: Mapping[str, Any] | None,
     ) -> ModuleNotFoundError:
         """Return an error that says what is missing, which file imports it, and where assay searched."""
         top = name.partition(".")[0]
@@ -464,7 +482,10 @@ class Guest:
             origin = names.origin(attribute) if file.name == "__init__.py" else None
             if origin is not None and origin[0].level:
                 return self._taken_from(
-                    name, origin[0].module, origin[0].level, origin[1]
+                    name,
+                    origin[0].module,
+                    origin[0].level,
+                    origin[1],
                 )
             if file.name == "__init__.py" and attribute not in names.defined:
                 for node in names.imports:
@@ -527,7 +548,10 @@ class Guest:
         )
 
     def _starred(
-        self, name: str, module: Overlay, scope: Mapping[str, Any] | None
+        self,
+        name: str,
+        module: Overlay,
+        scope: Mapping[str, Any] | None,
     ) -> list[str]:
         """Return the names that a star import adds from a toolkit's module: only those that the importing file uses.
 

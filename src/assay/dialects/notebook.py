@@ -87,21 +87,30 @@ def _import_module(name: str, package: str | None = None) -> ModuleType:
 
 
 def _import_of_guest(
-    name: str, scope: Mapping[str, Any], wanted: Sequence[str]
+    name: str,
+    scope: Mapping[str, Any],
+    wanted: Sequence[str],
 ) -> ModuleType | None:
     """Return the module that typed code imports for a name of an enabled dialect; `None` leaves it to Python."""
     guest = next(
         (g for g in reversed(list(_guests.values())) if g.provides(name)), None
     )
     if guest is None or not _is_served(
-        scope, name, guest.root, is_library=guest.is_library(name)
+        scope,
+        name,
+        guest.root,
+        is_library=guest.is_library(name),
     ):
         return None
     return guest.module(name, wanted)
 
 
 def _is_served(
-    scope: Mapping[str, Any], name: str, folder: Path, *, is_library: bool = False
+    scope: Mapping[str, Any],
+    name: str,
+    folder: Path,
+    *,
+    is_library: bool = False,
 ) -> bool:
     """Return True if code can only mean the dialect by a name: a cell, typed code, or a suitable file.
 

@@ -40,7 +40,9 @@ class Overlay(ModuleType):
         ours = scope.get("_ours")
         if not attribute.startswith("__") and ours is not None:
             value = getattr(
-                ours, attribute, scope
+                ours,
+                attribute,
+                scope,
             )  # The scope serves as a default value that no module contains.
             if value is not scope and not _is_child(ours, value):
                 return value
@@ -129,7 +131,9 @@ class Libraries:
                 and importlib.util.find_spec(f"{__package__}.{part}") is not None
             ):
                 declared: Mapping[str, str] = getattr(
-                    importlib.import_module(claims), "LIBRARIES", {}
+                    importlib.import_module(claims),
+                    "LIBRARIES",
+                    {},
                 )
                 self._sources.update(declared)
         self._made: dict[str, ModuleType] = {}

@@ -138,7 +138,9 @@ def _packages(modules: Mapping[str, FacadeModule], folder: str) -> Iterator[str]
 
 
 def _score(
-    package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, FacadeModule]
+    package: str,
+    nodes: Sequence[ImportFrom],
+    modules: Mapping[str, FacadeModule],
 ) -> int:
     score = 0
     for node in nodes:

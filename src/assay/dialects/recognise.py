@@ -104,7 +104,9 @@ def _folder(reference: str) -> Path:
 
 
 def recognise_model(
-    reference: str, args: Mapping[str, Any], choice: str | None = None
+    reference: str,
+    args: Mapping[str, Any],
+    choice: str | None = None,
 ) -> Model | None:
     """Return the model that a toolkit's file defines; `None` if no dialect claims the file.
 

@@ -44,19 +44,25 @@ def defined_at(function: Callable[..., Any]) -> str:
 
 
 def checked_metrics(
-    returned: object, function: Callable[..., Any], subject: str
+    returned: object,
+    function: Callable[..., Any],
+    subject: str,
 ) -> Mapping[str, Any]:
     """Return a metric's dictionary. Raise if it has no number, and warn about numbers that are not finite."""
     where = f"{subject}, {defined_at(function)}"
     if not isinstance(returned, Mapping):
         kind = type(returned).__name__
         raise ScorerError(
-            f"returned a {kind}: {shorten(returned)}", where=where, fix=FIX
+            f"returned a {kind}: {shorten(returned)}",
+            where=where,
+            fix=FIX,
         )
     numbers = _numbers(returned)
     if not numbers:
         raise ScorerError(
-            f"returned no numbers: {shorten(dict(returned))}", where=where, fix=FIX
+            f"returned no numbers: {shorten(dict(returned))}",
+            where=where,
+            fix=FIX,
         )
     for name, number in numbers.items():
         if not math.isfinite(number):

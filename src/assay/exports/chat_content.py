@@ -40,7 +40,8 @@ INSPECT_FORMATS = {"image": None, "audio": ("wav", "mp3"), "video": ("mp4",)}
 
 
 def inspect_messages(
-    prompt: Sequence[Mapping[str, Any]], blobs: Blobs
+    prompt: Sequence[Mapping[str, Any]],
+    blobs: Blobs,
 ) -> list[dict[str, Any]]:
     """Return the messages of a prompt. The mark where the model writes is left out."""
     messages: list[dict[str, Any]] = []
@@ -57,7 +58,9 @@ def inspect_messages(
 
 
 def _turn_messages(
-    role: str, parts: Sequence[Mapping[str, Any]], blobs: Blobs
+    role: str,
+    parts: Sequence[Mapping[str, Any]],
+    blobs: Blobs,
 ) -> list[dict[str, Any]]:
     """Return one turn as messages: each tool result is a message of its own."""
     results = [part for part in parts if part.get("type") == "tool_result"]
@@ -79,7 +82,9 @@ def _turn_messages(
 
 
 def _message(
-    role: str, parts: Sequence[Mapping[str, Any]], blobs: Blobs
+    role: str,
+    parts: Sequence[Mapping[str, Any]],
+    blobs: Blobs,
 ) -> dict[str, Any]:
     message: dict[str, Any] = {"role": role}
     message["content"] = _contents(parts, blobs)
@@ -109,7 +114,8 @@ def _tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _contents(
-    parts: Sequence[Mapping[str, Any]], blobs: Blobs
+    parts: Sequence[Mapping[str, Any]],
+    blobs: Blobs,
 ) -> str | list[dict[str, Any]]:
     """Return parts as contents; a single text as text."""
     visible_parts = [part for part in parts if part.get("type") != "tool_call"]
@@ -172,7 +178,9 @@ def _medium_bytes(part: Mapping[str, Any], blobs: Blobs) -> bytes | None:
 
 
 def inspect_output(
-    output: Mapping[str, Any], model: str, blobs: Blobs
+    output: Mapping[str, Any],
+    model: str,
+    blobs: Blobs,
 ) -> dict[str, Any]:
     """Return an answer of the journal as a model output of inspect_ai."""
     converted: dict[str, Any] = {"model": model, "choices": []}

@@ -230,7 +230,9 @@ def _uncertainty(result: Result) -> dict[str, Any]:
 
 
 def _sample_rows(
-    reader: RunReader, cell: Cell, evaluation_id: str
+    reader: RunReader,
+    cell: Cell,
+    evaluation_id: str,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row per sample, epoch and number. A sample without a verdict has no row; the numbers count it."""
     metrics = {result.metric for result in cell.results}
@@ -250,7 +252,10 @@ def _sample_rows(
 
 
 def _sample_row(
-    cell: Cell, sample: ExportedSample, score: ScoreRecord, value: float
+    cell: Cell,
+    sample: ExportedSample,
+    score: ScoreRecord,
+    value: float,
 ) -> dict[str, Any]:
     last = sample.rounds[-1]
     question = prompt_text(last.prompt)

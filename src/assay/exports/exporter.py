@@ -59,7 +59,9 @@ def finished_results(reader: RunReader, model: str | None = None) -> list[Result
     where = str(reader.layout.folder)
     if not results:
         raise UsageError(
-            "the run has no results yet", where=where, fix="`assay run` it to its end"
+            "the run has no results yet",
+            where=where,
+            fix="`assay run` it to its end",
         )
     if model is None:
         return results

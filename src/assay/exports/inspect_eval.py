@@ -218,7 +218,9 @@ def _eval_score(reader: RunReader, cell: Cell, result: Result) -> dict[str, Any]
 
 
 def _logged_sample(
-    reader: RunReader, cell: Cell, sample: ExportedSample
+    reader: RunReader,
+    cell: Cell,
+    sample: ExportedSample,
 ) -> dict[str, Any]:
     """Return one sample: prompt, answer, and verdicts."""
     last = sample.rounds[-1] if sample.rounds else None
@@ -251,7 +253,8 @@ def _logged_sample(
 
 
 def _question(
-    reader: RunReader, last: OutputRecord | None
+    reader: RunReader,
+    last: OutputRecord | None,
 ) -> str | list[dict[str, Any]]:
     """Return the prompt as text if it is a single text, else as messages."""
     if last is None:

@@ -63,7 +63,8 @@ def read_evalscope(path: Path) -> ForeignRun:
 
 
 def _grouped(
-    reviews: list[Path], reported: list[Cell]
+    reviews: list[Path],
+    reported: list[Cell],
 ) -> dict[Cell, list[tuple[Path, str]]]:
     """Return the files of each dataset and model, with their subsets."""
     groups: dict[Cell, list[tuple[Path, str]]] = {}

@@ -73,7 +73,10 @@ def _moment(seconds: object) -> str | None:
 
 
 def _task(
-    name: str, model: str, entries: list[Mapping[str, Any]], samples: list[Path]
+    name: str,
+    model: str,
+    entries: list[Mapping[str, Any]],
+    samples: list[Path],
 ) -> ForeignTask:
     metrics = {str(e.get("evaluation_result_id")): _metric(e) for e in entries}
     numbers = tuple(_number(entry) for entry in entries)
@@ -176,7 +179,10 @@ def _epoch(row: Mapping[str, Any]) -> int:
 
 
 def _sample(
-    row: Mapping[str, Any], id: str, epoch: int, scores: tuple[ForeignScore, ...]
+    row: Mapping[str, Any],
+    id: str,
+    epoch: int,
+    scores: tuple[ForeignScore, ...],
 ) -> ForeignSample:
     question = mapping(row.get("input"))
     turns = row.get("messages") or question.get("raw") or ""

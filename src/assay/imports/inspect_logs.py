@@ -74,7 +74,10 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
     command = [sys.executable, "-I", inspect_worker.__file__]
     command += [str(path.resolve()), str(MEMORY)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
     )
     assert process.stdout is not None
     try:
@@ -193,7 +196,9 @@ def stated_numbers(header: Mapping[str, Any]) -> Iterator[ForeignNumber]:
 
 
 def _number(
-    score: Mapping[str, Any], metric: str, values: Mapping[str, float | None]
+    score: Mapping[str, Any],
+    metric: str,
+    values: Mapping[str, float | None],
 ) -> ForeignNumber:
     """Return one metric of a scorer: under the scorer's name if it is the mean, else as `scorer.metric`."""
     more = mapping(score.get("metadata"))

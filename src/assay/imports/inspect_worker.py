@@ -73,7 +73,9 @@ def _lines(log_module: Any, path: str) -> Iterator[dict[str, Any]]:
         samples = _samples(log_module, path, header)
     for sample in samples:
         dumped = sample.model_dump(
-            mode="json", include=SAMPLE_FIELDS, exclude_none=True
+            mode="json",
+            include=SAMPLE_FIELDS,
+            exclude_none=True,
         )
         yield {"sample": dumped}
     yield {"end": True}
@@ -96,7 +98,11 @@ def _samples(log_module: Any, path: str, header: Any) -> Iterator[Any]:
         for id in ids:
             for epoch in range(1, epochs + 1):
                 reading = log_module.read_eval_log_sample_async(
-                    path, id, epoch, resolve_attachments="core", reader=reader
+                    path,
+                    id,
+                    epoch,
+                    resolve_attachments="core",
+                    reader=reader,
                 )
                 # Samples that a run did not come to are not in the file.
                 with contextlib.suppress(IndexError):

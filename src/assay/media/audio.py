@@ -103,7 +103,9 @@ def decode_audio_here(
         conversions.append(f"resampled {file_rate} Hz to {rate} Hz")
     shaped = samples[:, 0] if samples.shape[1] == 1 else samples
     return DecodedAudio(
-        np.ascontiguousarray(shaped), rate or file_rate, tuple(conversions)
+        np.ascontiguousarray(shaped),
+        rate or file_rate,
+        tuple(conversions),
     )
 
 

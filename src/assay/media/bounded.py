@@ -45,7 +45,9 @@ _lock = threading.Lock()
 
 
 def decode(
-    medium: Media, limits: Limits, options: dict[str, Any]
+    medium: Media,
+    limits: Limits,
+    options: dict[str, Any],
 ) -> tuple[dict[str, Any], bytearray]:
     """Return the worker's description of the decoded medium, and its bytes.
 

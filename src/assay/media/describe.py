@@ -22,6 +22,8 @@ def described(medium: Media) -> dict[str, Any]:
             plain["frames"] = facts.frames
     elif facts.seconds is not None:
         plain.update(
-            seconds=round(facts.seconds, 6), rate=facts.rate, channels=facts.channels
+            seconds=round(facts.seconds, 6),
+            rate=facts.rate,
+            channels=facts.channels,
         )
     return plain

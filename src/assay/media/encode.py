@@ -107,7 +107,15 @@ def _checked(array: Any, subtype: str) -> Any:
 def _wav(body: bytes, code: int, channels: int, rate: int, width: int) -> bytes:
     block = channels * width
     format_chunk = struct.pack(
-        "<4sIHHIIHH", b"fmt ", 16, code, channels, rate, rate * block, block, 8 * width
+        "<4sIHHIIHH",
+        b"fmt ",
+        16,
+        code,
+        channels,
+        rate,
+        rate * block,
+        block,
+        8 * width,
     )
     data_chunk = (
         struct.pack("<4sI", b"data", len(body)) + body + b"\0" * (len(body) & 1)

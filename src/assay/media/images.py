@@ -94,7 +94,9 @@ def _get_ready(image: Image, name: str) -> None:
 
     if name == "heic":
         register_heif_opener = library(
-            "pi_heif", "pi-heif, which reads HEIC,", "assay[media]"
+            "pi_heif",
+            "pi-heif, which reads HEIC,",
+            "assay[media]",
         ).register_heif_opener
         register_heif_opener()
     elif name == "jxl":

@@ -291,7 +291,9 @@ def _rotation(exif: bytes) -> int:
     (count,) = struct.unpack_from(f"{order}H", exif, first)
     for index in range(min(count, 200)):
         tag, _, _, value = struct.unpack_from(
-            f"{order}HHIH", exif, first + 2 + 12 * index
+            f"{order}HHIH",
+            exif,
+            first + 2 + 12 * index,
         )
         if tag == ORIENTATION:
             return value if 2 <= value <= 8 else 0
@@ -301,7 +303,17 @@ def _rotation(exif: bytes) -> int:
 def _exif(orientation: int) -> bytes:
     """Return an EXIF block with the orientation and nothing else."""
     return struct.pack(
-        "<2sHIHHHIHHI", b"II", 42, 8, 1, ORIENTATION, 3, 1, orientation, 0, 0
+        "<2sHIHHHIHHI",
+        b"II",
+        42,
+        8,
+        1,
+        ORIENTATION,
+        3,
+        1,
+        orientation,
+        0,
+        0,
     )
 
 

@@ -46,7 +46,9 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 def _answer(request: Mapping[str, Any], data: bytes) -> Reply:
     try:
         return _DECODERS[request["kind"]](
-            data, Limits(**request["limits"]), request["options"]
+            data,
+            Limits(**request["limits"]),
+            request["options"],
         )
     except DataError as error:
         return {"fault": error.what, "fix": error.fix}, ()
@@ -71,7 +73,10 @@ def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
 
 def _audio(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
     audio = decode_audio_here(
-        Audio(data), rate=options["rate"], channels=options["channels"], limits=limits
+        Audio(data),
+        rate=options["rate"],
+        channels=options["channels"],
+        limits=limits,
     )
     reply = {
         "shape": audio.samples.shape,

@@ -195,5 +195,7 @@ def failure(error: Exception | SystemExit, reference: str) -> Output:
         return Output.failed(kind, str(error), retryable=False)
     kind = "oom" if is_out_of_memory(error) else "exception"
     return Output.failed(
-        kind, blamed(ModelError, error, reference).what, retryable=False
+        kind,
+        blamed(ModelError, error, reference).what,
+        retryable=False,
     )

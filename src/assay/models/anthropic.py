@@ -117,7 +117,10 @@ class Anthropic(HttpModel):
     def abilities(self) -> Abilities:
         """Return text and images in, text out, without log-probabilities, unless declared otherwise."""
         return Abilities(
-            frozenset(self.accepts), frozenset(self.produces), roles="chat", tools=True
+            frozenset(self.accepts),
+            frozenset(self.produces),
+            roles="chat",
+            tools=True,
         )
 
     @property
@@ -140,7 +143,9 @@ class Anthropic(HttpModel):
     async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
         payload = {**body, **self.body}
         answer = await self._client.post(
-            self._address("messages"), payload, self._headers_for(payload)
+            self._address("messages"),
+            payload,
+            self._headers_for(payload),
         )
         output = read_body(answer)
         if answer.get("stop_reason") != "stop_sequence":

@@ -44,7 +44,10 @@ class Builder:
 
 
 def method_of(
-    target: Any, name: str, builder: Builder | None, what: str
+    target: Any,
+    name: str,
+    builder: Builder | None,
+    what: str,
 ) -> Callable[..., Any]:
     """Return a method of an object.
 

@@ -35,7 +35,9 @@ class Call:
     """The return annotation."""
 
     def caller(
-        self, function: Callable[..., Any], options: Mapping[str, Any]
+        self,
+        function: Callable[..., Any],
+        options: Mapping[str, Any],
     ) -> Callable[[Request], Any]:
         """Wrap `function` as a function of one request, with its own options bound."""
         view = VIEWS[self.takes]
@@ -85,7 +87,9 @@ def inspect_call(function: Callable[..., Any], what: str) -> Call:
 
 
 def check_settings(
-    options: Mapping[str, Any], names: Set[str] | None, what: str
+    options: Mapping[str, Any],
+    names: Set[str] | None,
+    what: str,
 ) -> None:
     """Raise for an option that is not among `names`; None accepts any option."""
     for name in options:

@@ -151,7 +151,10 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def option_fields(
-    options: GenerateOptions, seed: int | None, *, chat: bool
+    options: GenerateOptions,
+    seed: int | None,
+    *,
+    chat: bool,
 ) -> dict[str, Any]:
     """Return the options that were set, under the endpoints' names; the caller adds `max_tokens`."""
     body = {
@@ -239,7 +242,9 @@ def _candidate(choice: object, keep_top: bool, audio_format: str | None) -> Cand
 
 
 def _check_said_something(
-    message: Mapping[str, Any], parts: Sequence[Part], stop_reason: str | None
+    message: Mapping[str, Any],
+    parts: Sequence[Part],
+    stop_reason: str | None,
 ) -> None:
     """Raise if an answer stopped for a tool call but contains neither a call nor text."""
     if stop_reason != "tool_calls":
@@ -362,7 +367,10 @@ def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Pa
 
 
 def _audio(
-    holder: Mapping[str, Any], audio_format: str | None, *, has_words: bool = False
+    holder: Mapping[str, Any],
+    audio_format: str | None,
+    *,
+    has_words: bool = False,
 ) -> Audio | None:
     """Return the audio of an answer; None if the audio is empty and the answer is its text."""
     if holder["data"] == "" and (has_words or _words(holder)):
@@ -376,7 +384,8 @@ def _words(holder: Mapping[str, Any]) -> str:
 
 
 def _tokens(
-    logprobs: object, keep_top: bool
+    logprobs: object,
+    keep_top: bool,
 ) -> tuple[tuple[Token, ...], tuple[int, ...]]:
     """Return the tokens of a choice and, if the server reports them all, their ids.
 
@@ -404,7 +413,8 @@ def _tokens(
 
 
 def _chat_tokens(
-    content: Sequence[Any], keep_top: bool
+    content: Sequence[Any],
+    keep_top: bool,
 ) -> tuple[tuple[Token, ...], tuple[int, ...]]:
     """Return the tokens of a chat choice and, if the server reports them all, their ids."""
     tokens = []
@@ -427,7 +437,9 @@ def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
 
 
 def weighed_token(
-    text: Any, logprob: Any, top: tuple[tuple[Any, Any], ...] = ()
+    text: Any,
+    logprob: Any,
+    top: tuple[tuple[Any, Any], ...] = (),
 ) -> Token:
     """Return a token with its log-probability and its alternatives; raise `Malformed` for other types.
 
@@ -446,7 +458,9 @@ def weighed_token(
 
 
 def read_usage(
-    usage: object, input_word: str = "prompt", output_word: str = "completion"
+    usage: object,
+    input_word: str = "prompt",
+    output_word: str = "completion",
 ) -> Usage | None:
     """Return the endpoint's token counts; invalid ones are left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):

@@ -86,7 +86,9 @@ def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
     from .gguf import Gguf
 
     model: Model = construct(
-        Gguf, Spec("smollm2", {"path": str(smollm2_file()), **args}), kind="model"
+        Gguf,
+        Spec("smollm2", {"path": str(smollm2_file()), **args}),
+        kind="model",
     )
     return model
 

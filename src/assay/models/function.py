@@ -71,7 +71,10 @@ class FunctionModel:
     """The options as the user wrote them. They may hold secrets, which must not be recorded."""
 
     def __init__(
-        self, target: Any, reference: str, args: Mapping[str, Any] = EMPTY
+        self,
+        target: Any,
+        reference: str,
+        args: Mapping[str, Any] = EMPTY,
     ) -> None:
         self.reference = reference
         is_plain = inspect.isclass(target) or inspect.isroutine(target)
@@ -118,7 +121,9 @@ class FunctionModel:
             )
             self.likelihood = _batched(weigh, reference, EMPTY, as_weighed)
         self.abilities, self.declares = _abilities(
-            target, call, hasattr(self, "likelihood")
+            target,
+            call,
+            hasattr(self, "likelihood"),
         )
         self._takes_text_only = call.takes == "text"
         self.identity = _identity(target, reference, args)
@@ -126,7 +131,9 @@ class FunctionModel:
             self.generate = _batched(function, reference, bound, as_answer)
         else:
             self.generate = _one_by_one(
-                call.caller(function, bound), function, reference
+                call.caller(function, bound),
+                function,
+                reference,
             )
         self.generate = _repeat_until_complete(self.generate)
         if (
@@ -159,7 +166,9 @@ class FunctionModel:
 
 
 def _abilities(
-    target: object, call: Call, likelihood: bool
+    target: object,
+    call: Call,
+    likelihood: bool,
 ) -> tuple[Abilities, frozenset[str]]:
     """Return what a model accepts and produces, and which of these two the user's code states."""
     declared = getattr(target, "abilities", None)
@@ -197,7 +206,9 @@ def _kinds(target: object, name: str) -> frozenset[str] | None:
 
 
 def _identity(
-    target: object, reference: str, args: Mapping[str, Any]
+    target: object,
+    reference: str,
+    args: Mapping[str, Any],
 ) -> Mapping[str, Any]:
     declared = getattr(target, "identity", None)
     if isinstance(declared, Mapping):
@@ -246,7 +257,8 @@ def _class_name(value: object) -> str:
 
 
 def with_options(
-    declared: Mapping[str, Any], args: Mapping[str, Any]
+    declared: Mapping[str, Any],
+    args: Mapping[str, Any],
 ) -> Mapping[str, Any]:
     """Return the identity that a class declares for all its objects, extended by the options of this object."""
     return (
@@ -255,7 +267,9 @@ def with_options(
 
 
 def _one_by_one(
-    call: Callable[[Request], Any], function: Callable[..., Any], reference: str
+    call: Callable[[Request], Any],
+    function: Callable[..., Any],
+    reference: str,
 ) -> Callable[[Sequence[Request]], Any]:
     def generate(requests: Sequence[Request]) -> list[Output]:
         outputs = []
@@ -291,7 +305,8 @@ def _repeat_until_complete(
     """Wrap `generate` to repeat requests, each with a new seed, until every one has as many candidates as requested."""
 
     def incomplete_requests(
-        requests: Sequence[Request], outputs: Sequence[Output]
+        requests: Sequence[Request],
+        outputs: Sequence[Output],
     ) -> list[int]:
         return [
             index
@@ -321,7 +336,9 @@ def _repeat_until_complete(
             )
             for index, output in zip(incomplete, more, strict=True):
                 outputs[index] = _join_candidates(
-                    outputs[index], output, requests[index].options.n
+                    outputs[index],
+                    output,
+                    requests[index].options.n,
                 )
         return outputs
 
@@ -333,7 +350,9 @@ def _repeat_until_complete(
             )
             for index, output in zip(incomplete, more, strict=True):
                 outputs[index] = _join_candidates(
-                    outputs[index], output, requests[index].options.n
+                    outputs[index],
+                    output,
+                    requests[index].options.n,
                 )
         return outputs
 
@@ -348,7 +367,9 @@ def _join_candidates(first: Output, second: Output, wanted: int) -> Output:
 
 
 def _convert_audio(
-    generate: Callable[[Sequence[Request]], Any], abilities: Abilities, reference: str
+    generate: Callable[[Sequence[Request]], Any],
+    abilities: Abilities,
+    reference: str,
 ) -> Callable[[Sequence[Request]], Any]:
     """Wrap `generate` to convert audio to the declared rate and channels.
 
@@ -364,7 +385,8 @@ def _convert_audio(
         ], [done for _, done in pairs]
 
     def add_notes(
-        outputs: Sequence[Output], done: Sequence[tuple[str, ...]]
+        outputs: Sequence[Output],
+        done: Sequence[tuple[str, ...]],
     ) -> list[Output]:
         return [
             replace(output, details={**output.details, "audio": list(changes)})
@@ -399,7 +421,10 @@ def _batched(
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(
-                await function(requests, **options), requests, reference, read
+                await function(requests, **options),
+                requests,
+                reference,
+                read,
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: raised again, or one sample's failure
             return _failed(error, requests, reference)
@@ -421,7 +446,9 @@ def _matched(
 
 
 def _failed(
-    error: Exception | SystemExit, requests: Sequence[Request], reference: str
+    error: Exception | SystemExit,
+    requests: Sequence[Request],
+    reference: str,
 ) -> list[Output]:
     """Return the failure of a single request; re-raise the error for a larger batch, which the caller then halves.
 

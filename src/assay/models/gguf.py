@@ -79,16 +79,28 @@ class Gguf(LocalModel):
     gpu_layers: int = 0
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
     _renderer: Renderer | None = field(
-        default=None, init=False, repr=False, compare=False
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _weigher: Weigher | None = field(
-        default=None, init=False, repr=False, compare=False
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _last: Mapping[str, Any] | None = field(
-        default=None, init=False, repr=False, compare=False
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _lock: Any = field(
-        default_factory=threading.RLock, init=False, repr=False, compare=False
+        default_factory=threading.RLock,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def __post_init__(self) -> None:
@@ -296,7 +308,11 @@ class Gguf(LocalModel):
         self._last = None
         # llama.cpp counts the last token too, though it is only predicted.
         planned = plan_pairs(
-            self._prompts, request, self._context - 1, self.truncate, _too_long
+            self._prompts,
+            request,
+            self._context - 1,
+            self.truncate,
+            _too_long,
         )
         if isinstance(planned, Output):
             return planned

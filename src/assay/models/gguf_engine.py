@@ -125,12 +125,18 @@ class ServerTokenizer:
         return ids[0] if len(ids) == 1 else None
 
     def _asked(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         connection = http.client.HTTPConnection(self._place, timeout=PATIENCE_SECONDS)
         try:
             connection.request(
-                method, path, None if body is None else json.dumps(body), self._headers
+                method,
+                path,
+                None if body is None else json.dumps(body),
+                self._headers,
             )
             reply = connection.getresponse()
             answer = json.loads(reply.read())

@@ -72,7 +72,9 @@ class Weigher:
         return int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
 
     def _forced(
-        self, context: tuple[int, ...], continuation: tuple[int, ...]
+        self,
+        context: tuple[int, ...],
+        continuation: tuple[int, ...],
     ) -> Likelihood:
         body = {
             "prompt": list(context),
@@ -89,11 +91,15 @@ class Weigher:
             )
         greedy = all(token["top_logprobs"][0]["id"] == token["id"] for token in tokens)
         return Likelihood(
-            math.fsum(token["logprob"] for token in tokens), greedy, len(tokens)
+            math.fsum(token["logprob"] for token in tokens),
+            greedy,
+            len(tokens),
         )
 
     def _spelled(
-        self, context: tuple[int, ...], continuation: tuple[int, ...]
+        self,
+        context: tuple[int, ...],
+        continuation: tuple[int, ...],
     ) -> Likelihood:
         """Return the likelihood of a continuation that is computed token by token."""
         logprobs = []

@@ -30,10 +30,14 @@ class Client:
 
     limits: Limits = field(default_factory=Limits)
     _idle: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Origin, list[Connection]]]" = field(
-        default_factory=WeakKeyDictionary, init=False, repr=False
+        default_factory=WeakKeyDictionary,
+        init=False,
+        repr=False,
     )
     _heads: dict[tuple[Any, ...], tuple[Origin, bytes]] = field(
-        default_factory=dict, init=False, repr=False
+        default_factory=dict,
+        init=False,
+        repr=False,
     )
     """Request heads by URL and headers; an endpoint has only a few."""
     _reached: set[Origin] = field(default_factory=set, init=False, repr=False)
@@ -41,14 +45,19 @@ class Client:
     _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
     """The time of the first connection attempt to a server that did not answer."""
     _seen: dict[Origin, deque[str]] = field(
-        default_factory=dict, init=False, repr=False
+        default_factory=dict,
+        init=False,
+        repr=False,
     )
     """Ids of the latest answers, by server."""
     _repeating: set[Origin] = field(default_factory=set, init=False, repr=False)
     """Servers that send the same id for different requests."""
 
     async def post(
-        self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]
+        self,
+        url: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
     ) -> Any:
         """Return the decoded JSON of one attempt; raise `Refused` for an error status, `HttpFailure` otherwise.
 
@@ -58,7 +67,11 @@ class Client:
         data = msgspec.json.encode(body)
         while True:
             origin, connection, reply = await self._exchange(
-                url, data, headers, "application/json", is_new=is_new
+                url,
+                data,
+                headers,
+                "application/json",
+                is_new=is_new,
             )
             try:
                 answer = decoded(reply)
@@ -78,7 +91,10 @@ class Client:
     ) -> Reply:
         """Return the reply to a POST request undecoded; raise as `post` does."""
         origin, connection, reply = await self._exchange(
-            url, data, headers, content_type
+            url,
+            data,
+            headers,
+            content_type,
         )
         self._keep(origin, connection)
         return reply
@@ -115,11 +131,15 @@ class Client:
         except TooLarge as error:
             most = self.limits.response_bytes
             raise HttpFailure(
-                "too_large", f"the answer is larger than {most} bytes", retryable=False
+                "too_large",
+                f"the answer is larger than {most} bytes",
+                retryable=False,
             ) from error
         except Unreadable as error:
             raise HttpFailure(
-                error.kind, f"{origin.named}: {error}", retryable=False
+                error.kind,
+                f"{origin.named}: {error}",
+                retryable=False,
             ) from error
         except (BrokenOff, OSError) as error:
             raise self._broken_off(origin, error) from error
@@ -139,7 +159,10 @@ class Client:
             )
 
     def _is_repeated(
-        self, answer: object, origin: Origin, connection: Connection
+        self,
+        answer: object,
+        origin: Origin,
+        connection: Connection,
     ) -> bool:
         """Return True if this connection has already received this answer: the server sent it twice.
 
@@ -179,7 +202,9 @@ class Client:
                 return connection
         try:
             connection = await connect(
-                origin, lambda: Connection(self.limits), self.limits.connect
+                origin,
+                lambda: Connection(self.limits),
+                self.limits.connect,
             )
         except HttpFailure as failure:
             failure.retryable = failure.retryable and self._may_come(origin)
@@ -232,7 +257,9 @@ def decoded(reply: Reply) -> Any:
 
 
 def _head(
-    url: str, headers: Mapping[str, str], content_type: str
+    url: str,
+    headers: Mapping[str, str],
+    content_type: str,
 ) -> tuple[Origin, bytes]:
     """Return where to send a request, and the lines of its head except the length. A GET has no content type."""
     origin, named = target(url)

@@ -80,7 +80,9 @@ def target(url: str) -> tuple[Origin, str]:
 
 
 async def connect(
-    origin: Origin, make: Callable[[], Connection], seconds: float
+    origin: Origin,
+    make: Callable[[], Connection],
+    seconds: float,
 ) -> Connection:
     """Open a new connection; raise `HttpFailure` if that is not possible."""
     proxy = origin.proxy
@@ -112,7 +114,9 @@ async def connect(
             else f"TLS failed: {reason}"
         )
         raise HttpFailure(
-            "tls", f"{origin.named} {problem}", retryable=not is_plain
+            "tls",
+            f"{origin.named} {problem}",
+            retryable=not is_plain,
         ) from error
     except socket.gaierror as error:
         passes = error.errno == socket.EAI_AGAIN
@@ -144,7 +148,9 @@ async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connecti
 
 
 async def _opened(
-    place: Origin | Proxy, make: Callable[[], P], context: ssl.SSLContext | None = None
+    place: Origin | Proxy,
+    make: Callable[[], P],
+    context: ssl.SSLContext | None = None,
 ) -> tuple[asyncio.Transport, P]:
     """Open a connection to a server or proxy.
 
@@ -178,7 +184,10 @@ async def _tunnelled(
         _check_tunnel(await tunnel.head, proxy)
         connection = make()
         transport = await asyncio.get_running_loop().start_tls(
-            raw, connection, context, server_hostname=origin.host
+            raw,
+            connection,
+            context,
+            server_hostname=origin.host,
         )
         if transport is None:
             raise ConnectionResetError(

@@ -73,7 +73,10 @@ class HttpFailure(Exception):
         """Return the failure as an output, on one line and without secrets."""
         message = " ".join(without(self.message, secrets).split())
         return Output.failed(
-            self.kind, message, retryable=self.retryable, retry_after=self.retry_after
+            self.kind,
+            message,
+            retryable=self.retryable,
+            retry_after=self.retry_after,
         )
 
 

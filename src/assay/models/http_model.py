@@ -108,7 +108,9 @@ class HttpModel(ABC):
         most = self.max_response_bytes
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
             raise self._wrong(
-                "max_response_bytes of", f"is {most!r}", "a number of bytes"
+                "max_response_bytes of",
+                f"is {most!r}",
+                "a number of bytes",
             )
         url = self.base_url or os.environ.get(self.url_env)
         self._key = (variable(self.api_key_env) or "").strip()
@@ -203,13 +205,18 @@ class HttpModel(ABC):
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         return await self._client.post(
-            self._address(path), {**body, **self.body}, self._headers
+            self._address(path),
+            {**body, **self.body},
+            self._headers,
         )
 
     async def _post_form(self, path: str, form: bytes, content_type: str) -> Any:
         return decoded(
             await self._client.send(
-                self._address(path), form, self._headers, content_type
+                self._address(path),
+                form,
+                self._headers,
+                content_type,
             )
         )
 
@@ -228,7 +235,9 @@ class HttpModel(ABC):
         try:
             if request.prompt.media and needs_change(request.prompt, self.formats):
                 prompt, done = await asyncio.to_thread(
-                    portable, request.prompt, self.formats
+                    portable,
+                    request.prompt,
+                    self.formats,
                 )
                 request = replace(request, prompt=prompt)
             output = await ask(request)
@@ -249,7 +258,9 @@ class HttpModel(ABC):
             return failure(error, f"{self.scheme}/{self.name}")
         if output.seconds is None and output.error is None:
             object.__setattr__(
-                output, "seconds", time.perf_counter() - started
+                output,
+                "seconds",
+                time.perf_counter() - started,
             )  # just created, and not shared yet
         return (
             replace(output, details={**output.details, "media": list(done)})
@@ -350,7 +361,10 @@ def enough(output: Output, expected: int) -> Output:
 
 
 def refuse_options(
-    request: Request, unknown: Sequence[str], whose: str, fix: str | None = None
+    request: Request,
+    unknown: Sequence[str],
+    whose: str,
+    fix: str | None = None,
 ) -> None:
     """Raise for a generation option that an endpoint does not support."""
     for name in unknown:

@@ -66,7 +66,9 @@ def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
         number = parts.port or 80
     except ValueError as error:
         raise HttpFailure(
-            "connection", f"the proxy's URL: {error}; fix: {FIX}", retryable=False
+            "connection",
+            f"the proxy's URL: {error}; fix: {FIX}",
+            retryable=False,
         ) from error
     if parts.scheme != "http" or not parts.hostname:
         address = f"{parts.scheme}://{with_brackets(parts.hostname or '')}"

@@ -44,7 +44,11 @@ async def unpack(body: bytes, encoding: str, most: int) -> bytes:
     is_wanted.set()
     try:
         return await asyncio.get_running_loop().run_in_executor(
-            _threads(), inflate, body, most, is_wanted.is_set
+            _threads(),
+            inflate,
+            body,
+            most,
+            is_wanted.is_set,
         )
     finally:
         is_wanted.clear()
@@ -56,7 +60,9 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def inflate(
-    body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True
+    body: bytes,
+    most: int,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> bytes:
     """Return the decompressed bytes; gzip may have several members, deflate may lack its header."""
     unpacking = _Unpacking(memoryview(body), most, is_wanted)
@@ -69,7 +75,10 @@ def inflate(
 
 class _Unpacking:
     def __init__(
-        self, packed: memoryview, most: int, is_wanted: Callable[[], bool]
+        self,
+        packed: memoryview,
+        most: int,
+        is_wanted: Callable[[], bool],
     ) -> None:
         self.packed, self.most, self.is_wanted = packed, most, is_wanted
         self.plain = bytearray()

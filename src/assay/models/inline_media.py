@@ -74,7 +74,9 @@ def image_at(holder: object) -> Image:
 
 
 def playable(
-    audio: Audio, audio_format: str | None = None, rate: int = USUAL_RATE
+    audio: Audio,
+    audio_format: str | None = None,
+    rate: int = USUAL_RATE,
 ) -> Audio:
     """Return a playable clip: raw samples become a WAV file if `audio_format` says that they are raw."""
     first = audio.data()[:16]

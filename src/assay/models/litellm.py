@@ -123,7 +123,9 @@ class LiteLLM:
             ) from error
         except Malformed as error:
             return HttpFailure(
-                "bad_response", str(error), retryable=error.passes
+                "bad_response",
+                str(error),
+                retryable=error.passes,
             ).as_output()
         except Exception as error:  # noqa: BLE001 - the boundary to the library: becomes a counted failure
             return _failure(litellm, error, self.name).as_output()
@@ -168,7 +170,9 @@ def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
         missing = ", ".join(litellm.validate_environment(name)["missing_keys"])
         fix = f"set {missing} in the environment" if missing else _said(error)
         return HttpFailure(
-            "auth", f"litellm finds no key for {name!r}; fix: {fix}", retryable=False
+            "auth",
+            f"litellm finds no key for {name!r}; fix: {fix}",
+            retryable=False,
         )
     if isinstance(error, exceptions.Timeout):
         return HttpFailure("timeout", _said(error), retryable=True)
@@ -184,7 +188,9 @@ def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
             for k, v in dict(getattr(response, "headers", None) or {}).items()
         }
         return Refused(
-            status, headers, msgspec.json.encode({"error": {"message": _said(error)}})
+            status,
+            headers,
+            msgspec.json.encode({"error": {"message": _said(error)}}),
         ).failure()
     problem = failure(error, f"litellm/{name}").error
     assert problem is not None

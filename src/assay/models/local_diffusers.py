@@ -95,7 +95,10 @@ class LocalDiffusers:
     _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _pipe: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(
-        default_factory=threading.RLock, init=False, repr=False, compare=False
+        default_factory=threading.RLock,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def __post_init__(self) -> None:
@@ -106,7 +109,9 @@ class LocalDiffusers:
         folder = self.source.local
         if folder is None and is_path(self.path):
             raise UsageError(
-                "no such pipeline folder", where=self.path, fix="check the path"
+                "no such pipeline folder",
+                where=self.path,
+                fix="check the path",
             )
         if folder is not None and not (folder / self.source.index).is_file():
             raise UsageError(
@@ -191,7 +196,10 @@ class LocalDiffusers:
             try:
                 arguments[_dtype_argument()] = getattr(torch, dtype)
                 pipe = load_complete(
-                    self._class(), self.source.folder(), arguments, self.path
+                    self._class(),
+                    self.source.folder(),
+                    arguments,
+                    self.path,
                 )
             except (OSError, ValueError, TypeError) as error:
                 raise ModelError(
@@ -220,7 +228,10 @@ class LocalDiffusers:
             return {}
 
         def step(
-            pipe: object, number: int, timestep: object, tensors: dict[str, Any]
+            pipe: object,
+            number: int,
+            timestep: object,
+            tensors: dict[str, Any],
         ) -> dict[str, Any]:
             steps = getattr(pipe, "num_timesteps", 0)
             self._meter.ended += count / steps if steps else 0.0
@@ -260,7 +271,9 @@ class LocalDiffusers:
         yield from waiting.values()
 
     def _draw(
-        self, numbers: Sequence[int], requests: Sequence[Request]
+        self,
+        numbers: Sequence[int],
+        requests: Sequence[Request],
     ) -> dict[int, Output]:
         """Draw several requests in one call; if it fails, the caller repeats them in halves."""
         try:
@@ -309,7 +322,9 @@ class LocalDiffusers:
         with torch.inference_mode():
             reporting = self._reporting(len(requests))
             result = self._pipe(
-                prompt=texts, generator=generators, **{**reporting, **arguments}
+                prompt=texts,
+                generator=generators,
+                **{**reporting, **arguments},
             )
         blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(
             result.images
@@ -326,7 +341,9 @@ class LocalDiffusers:
                 problem = "the pipeline computed an image that is not finite"
                 outputs.append(
                     Output.failed(
-                        "non_finite", f"{self.path}: {problem}", retryable=False
+                        "non_finite",
+                        f"{self.path}: {problem}",
+                        retryable=False,
                     )
                 )
                 continue
@@ -335,7 +352,9 @@ class LocalDiffusers:
                     (image_from(image),), "content_filter" if is_blocked else "stop"
                 )
                 for image, is_blocked in zip(
-                    result.images[span], blocked[span], strict=True
+                    result.images[span],
+                    blocked[span],
+                    strict=True,
                 )
             )
             outputs.append(

@@ -74,10 +74,16 @@ class LocalVllm(LocalModel):
     _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _llm: Any = field(default=None, init=False, repr=False, compare=False)
     _renderer: Renderer | None = field(
-        default=None, init=False, repr=False, compare=False
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _lock: Any = field(
-        default_factory=threading.RLock, init=False, repr=False, compare=False
+        default_factory=threading.RLock,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def __post_init__(self) -> None:

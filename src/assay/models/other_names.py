@@ -109,7 +109,9 @@ def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
     if "base_url" in args:
         note = f"--model {name} with a base_url is openai/{name} here"
         return Naming(
-            f"openai/{name}", {**args, "base_url": _bare_url(args["base_url"])}, note
+            f"openai/{name}",
+            {**args, "base_url": _bare_url(args["base_url"])},
+            note,
         )
     path = Path(name).expanduser()
     if path.is_dir():
@@ -169,13 +171,17 @@ def _folder(name: str, path: Path, args: Mapping[str, Any]) -> Naming:
         return Naming(f"hf/{name}", args, f"--model {name} is hf/{name} here")
     if (path / "model_index.json").is_file():
         return Naming(
-            f"diffusers/{name}", args, f"--model {name} is diffusers/{name} here"
+            f"diffusers/{name}",
+            args,
+            f"--model {name} is diffusers/{name} here",
         )
     if (path / "adapter_config.json").is_file():
         base = _adapted_model(path / "adapter_config.json")
         fix = f"--model hf/{base} -a adapter={name}"
         raise UsageError(
-            "the folder holds an adapter, not a model", where=name, fix=fix
+            "the folder holds an adapter, not a model",
+            where=name,
+            fix=fix,
         )
     files = sorted(file.name for file in path.glob("*.gguf"))
     fix = (
@@ -184,7 +190,9 @@ def _folder(name: str, path: Path, args: Mapping[str, Any]) -> Naming:
         else "a folder of a model holds config.json"
     )
     raise UsageError(
-        "no config.json in the folder, so it is not a model", where=name, fix=fix
+        "no config.json in the folder, so it is not a model",
+        where=name,
+        fix=fix,
     )
 
 
@@ -248,7 +256,9 @@ def _endpoint(scheme: str, **more: object) -> Rule:
 
 
 def _renamed(
-    args: Mapping[str, Any], names: Mapping[str, str], drop: tuple[str, ...]
+    args: Mapping[str, Any],
+    names: Mapping[str, str],
+    drop: tuple[str, ...],
 ) -> dict[str, Any]:
     """Return options under assay's names, without those to drop."""
     return {

@@ -30,7 +30,9 @@ def mark_tokens(tokenizer: object, *, with_tools: bool = False) -> dict[int, str
 
 
 def decode_with_marks(
-    tokenizer: Any, ids: Sequence[int], marks: Mapping[int, str]
+    tokenizer: Any,
+    ids: Sequence[int],
+    marks: Mapping[int, str],
 ) -> str:
     """Decode an answer without special tokens, except those that mark reasoning."""
     pieces: list[str] = []

@@ -63,10 +63,16 @@ class Replay:
     model: str | None = None
     """The model whose answers are used; required if the run asked several."""
     _by_key: dict[str, int] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+        default_factory=dict,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _by_sample: dict[tuple[str, int], list[int]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+        default_factory=dict,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _loaded: bool = field(default=False, init=False, repr=False, compare=False)
 
@@ -141,7 +147,8 @@ class Replay:
             raise UsageError(f"the run asked {problem}", where=self.run, fix=fix)
         for offsets in self._by_sample.values():
             offsets.sort(
-                key=lambda offset: (offset not in failed, offset), reverse=True
+                key=lambda offset: (offset not in failed, offset),
+                reverse=True,
             )
         self._loaded = True
 
@@ -176,7 +183,9 @@ class Replay:
         return Output.failed("not_recorded", str(error), retryable=False)
 
     def _whole_prompt(
-        self, line: Mapping[str, Any], offsets: Sequence[int]
+        self,
+        line: Mapping[str, Any],
+        offsets: Sequence[int],
     ) -> list[Any]:
         """Return the prompt of a later round in full. Its line has only what came after the round before."""
         prompt = list(line.get("prompt") or ())
@@ -255,7 +264,9 @@ def _is_helper(head: _Head, tasks: Set[str]) -> bool:
 
 
 def _same_question(
-    line: Mapping[str, Any], prompt: Sequence[Any], continuations: Sequence[str] | None
+    line: Mapping[str, Any],
+    prompt: Sequence[Any],
+    continuations: Sequence[str] | None,
 ) -> bool:
     recorded = line.get("continuations")
     same_weighing = (list(recorded) if recorded else None) == (

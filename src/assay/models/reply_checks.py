@@ -35,7 +35,10 @@ def with_notes(output: Output, notes: Iterable[str]) -> Output:
 
 
 def check_reply(
-    output: Output, request: Request, model: str, reply_model: object
+    output: Output,
+    request: Request,
+    model: str,
+    reply_model: object,
 ) -> Output:
     """Return the output cut at its stop strings, with the replying model's name and notes on ignored options.
 
@@ -89,7 +92,10 @@ def _cut(candidate: Candidate, stops: Sequence[str]) -> Candidate:
         parts.append(part)
     tokens = _tokens_within(candidate, length)
     return Candidate(
-        tuple(parts), "stop", candidate.tokens[:tokens], candidate.token_ids[:tokens]
+        tuple(parts),
+        "stop",
+        candidate.tokens[:tokens],
+        candidate.token_ids[:tokens],
     )
 
 

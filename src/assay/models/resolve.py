@@ -23,7 +23,10 @@ DEFAULT_MODEL = "smollm2"
 
 
 def build_model(
-    name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | None = None
+    name: str,
+    args: Mapping[str, Any] = EMPTY,
+    *,
+    dialect: str | None = None,
 ) -> Model:
     """Build the model with a given name; for an unknown name or option, the error suggests the nearest one.
 
@@ -62,7 +65,10 @@ def build_model(
     elif rest and (close := nearest(scheme, registry.names())):
         hint = f"did you mean {close}/{rest}? {hint}"
     raise UnknownName(
-        "model", name, {*registry.names(), *embedded.CATALOGUE}, hint=hint
+        "model",
+        name,
+        {*registry.names(), *embedded.CATALOGUE},
+        hint=hint,
     )
 
 
@@ -84,7 +90,9 @@ def _is_worker(name: str) -> bool:
 def adapt_model(thing: object, name: str = "") -> Model:
     """Return a model given as an object: a model unchanged, a function or another object adapted."""
     return _adapted(
-        thing, name or getattr(thing, "__name__", type(thing).__name__), EMPTY
+        thing,
+        name or getattr(thing, "__name__", type(thing).__name__),
+        EMPTY,
     )
 
 
@@ -124,7 +132,10 @@ def _adapted(thing: object, name: str, args: Mapping[str, Any]) -> Model:
 
 
 def _add_options_to_identity(
-    model: Model, identity: Mapping[str, Any], args: Mapping[str, Any], name: str
+    model: Model,
+    identity: Mapping[str, Any],
+    args: Mapping[str, Any],
+    name: str,
 ) -> None:
     """Replace the identity of an object if its class has one identity for all options."""
     try:

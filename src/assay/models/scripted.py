@@ -38,11 +38,17 @@ class Scripted:
     """Whether it supports likelihoods; an earlier continuation is then always more probable."""
     concurrency: int | None = None
     calls: list[Request] = field(
-        default_factory=list, init=False, repr=False, compare=False
+        default_factory=list,
+        init=False,
+        repr=False,
+        compare=False,
     )
     """Every request the model received, in order."""
     _turn: Iterator[int] = field(
-        default_factory=itertools.count, init=False, repr=False, compare=False
+        default_factory=itertools.count,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def __post_init__(self) -> None:

@@ -23,7 +23,9 @@ class WrongShape(TypeError):
 
 
 def matched(
-    values: object, requests: Sequence[Request], reference: str
+    values: object,
+    requests: Sequence[Request],
+    reference: str,
 ) -> Sequence[Any]:
     """Return the values if there is one for each request; otherwise raise a `WrongShape` that names the model."""
     if type(values) is list and len(values) == len(requests):

@@ -251,7 +251,10 @@ def without_system(prompt: Prompt) -> Prompt:
 
 
 def template_messages(
-    messages: Sequence[Message], syntax: ToolSyntax, template: str, plain: Any
+    messages: Sequence[Message],
+    syntax: ToolSyntax,
+    template: str,
+    plain: Any,
 ) -> list[dict[str, Any]]:
     """Return the messages of a conversation with tools as chat templates read them.
 

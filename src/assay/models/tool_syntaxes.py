@@ -496,7 +496,10 @@ _DEEPSEEK_MARKS = (
 )
 
 HERMES = ToolSyntax(
-    "hermes", _read_hermes, _write_hermes, ("<tool_call>", "</tool_call>")
+    "hermes",
+    _read_hermes,
+    _write_hermes,
+    ("<tool_call>", "</tool_call>"),
 )
 SYNTAXES: Mapping[str, ToolSyntax] = {
     syntax.name: syntax

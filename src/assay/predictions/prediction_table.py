@@ -115,7 +115,9 @@ def read_table(path: Path, named: Named) -> Table:
         rows.setdefault(key, []).append(Row(number, row.get(named.prediction), cells))
     if not rows:
         raise DataError(
-            "the file has no rows", file=str(path), fix="write at least one row"
+            "the file has no rows",
+            file=str(path),
+            fix="write at least one row",
         )
     return Table(rows, tuple(media.items()))
 
@@ -148,7 +150,9 @@ def _foreign_table(path: Path, task_name: str | None) -> Table:
 
 
 def _media_of(
-    names: tuple[str, ...], named: Named, where: str
+    names: tuple[str, ...],
+    named: Named,
+    where: str,
 ) -> dict[str, type[Media]]:
     """Return the media columns among these. Raise if a required column is missing."""
     if named.id not in names:

@@ -272,7 +272,9 @@ def _found(file: str) -> Path:
         )
     if path.exists() and not path.is_file():
         raise UsageError(
-            "no predictions: a folder, not a file", where=str(path), fix="name one file"
+            "no predictions: a folder, not a file",
+            where=str(path),
+            fix="name one file",
         )
     return path
 

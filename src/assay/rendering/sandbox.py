@@ -69,7 +69,13 @@ class _Charged(NodeTransformer):
         """Count the steps of a loop."""
         node = self.generic_visit(node)  # type: ignore[assignment]
         node.iter = nodes.Filter(
-            node.iter, _COUNTED, [], [], None, None, lineno=node.lineno
+            node.iter,
+            _COUNTED,
+            [],
+            [],
+            None,
+            None,
+            lineno=node.lineno,
         )
         return node
 
@@ -104,7 +110,10 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         self.filters |= {_COUNTED: limits.stepped, _JOINED: limits.concatenated}
 
     def _parse(
-        self, source: str, name: str | None, filename: str | None
+        self,
+        source: str,
+        name: str | None,
+        filename: str | None,
     ) -> nodes.Template:
         parsed: nodes.Template = _Charged().visit(
             super()._parse(source, name, filename)
@@ -127,7 +136,11 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
     def call_binop(
-        self, context: Context, operator: str, left: object, right: object
+        self,
+        context: Context,
+        operator: str,
+        left: object,
+        right: object,
     ) -> Any:
         """Apply an operator, charged before it runs."""
         limits.check_operator(operator, left, right)
@@ -156,7 +169,10 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
 
 
 def _charged_method(
-    text: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    text: str,
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
 ) -> tuple[Any, ...]:
     """Return the arguments of a string method, charged before the call. An iterator is read to count it."""
     spend(len(text))
@@ -229,7 +245,10 @@ def _joined(value: Any, d: Any = "", attribute: Any = None) -> Any:
 def _replaced(value: object, old: Any, new: Any, count: Any = None) -> Any:
     spend(
         limits.replaced_size(
-            str(value), str(old), str(new), -1 if count is None else int(count)
+            str(value),
+            str(old),
+            str(new),
+            -1 if count is None else int(count),
         )
     )
     return value
@@ -247,7 +266,10 @@ def _rounded(value: object, precision: object = 0, method: object = "common") ->
 
 
 def _wrapped(
-    value: object, *args: object, wrapstring: object = None, **named: object
+    value: object,
+    *args: object,
+    wrapstring: object = None,
+    **named: object,
 ) -> Any:
     mark = args[2] if len(args) > 2 else wrapstring
     spend(len(str(value)) * len(str(mark or "")))

@@ -44,7 +44,9 @@ def block_options(template: Mapping[str, Any], where: str) -> dict[str, bool]:
 
 
 def compiled_text(
-    text: str, where: str, blocks: Mapping[str, bool] = EMPTY
+    text: str,
+    where: str,
+    blocks: Mapping[str, bool] = EMPTY,
 ) -> tuple[jinja2.Template, frozenset[str]]:
     """Return a text ready to render, and the names that it reads."""
     jinja = environment(**blocks)
@@ -72,7 +74,9 @@ def why_refused(error: Exception, where: str) -> TemplateError:
     if isinstance(error, TypeError) and "no loader" in str(error):
         fix = "write the text of the other file into this one, or write the template as a Python function"
         return ForbiddenTemplate(
-            "a template can include or import no other file", where=where, fix=fix
+            "a template can include or import no other file",
+            where=where,
+            fix=fix,
         )
     if isinstance(error, SecurityError):
         reason = f"the template reaches for what a template may not touch: {error}"
@@ -85,7 +89,9 @@ def why_refused(error: Exception, where: str) -> TemplateError:
         if reason:
             fix = f"check the name, or write `| default('')` behind it where some rows have no {name!r}"
             return TemplateError(
-                f"there is no {name!r} in what the text names", where=where, fix=fix
+                f"there is no {name!r} in what the text names",
+                where=where,
+                fix=fix,
             )
     return TemplateError(f"{type(error).__name__}: {error}", where=where)
 

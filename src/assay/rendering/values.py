@@ -183,7 +183,8 @@ def plain_key(key: object) -> Any:
 
 
 def plain_values(
-    values: Mapping[str, Any] | Sequence[Any], media: Shown | None = None
+    values: Mapping[str, Any] | Sequence[Any],
+    media: Shown | None = None,
 ) -> Any:
     """Return rows or messages of another toolkit in the form for templates."""
     return plain_value(values, media or Shown())

@@ -72,7 +72,10 @@ def interval_words(ends: Ends | None) -> str:
 
 
 def interval_marks(
-    value: float | None, ends: Ends | None, domain: Ends, width: float
+    value: float | None,
+    ends: Ends | None,
+    domain: Ends,
+    width: float,
 ) -> list[Markup]:
     """Return a track with its marks, the interval and the dot of a value."""
     first = DOT_MARGIN
@@ -101,7 +104,10 @@ def _interval_bar(ends: Ends, scale: Scale, look: str) -> Markup:
 
 
 def interval_dot(
-    value: float | None, ends: Ends | None, domain: Ends, width: float = 180
+    value: float | None,
+    ends: Ends | None,
+    domain: Ends,
+    width: float = 180,
 ) -> Markup:
     """Return the drawing of a value with its interval, and the ends of the scale below."""
     label = "no value"
@@ -204,7 +210,10 @@ def histogram(
 
 
 def _columns(
-    counts: Sequence[int], names: Sequence[str], width: float, height: float
+    counts: Sequence[int],
+    names: Sequence[str],
+    width: float,
+    height: float,
 ) -> list[Markup]:
     """Return the columns of a histogram above its axis; `names` are those of the bin edges."""
     base = height - 36
@@ -277,7 +286,10 @@ class _ConfidenceBin:
 
 
 def calibration(
-    confidence: Numbers, right: Numbers, width: float = 260, height: float = 260
+    confidence: Numbers,
+    right: Numbers,
+    width: float = 260,
+    height: float = 260,
 ) -> Markup | None:
     """Return how often answers of a certain confidence are right; None for fewer than ten answers."""
     bins = _confidence_bins(confidence, right)
@@ -461,7 +473,11 @@ def _scatter_dot(
 
 
 def difference_dot(
-    difference: float, ends: Ends | None, verdict: str, reach: float, width: float = 220
+    difference: float,
+    ends: Ends | None,
+    verdict: str,
+    reach: float,
+    width: float = 220,
 ) -> Markup:
     """Return the drawing of a difference with its interval, around 0; `reach` is the end of the scale."""
     scale = Scale(-reach, reach, MARGIN, width - MARGIN)

@@ -23,7 +23,10 @@ class Markup(str):
 
 
 def text_grid(
-    headings: Sequence[str], rows: Rows, right: Collection[int] = (), indent: str = ""
+    headings: Sequence[str],
+    rows: Rows,
+    right: Collection[int] = (),
+    indent: str = "",
 ) -> list[str]:
     """Return lines with aligned columns; those in `right` are right-aligned, like numbers."""
     from rich.cells import cell_len

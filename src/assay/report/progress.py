@@ -36,7 +36,9 @@ class LiveProgress(_Watching):
 
         # Only the note gives way where the terminal is narrow, so that the bar keeps its width.
         label = Column(
-            no_wrap=True, overflow="ellipsis", max_width=max(12, console.width // 3)
+            no_wrap=True,
+            overflow="ellipsis",
+            max_width=max(12, console.width // 3),
         )
         note = Column(no_wrap=True, overflow="ellipsis", ratio=1)
         self._bars = Progress(
@@ -56,7 +58,10 @@ class LiveProgress(_Watching):
         for cell in cells:
             self._ids.append(
                 self._bars.add_task(
-                    _label(cell), total=cell.expected, note="", start=False
+                    _label(cell),
+                    total=cell.expected,
+                    note="",
+                    start=False,
                 )
             )
         self._bars.start()

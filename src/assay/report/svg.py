@@ -88,7 +88,11 @@ def drawing(
 
 
 def tick(
-    x: float, y: float, text: str, anchor: str = "middle", look: str = "tick"
+    x: float,
+    y: float,
+    text: str,
+    anchor: str = "middle",
+    look: str = "tick",
 ) -> Markup:
     """Return a label of an axis."""
     return element("text", look, text=text, x=x, y=y, text_anchor=anchor)

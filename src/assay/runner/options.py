@@ -105,10 +105,14 @@ class RunOptions:
         metavar="NAME=VALUE,…",
     )
     data: str | None = option(
-        None, "data", "a file or folder in place of the task's own data"
+        None,
+        "data",
+        "a file or folder in place of the task's own data",
     )
     split: str | None = option(
-        None, "data", "the part of the data: test, validation, …"
+        None,
+        "data",
+        "the part of the data: test, validation, …",
     )
     limit: str | int | float | None = option(
         None,
@@ -128,7 +132,10 @@ class RunOptions:
         metavar="ID",
     )
     shuffle: bool = option(
-        False, "data", "in a random order, drawn from --seed", reads="switch"
+        False,
+        "data",
+        "in a random order, drawn from --seed",
+        reads="switch",
     )
     shuffle_choices: int | None = option(
         None,
@@ -152,7 +159,10 @@ class RunOptions:
         metavar="COLUMN,…",
     )
     shard: str | None = option(
-        None, "data", "this part of N, counted from 1", metavar="I/N"
+        None,
+        "data",
+        "this part of N, counted from 1",
+        metavar="I/N",
     )
     columns: Mapping[str, str] = option(
         None,
@@ -175,7 +185,11 @@ class RunOptions:
         choices=("continue", "stop"),
     )
     num_fewshot: int | None = option(
-        None, "prompt", "how many examples come first", "-f", reads="integer"
+        None,
+        "prompt",
+        "how many examples come first",
+        "-f",
+        reads="integer",
     )
     fewshot_data: str | None = option(None, "prompt", "where examples come from")
     fewshot_as_multiturn: bool | None = option(
@@ -240,7 +254,9 @@ class RunOptions:
         reads="integer",
     )
     reducer: str | None = option(
-        None, "generation", "how several answers are combined: mean, majority, max"
+        None,
+        "generation",
+        "how several answers are combined: mean, majority, max",
     )
     seed: int | None = option(
         None,
@@ -311,7 +327,9 @@ class RunOptions:
         is_spread=True,
     )
     on_error: str = option(
-        "0.05", "work", "the error budget: stop, continue, a fraction or a count"
+        "0.05",
+        "work",
+        "the error budget: stop, continue, a fraction or a count",
     )
     until: str | None = option(
         None,
@@ -334,10 +352,16 @@ class RunOptions:
         reads="integer",
     )
     max_calls: int | None = option(
-        None, "work", "tools: at most N calls in one sample", reads="integer"
+        None,
+        "work",
+        "tools: at most N calls in one sample",
+        reads="integer",
     )
     sample_tokens: int | None = option(
-        None, "work", "tools: at most N tokens in one sample", reads="integer"
+        None,
+        "work",
+        "tools: at most N tokens in one sample",
+        reads="integer",
     )
     sample_cost: float | None = option(
         None,
@@ -346,7 +370,10 @@ class RunOptions:
         reads="number",
     )
     sample_seconds: float | None = option(
-        None, "work", "tools: maximum seconds of one sample", reads="number"
+        None,
+        "work",
+        "tools: maximum seconds of one sample",
+        reads="number",
     )
     tool_seconds: float | None = option(
         None,
@@ -442,10 +469,16 @@ class RunOptions:
         reads="switch",
     )
     trust_pickle: bool = option(
-        False, "trust", "read pickle files, which may run code", reads="switch"
+        False,
+        "trust",
+        "read pickle files, which may run code",
+        reads="switch",
     )
     trust_remote_code: bool = option(
-        False, "trust", "run the code that a model or dataset brings", reads="switch"
+        False,
+        "trust",
+        "run the code that a model or dataset brings",
+        reads="switch",
     )
     allow_private_urls: bool = option(
         False,
@@ -454,7 +487,10 @@ class RunOptions:
         reads="switch",
     )
     allow_urls: bool = option(
-        False, "trust", "fetch media that rows name by URL", reads="switch"
+        False,
+        "trust",
+        "fetch media that rows name by URL",
+        reads="switch",
     )
     media_root: str | None = option(
         None,

@@ -38,7 +38,10 @@ class RunResult(Sequence[Result]):
         return iter(self.results)
 
     def value(
-        self, metric: str, task: str | None = None, model: str | None = None
+        self,
+        metric: str,
+        task: str | None = None,
+        model: str | None = None,
     ) -> float | None:
         """Return the value of a metric, the first that matches."""
         for r in self.results:

@@ -56,7 +56,10 @@ def run(
 
 
 def score(
-    folder: str | Path, *, watcher: Watcher | None = None, **settings: object
+    folder: str | Path,
+    *,
+    watcher: Watcher | None = None,
+    **settings: object,
 ) -> RunResult:
     """Score a run again from its journal, without asking the model. `scorers=` replaces the task's own."""
     recorded = recorded_run(folder, settings)
@@ -155,10 +158,18 @@ async def _run(
     )
     try:
         planned_tasks = make_plan(
-            options, objects, may_have_unused=may_have_unused, recorded=recorded
+            options,
+            objects,
+            may_have_unused=may_have_unused,
+            recorded=recorded,
         )
         return await _planned_run(
-            options, planned_tasks, watcher, redactor, ask_model, is_own
+            options,
+            planned_tasks,
+            watcher,
+            redactor,
+            ask_model,
+            is_own,
         )
     except Exception as error:
         redactor.hide(error)  # a model that could not be built may quote its options
@@ -206,13 +217,28 @@ async def _planned_run(
         cache = None
     try:
         with RunWriter(
-            folder, fresh=options.fresh and ask_model, redactor=redactor, signs=is_own
+            folder,
+            fresh=options.fresh and ask_model,
+            redactor=redactor,
+            signs=is_own,
         ) as writer:
             floors, notes = await _floors(
-                options, planned_tasks, folder, watcher, redactor, ask_model, is_own
+                options,
+                planned_tasks,
+                folder,
+                watcher,
+                redactor,
+                ask_model,
+                is_own,
             )
             session = Session(
-                options, planned_tasks, writer, watcher, ask_model, cache, floors
+                options,
+                planned_tasks,
+                writer,
+                watcher,
+                ask_model,
+                cache,
+                floors,
             )
             session.notes += notes
             return await session.run()
@@ -238,14 +264,20 @@ async def _floors(
     if not ask_model and not inner.exists():
         return {}, []
     floor_run = floor_options(options).but(
-        output=str(inner), tasks=tuple(planned.task.name for planned in with_floor)
+        output=str(inner),
+        tasks=tuple(planned.task.name for planned in with_floor),
     )
 
     async def run_floors(copies: list[PlannedTask]) -> RunResult:
         fresh = options.fresh and ask_model
         with RunWriter(inner, fresh=fresh, redactor=redactor, signs=is_own) as writer:
             return await Session(
-                floor_run, copies, writer, Silent(), ask_model, None
+                floor_run,
+                copies,
+                writer,
+                Silent(),
+                ask_model,
+                None,
             ).run()
 
     floors, status = await measure_floors(with_floor, run_floors)
@@ -255,7 +287,8 @@ async def _floors(
 
 
 def _spread_over_gpus(
-    options: RunOptions, planned_tasks: Sequence[PlannedTask]
+    options: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
 ) -> RunOptions:
     """Return options with one replica for each GPU, if every model is made for that."""
     if is_spread(options) or not planned_tasks:

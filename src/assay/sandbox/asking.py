@@ -76,13 +76,20 @@ def perform(tier: Tier, execution: ToRun, stopper: Stopper | None = None) -> Ver
     limits = Limits(**execution.limits)
     if execution.tests is not None:
         return judge_functions(
-            tier, execution.program, execution.tests, limits, stopper
+            tier,
+            execution.program,
+            execution.tests,
+            limits,
+            stopper,
         )
     return _judge_cases(tier, execution, limits, stopper or Stopper())
 
 
 def _judge_cases(
-    tier: Tier, execution: ToRun, limits: Limits, stopper: Stopper
+    tier: Tier,
+    execution: ToRun,
+    limits: Limits,
+    stopper: Stopper,
 ) -> Verdict:
     """Run every case in a separate sandbox. Outputs are compared here, where the program cannot interfere."""
     seconds, printed = 0.0, ""

@@ -34,7 +34,10 @@ class Sandbox:
     """Runs commands with one tier, and has the files with which each of them starts."""
 
     def __init__(
-        self, tier: Tier, limits: Limits = Limits(), stopper: Stopper | None = None
+        self,
+        tier: Tier,
+        limits: Limits = Limits(),
+        stopper: Stopper | None = None,
     ) -> None:
         self.tier = tier
         self.limits = limits
@@ -102,7 +105,10 @@ class Sandbox:
         return Running(launch, launch.first + stdin, limits, inherits=inherits)
 
     def _command(
-        self, argv: Sequence[str], env: Mapping[str, str], keep: Keep
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        keep: Keep,
     ) -> Command:
         # A Python file runs in the interpreter that sets the limits, unless options for another are given.
         """Return the command with its files and its environment."""

@@ -187,7 +187,10 @@ class Bubblewrap:
         return launch
 
     def fork_settings(
-        self, command: Command, limits: Limits, links: Sequence[str]
+        self,
+        command: Command,
+        limits: Limits,
+        links: Sequence[str],
     ) -> dict[str, Any]:
         """Return what a fork must do before it becomes the command."""
         more = {

@@ -76,7 +76,10 @@ def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg
     rules = _Rules(_FILES, _NETWORK, _SCOPES)
     ruleset = _checked(
         _libc.syscall(
-            _CREATE, ctypes.byref(rules), ctypes.c_size_t(ctypes.sizeof(rules)), 0
+            _CREATE,
+            ctypes.byref(rules),
+            ctypes.c_size_t(ctypes.sizeof(rules)),
+            0,
         )
     )
     for path in readable:

@@ -146,7 +146,9 @@ _EXAMPLE: Mapping[str, object] = MappingProxyType(
 
 
 def find_containers(
-    engine: str = "", image: str = "", template: str = ""
+    engine: str = "",
+    image: str = "",
+    template: str = "",
 ) -> Iterator[Container]:
     """Yield the named engine, or each that is installed."""
     named = {"image": image or default_image(), "template": template}
@@ -159,7 +161,9 @@ def find_containers(
 
 
 def _filled(
-    template: str, values: Mapping[str, object], env: Mapping[str, str]
+    template: str,
+    values: Mapping[str, object],
+    env: Mapping[str, str],
 ) -> list[str]:
     """Return the words of a template. `{env}` becomes one option per variable."""
     words: list[str] = []

@@ -60,7 +60,11 @@ class ContainerEngine:
         return [*words, str(context)]
 
     def start(
-        self, name: str, image: str, limits: ContainerLimits, mounts: Sequence[str]
+        self,
+        name: str,
+        image: str,
+        limits: ContainerLimits,
+        mounts: Sequence[str],
     ) -> list[str]:
         """Return the command that starts a container without a network, in which commands can run."""
         memory = f"{limits.memory_mb}m"

@@ -187,7 +187,10 @@ class ContainerWorkspace:
         self._marked[path] = frozenset(self._changed_files(path))
 
     def changes(
-        self, path: str = ".", most_bytes: int = 16 << 20, most_files: int = 1000
+        self,
+        path: str = ".",
+        most_bytes: int = 16 << 20,
+        most_files: int = 1000,
     ) -> Changes:
         """Return the files that were added or changed since the folder was marked."""
         before = self._marked.get(path, frozenset())
@@ -258,7 +261,11 @@ class ContainerWorkspace:
         """Run a command with the engine, and end all processes if it had to be stopped."""
         chosen = self.user if user is None else user
         words = self.engine.execute(
-            self._name, argv, env=env, folder=folder, user=chosen
+            self._name,
+            argv,
+            env=env,
+            folder=folder,
+            user=chosen,
         )
         limits = Limits(
             wall_seconds=seconds,
@@ -355,7 +362,11 @@ class ContainerWorkspace:
         listed = " ".join(map(shlex.quote, names))
         tar = f"tar -cf - --no-recursion -- {listed}"
         words = self.engine.execute(
-            self._name, ["sh", "-c", tar], env={}, folder=folder, user=ROOT_USER
+            self._name,
+            ["sh", "-c", tar],
+            env={},
+            folder=folder,
+            user=ROOT_USER,
         )
         with _Archive(words) as archive:
             for entry in archive:

@@ -133,7 +133,9 @@ def names_used(code: "CodeType") -> "set[str]":
 
 
 def names_shadowed(
-    scope: "dict[str, Any]", used: "list[str]", builtin: "dict[str, Any]"
+    scope: "dict[str, Any]",
+    used: "list[str]",
+    builtin: "dict[str, Any]",
 ) -> "list[str]":
     """Return which builtins that the tests use the program replaced in its namespace, beside what is tested.
 
@@ -175,7 +177,9 @@ def writer(pipe: int, nonce: str) -> "Callable[[str, str], None]":
 
 
 def hook_for(
-    frame: "FrameType", parts: "list[CodeType]", say: "Callable[[str, str], None]"
+    frame: "FrameType",
+    parts: "list[CodeType]",
+    say: "Callable[[str, str], None]",
 ) -> "Callable[[str, tuple[Any, ...]], None]":
     """Return the audit hook that writes the verdict, once `frame` has executed all `parts` in their order.
 
@@ -264,7 +268,9 @@ def is_importing(frame: "FrameType | None") -> bool:
 
 
 def compare_with(
-    loaded: "dict[str, dict[str, Any]]", scope: "dict[str, Any]", program: bytes
+    loaded: "dict[str, dict[str, Any]]",
+    scope: "dict[str, Any]",
+    program: bytes,
 ) -> "list[str]":
     """Return the names that the program replaced: builtins, functions of the standard library, equality."""
     reasons = []
@@ -298,7 +304,9 @@ def is_of_library(module: "Any") -> bool:
 
 
 def names_replaced(
-    before: "dict[str, Any]", values: "dict[str, Any]", scope: "dict[str, Any]"
+    before: "dict[str, Any]",
+    values: "dict[str, Any]",
+    scope: "dict[str, Any]",
 ) -> "Iterator[str]":
     """Yield the names of a module whose function was replaced, or belongs to the program."""
     for name, value in list(values.items()):

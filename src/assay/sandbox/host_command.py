@@ -28,7 +28,10 @@ class HostCommand:
 
 
 def host_command(
-    words: Sequence[str], visible: Sequence[str], where: str, fix: str
+    words: Sequence[str],
+    visible: Sequence[str],
+    where: str,
+    fix: str,
 ) -> HostCommand:
     """Return a command with everything it needs in a workspace. Raise `UsageError` if its program does not exist.
 

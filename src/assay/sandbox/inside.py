@@ -93,7 +93,9 @@ if "parent" in settings:
     sys.modules["confine"].end_with(settings["parent"])
 if "calls" in settings:
     sys.modules["confine"].confine(
-        settings.get("readable"), settings.get("writable"), settings["calls"]
+        settings.get("readable"),
+        settings.get("writable"),
+        settings["calls"],
     )
 if settings["keep"]:
     run_and_hand_out(settings["keep"], settings["pipe"])

@@ -77,7 +77,10 @@ def _linked(program: Path) -> Sequence[Path]:
     """Return the shared libraries of a program that are outside the system's folders."""
     try:
         listed = subprocess.run(
-            ["ldd", str(program)], capture_output=True, text=True, timeout=10
+            ["ldd", str(program)],
+            capture_output=True,
+            text=True,
+            timeout=10,
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ()

@@ -150,7 +150,10 @@ def write_all(number: int, data: bytes) -> None:
 
 
 def settings_of(
-    command: Command, limits: Limits, uid: int | None, **more: object
+    command: Command,
+    limits: Limits,
+    uid: int | None,
+    **more: object,
 ) -> dict[str, Any]:
     """Return what the program inside must do before it becomes the command."""
     return {
@@ -182,7 +185,8 @@ def started_over_stdin(launch: Launch, settings: Mapping[str, Any]) -> list[str]
 
 
 def _programs(
-    settings: Mapping[str, Any], read: Callable[[str], Any]
+    settings: Mapping[str, Any],
+    read: Callable[[str], Any],
 ) -> dict[str, Any]:
     names = ["steps", *(("confine",) if "calls" in settings else ())]
     names += _MODULES.get(settings["role"], ())

@@ -101,7 +101,10 @@ def clone_number() -> int:
 
 
 def filter_program(
-    machine: str = "", *, beside_others: bool = False, workspace: bool = False
+    machine: str = "",
+    *,
+    beside_others: bool = False,
+    workspace: bool = False,
 ) -> bytes | None:
     """Return the filter for this machine as an array of `struct sock_filter`; None if its calls are unknown.
 
@@ -135,7 +138,9 @@ def filter_program(
     program += _refuse_if_any(numbers["clone"], _ARGUMENTS[0], _NEW_NAMESPACE)
     if not workspace:
         program += _refuse_unless(
-            numbers["socketpair"], (0, _ALL_BITS, _UNIX), (1, _KIND_OF_SOCKET, _STREAM)
+            numbers["socketpair"],
+            (0, _ALL_BITS, _UNIX),
+            (1, _KIND_OF_SOCKET, _STREAM),
         )
         # Nothing is sent to an address: both words of the pointer to it must be zero.
         program += _refuse_if_any(numbers["sendto"], _ARGUMENTS[4], _ALL_BITS)
@@ -149,7 +154,8 @@ _Instruction = tuple[int, int, int, int]
 
 
 def _refuse_unless(
-    number: int, *arguments: tuple[int, int, int]
+    number: int,
+    *arguments: tuple[int, int, int],
 ) -> Iterator[_Instruction]:
     """Yield instructions that refuse a call unless each argument, by index and after a mask, has its value."""
     for index, mask, value in arguments:

@@ -25,7 +25,12 @@ from .running import SandboxError
 from .sandbox_limits import Execution, Limits, last_line
 
 TRIED = Limits(
-    wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4
+    wall_seconds=8,
+    cpu_seconds=2,
+    memory_mb=256,
+    processes=12,
+    file_mb=1,
+    disk_mb=4,
 )
 _LATE = Limits(wall_seconds=0.6, cpu_seconds=10, memory_mb=256, processes=12)
 _ORPHAN = "import os, time\nif os.fork():\n    os._exit(0)\ntime.sleep(60)"
@@ -96,7 +101,8 @@ def _attacked(tier: Tier) -> str:
 
 
 def succeeding_attacks(
-    run: Callable[[str, str], Execution], left_out: Sequence[str] = ()
+    run: Callable[[str, str], Execution],
+    left_out: Sequence[str] = (),
 ) -> str:
     """Return which attacks succeed, in one line; empty for none.
 

@@ -74,7 +74,11 @@ def judge_functions(
 
 
 def _judge(
-    tier: Tier, program: str, tests: FunctionTests, limits: Limits, stopper: Stopper
+    tier: Tier,
+    program: str,
+    tests: FunctionTests,
+    limits: Limits,
+    stopper: Stopper,
 ) -> Verdict | None:
     nonce = secrets.token_hex(16)
     with Pipes() as pipes:

@@ -242,7 +242,10 @@ class Workspace:
         self._ask("mark", values={"path": path})
 
     def changes(
-        self, path: str = ".", most_bytes: int = 16 << 20, most_files: int = 1000
+        self,
+        path: str = ".",
+        most_bytes: int = 16 << 20,
+        most_files: int = 1000,
     ) -> "Changes":
         """Return the files that are new or different since the folder was marked."""
         values = {"path": path, "most_bytes": most_bytes, "most_files": most_files}

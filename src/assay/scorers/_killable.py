@@ -109,7 +109,10 @@ class KillableWorker:
             return b""
         while b"\n" not in self._pending:
             ready, _, _ = select.select(
-                [process.stdout], [], [], max(0.0, deadline - time.monotonic())
+                [process.stdout],
+                [],
+                [],
+                max(0.0, deadline - time.monotonic()),
             )
             if not ready:
                 return None

@@ -114,7 +114,10 @@ class Asked(GivenModels, LikeInner):
             text = self.request
         parts: tuple[Part, ...] = (medium, Text(text)) if text else (medium,)
         reply = await ask_specialist(
-            self.models, self.role, parts, "json" if self.wants == "json" else "text"
+            self.models,
+            self.role,
+            parts,
+            "json" if self.wants == "json" else "text",
         )
         if self.wants != "json":
             if self.wants == "text":

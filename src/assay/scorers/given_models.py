@@ -37,7 +37,10 @@ class GivenModels:
     """Base of a scorer that names roles in `needs` and finds their models in `models`."""
 
     models: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY, kw_only=True, compare=False, repr=False
+        default_factory=lambda: EMPTY,
+        kw_only=True,
+        compare=False,
+        repr=False,
     )
 
 
@@ -48,7 +51,9 @@ class GivenModel(ABC):
 
     @abstractmethod
     async def answer(
-        self, prompt: Prompt, options: GenerateOptions | None = None
+        self,
+        prompt: Prompt,
+        options: GenerateOptions | None = None,
     ) -> Output:
         """Return the model's answer to a prompt. If there is none, its `error` gives the reason."""
 
@@ -82,7 +87,10 @@ class GivenModel(ABC):
         return Reply(self, checked)
 
     def _sort_arguments(
-        self, question: object, more: tuple[Any, ...], options: GenerateOptions | None
+        self,
+        question: object,
+        more: tuple[Any, ...],
+        options: GenerateOptions | None,
     ) -> tuple[GenerateOptions | None, list[Media]]:
         """Return the generation options and the media among the further arguments."""
         media: list[Media] = []
@@ -96,7 +104,10 @@ class GivenModel(ABC):
         return options, media
 
     def _prompt_of(
-        self, question: Any, media: list[Media], system: str | None
+        self,
+        question: Any,
+        media: list[Media],
+        system: str | None,
     ) -> Prompt:
         """Return the prompt of a question and its media."""
         if isinstance(question, (Sample, Output)):

@@ -54,7 +54,9 @@ class HfMetric:
             metric = self._metric_class()(keep_in_memory=True, cache_dir=folder)
             metric.download_and_prepare()
             computed = metric.compute(
-                predictions=predictions, references=references, **self.options
+                predictions=predictions,
+                references=references,
+                **self.options,
             )
         scores = {}
         for name, value in (computed or {}).items():

@@ -11,7 +11,11 @@ MARKUP_CHARACTERS = 12
 
 
 def evidence_span(
-    text: str, evidence: str, answer: str, *, comes_first: bool = False
+    text: str,
+    evidence: str,
+    answer: str,
+    *,
+    comes_first: bool = False,
 ) -> list[int] | None:
     """Return the span of an answer within `evidence`, the words from which it was read; None if it is uncertain.
 

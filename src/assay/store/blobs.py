@@ -24,7 +24,9 @@ class Blobs(Mapping[str, Media]):
     """Media by digest. Storing the same bytes twice writes them once."""
 
     def __init__(
-        self, folder: Path, may_replace: Callable[[str], bool] = lambda digest: True
+        self,
+        folder: Path,
+        may_replace: Callable[[str], bool] = lambda digest: True,
     ) -> None:
         self.folder = folder
         self._may_replace = may_replace

@@ -42,7 +42,9 @@ class ResponseCache:
                     fix="choose another --cache folder",
                 ) from error
             self._database = sqlite3.connect(
-                self._root / "responses.sqlite", timeout=PATIENCE, isolation_level=None
+                self._root / "responses.sqlite",
+                timeout=PATIENCE,
+                isolation_level=None,
             )
             self._write_ahead()
             self._database.execute("pragma synchronous=normal")
@@ -137,5 +139,7 @@ class ResponseCache:
                 else "choose another --cache folder"
             )
             raise kind(
-                f"cannot use the cache: {error}", where=str(self._root), fix=fix
+                f"cannot use the cache: {error}",
+                where=str(self._root),
+                fix=fix,
             ) from error

@@ -369,7 +369,12 @@ class CellIndex:
         return numbers.setdefault(key, len(numbers))
 
     def add_score(
-        self, scorer: str, id: str, epoch: int, offset: int, digest: str
+        self,
+        scorer: str,
+        id: str,
+        epoch: int,
+        offset: int,
+        digest: str,
     ) -> None:
         """Record a score line."""
         scored = self.scores.get(scorer)

@@ -66,7 +66,10 @@ def write_run(
 
 
 def _cell(
-    task: ForeignTask, protocol: str, expected: int, reader: RunReader
+    task: ForeignTask,
+    protocol: str,
+    expected: int,
+    reader: RunReader,
 ) -> dict[str, Any]:
     """Return the entry of `run.json` with only the known facts."""
     scorers = reader.scorers(task.task, task.model)
@@ -119,7 +122,9 @@ def _write_samples(writer: RunWriter, task: ForeignTask, notes: list[str]) -> in
 
 
 def _output_line(
-    writer: RunWriter, task: ForeignTask, sample: ForeignSample
+    writer: RunWriter,
+    task: ForeignTask,
+    sample: ForeignSample,
 ) -> OutputLine:
     assert sample.output is not None
     prompt = [_plain_message(writer, message) for message in sample.prompt]
@@ -145,20 +150,33 @@ def _plain_message(writer: RunWriter, message: Message) -> dict[str, Any]:
 
 
 def _results(
-    task: ForeignTask, protocol: str, expected: int, reader: RunReader, tool: str
+    task: ForeignTask,
+    protocol: str,
+    expected: int,
+    reader: RunReader,
+    tool: str,
 ) -> list[Result]:
     """Return the mean of each scorer with its interval, and numbers in the file that are not such a mean."""
     rows: list[Result] = []
     for scorer in reader.scorers(task.task, task.model):
         rows += _means(task, scorer, protocol, expected, reader)
     blank = Result(
-        task.task, task.model, "", None, expected, expected or None, protocol
+        task.task,
+        task.model,
+        "",
+        None,
+        expected,
+        expected or None,
+        protocol,
     )
     return with_stated(rows, task.numbers, blank, tool)
 
 
 def with_stated(
-    means: Iterable[Result], numbers: Iterable[ForeignNumber], blank: Result, tool: str
+    means: Iterable[Result],
+    numbers: Iterable[ForeignNumber],
+    blank: Result,
+    tool: str,
 ) -> list[Result]:
     """Return means of samples, followed by rows for the numbers in a tool's file that are not such a mean.
 
@@ -175,7 +193,11 @@ def with_stated(
 
 
 def _means(
-    task: ForeignTask, scorer: str, protocol: str, expected: int, reader: RunReader
+    task: ForeignTask,
+    scorer: str,
+    protocol: str,
+    expected: int,
+    reader: RunReader,
 ) -> list[Result]:
     records = reader.scores(task.task, task.model, scorer)
     if scorer in task.shares:

@@ -84,7 +84,10 @@ def _filesystem(url: str) -> tuple[Any, str]:
             fix=f"file://{Path(url).absolute()}, or -o FILE for csv and the like",
         )
     url_to_fs = library(
-        "fsspec.core", "fsspec", "'assay[storage]'", where=url
+        "fsspec.core",
+        "fsspec",
+        "'assay[storage]'",
+        where=url,
     ).url_to_fs
     try:
         files, root = url_to_fs(url)

@@ -44,7 +44,8 @@ _ROWS_AT_ONCE = 1000
 
 
 def rows_of(
-    reader: RunReader, only_model: str | None = None
+    reader: RunReader,
+    only_model: str | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield every score that the last summary counted, with its question and answer.
 
@@ -128,7 +129,8 @@ def _verdict(record: ScoreRecord) -> dict[str, Any]:
 
 
 def data_frame(
-    rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None
+    rows: Iterable[Mapping[str, Any]],
+    columns: Iterable[str] | None = None,
 ) -> Any:
     """Return a pandas data frame of some rows. Raise an error that says what to install if pandas is missing."""
     pandas = library("pandas", "pandas, which makes data frames,", "'assay[guests]'")
@@ -232,7 +234,10 @@ def write_csv(reader: RunReader, path: Path, model: str | None = None) -> int:
     def write(draft: Path) -> int:
         count = 0
         with draft.open(
-            "w", encoding="utf-8", errors="backslashreplace", newline=""
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="",
         ) as file:
             # With another line end, a carriage return inside a cell would not be quoted and would start a new row.
             writer = csv.writer(file, lineterminator="\r\n")

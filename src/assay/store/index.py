@@ -48,10 +48,24 @@ if TYPE_CHECKING:
     _ScoreHead = ScoreRecord
 else:
     _OutputHead = part_of(
-        OutputRecord, "task", "model", "id", "key", "epoch", "round", output=_Answer
+        OutputRecord,
+        "task",
+        "model",
+        "id",
+        "key",
+        "epoch",
+        "round",
+        output=_Answer,
     )
     _ScoreHead = part_of(
-        ScoreRecord, "task", "model", "id", "scorer", "digest", "outcome", "epoch"
+        ScoreRecord,
+        "task",
+        "model",
+        "id",
+        "scorer",
+        "digest",
+        "outcome",
+        "epoch",
     )
 """The fields of a line that the index needs. Decoding the rest would take most of the time."""
 
@@ -246,7 +260,11 @@ class Index:
         # judge is asked again.
         digest = "" if head.outcome == "judge_error" else head.digest
         self.cell(head.task, head.model).add_score(
-            head.scorer, head.id, head.epoch, offset, digest
+            head.scorer,
+            head.id,
+            head.epoch,
+            offset,
+            digest,
         )
 
     def _line(self, offset: int) -> bytes:

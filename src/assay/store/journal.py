@@ -196,7 +196,9 @@ class Journal:
         self._unsynced = 0
         self._last_sync = time.monotonic()
         self._syncer = threading.Thread(
-            target=self._sync, name="journal-sync", daemon=True
+            target=self._sync,
+            name="journal-sync",
+            daemon=True,
         )
         self._syncer.start()
 
@@ -212,7 +214,8 @@ class Journal:
 
 
 def open_journal(
-    path: Path, redactor: Redactor | None = None
+    path: Path,
+    redactor: Redactor | None = None,
 ) -> tuple[Journal, Repair]:
     """Open the journal for appending, cut off an incomplete last line, and return what was repaired."""
     try:

@@ -30,7 +30,9 @@ def read_json(path: Path) -> dict[str, Any]:
         raise UnusablePath(f"cannot read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:
         raise UnusablePath(
-            f"not valid JSON: {error}", where=str(path), fix=again
+            f"not valid JSON: {error}",
+            where=str(path),
+            fix=again,
         ) from error
     if not isinstance(value, dict):
         raise UnusablePath("expected a JSON object", where=str(path), fix=again)

@@ -94,7 +94,9 @@ def _labels(layout: Layout) -> Iterator[Label]:
         if line is not None and line.startswith(KIND):
             try:
                 yield msgspec.convert(
-                    json.loads(line), Label, strict=False
+                    json.loads(line),
+                    Label,
+                    strict=False,
                 )  # An id may contain lone surrogates.
             except (msgspec.MsgspecError, ValueError):
                 continue

@@ -66,7 +66,9 @@ def new_draft(path: Path) -> tuple[int, Path]:
     """
     draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     return os.open(
-        draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+        draft,
+        os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0),
+        0o666,
     ), draft
 
 

@@ -66,11 +66,15 @@ def _check_folder(folder: Path) -> None:
     """Raise unless the folder of an output file exists."""
     if not os.path.lexists(folder):
         raise UsageError(
-            "there is no such folder", where=str(folder), fix="make it first"
+            "there is no such folder",
+            where=str(folder),
+            fix="make it first",
         )
     if not folder.is_dir():
         raise UsageError(
-            "this is not a folder", where=str(folder), fix="name another file"
+            "this is not a folder",
+            where=str(folder),
+            fix="name another file",
         )
 
 

@@ -181,7 +181,9 @@ class RunReader:
         return rebuilt
 
     def outputs(
-        self, task: str | None = None, model: str | None = None
+        self,
+        task: str | None = None,
+        model: str | None = None,
     ) -> Iterator[OutputRecord]:
         """Yield the output records in the order of their samples' ids, with rounds in order."""
         for (own_task, own_model), cell in self.index.cells.items():
@@ -206,7 +208,10 @@ class RunReader:
         return Scores(self.index, offsets)
 
     def counted_scores(
-        self, task: str, model: str, scorer: str
+        self,
+        task: str,
+        model: str,
+        scorer: str,
     ) -> Sequence[ScoreRecord]:
         """Return the score records that the table was computed from.
 
@@ -251,7 +256,10 @@ class RunReader:
         return self._views.get((task, model), View())
 
     def rounds(
-        self, task: str, model: str, place: tuple[str, int]
+        self,
+        task: str,
+        model: str,
+        place: tuple[str, int],
     ) -> list[OutputRecord]:
         """Return the rounds of a sample and epoch that the last summary counted."""
         stored = self.index.cell(task, model).answers.get(place, ())
@@ -270,7 +278,9 @@ class RunReader:
         return spoken
 
     def sample_values(
-        self, result: Result, model: str = ""
+        self,
+        result: Result,
+        model: str = "",
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
         """Return one value per sample id, and the group to which each sample belongs.
 
@@ -298,7 +308,9 @@ class RunReader:
             unread = float(result.details.get("unread_counts_as", 0.0))
         try:
             return values_by_sample(
-                records, value_reader(result.metric, unread), result.reducer
+                records,
+                value_reader(result.metric, unread),
+                result.reducer,
             )
         except ValueError:
             return {}, {}

@@ -52,7 +52,9 @@ class Redactor:
 
     @classmethod
     def of(
-        cls, *settings: Mapping[str, Any], environment: Mapping[str, str] | None = None
+        cls,
+        *settings: Mapping[str, Any],
+        environment: Mapping[str, str] | None = None,
     ) -> "Redactor":
         """Build a redactor for the secrets in the environment and in the given model options."""
         known.learn(*settings)

@@ -38,7 +38,9 @@ class Adapted:
     """Direction and bounds of its numbers, from the attributes of the function."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterable[Result]:
         """Return the user's results, or its numbers as results."""
         records = FilledRecords.of(records, context)
@@ -146,7 +148,9 @@ def adapt_summarizer(thing: object, name: str) -> Summarizer:
             fix="give a function `summarize(records)` or an object with `__call__`",
         )
     if type(thing).__module__.startswith(f"{__package__}.") or getattr(
-        thing, "__module__", ""
+        thing,
+        "__module__",
+        "",
     ).startswith(f"{__package__}."):
         return thing  # type: ignore[no-any-return]
     return Adapted(name, thing, _takes_context(thing, name), _scale_of(thing, name))

@@ -81,7 +81,13 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
     value = float(above.mean())
     if len(yes) < 2 or len(no) < 2:
         return Estimate(
-            value, None, None, None, len(values), None, "n/a: one sample of a class"
+            value,
+            None,
+            None,
+            None,
+            len(values),
+            None,
+            "n/a: one sample of a class",
         )
     parts = [
         (float(placements.var(ddof=1)) / len(placements), placements)

@@ -136,7 +136,8 @@ def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]
 
 
 def within(
-    interval: dict[str, Any], ends: tuple[float, float] | None
+    interval: dict[str, Any],
+    ends: tuple[float, float] | None,
 ) -> dict[str, Any]:
     """Return an interval cut to `ends`, the lowest and the highest value of the score."""
     ci = interval["ci"]
@@ -159,7 +160,8 @@ def _tag_sets_by_name(table: Table) -> dict[str, dict[str, list[int]]]:
 
 
 def _by_tag_set(
-    table: Table, units: Units
+    table: Table,
+    units: Units,
 ) -> tuple[list["array[float]"], list["array[int]"], list["array[float]"]]:
     """Return by set of tags the values, their clusters and their weights; empty lists where there are none."""
     rows = units.rows
@@ -179,7 +181,10 @@ def _by_tag_set(
 
 
 def _distributed(
-    numbers: Sequence[Any], tag_sets: Sequence[int], count: int, typecode: str
+    numbers: Sequence[Any],
+    tag_sets: Sequence[int],
+    count: int,
+    typecode: str,
 ) -> list["array[Any]"]:
     """Return `count` arrays with the numbers of each set of tags."""
     parts: list[array[Any]] = [array(typecode) for _ in range(count)]

@@ -32,7 +32,8 @@ Vector = tuple[list[dict[Gram, float]], list[float], int]
 @summarizers.register("caption")
 @pools
 def caption(
-    records: Sequence[ScoreRecord], context: SummaryContext
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
 ) -> Iterator[Result]:
     """Yield BLEU-1 to 4, ROUGE-L and CIDEr from the details of the scorer `caption`."""
     for order in range(1, ORDERS + 1):
@@ -56,12 +57,19 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
         if "tokens" not in record.details:
             return None
         return cider(
-            record.details["tokens"], record.details["references"], weights
+            record.details["tokens"],
+            record.details["references"],
+            weights,
         ), 1.0
 
     details = {"document_frequencies": f"of the references of {len(images)} images"}
     return corpus_result(
-        records, context, "cider", value, details=details, ends=POSITIVE
+        records,
+        context,
+        "cider",
+        value,
+        details=details,
+        ends=POSITIVE,
     )
 
 
@@ -76,7 +84,10 @@ def _refused(result: Result, why: str) -> Result:
         "clusters": None,
     }
     return replace(
-        result, **nothing, interval=f"none: {why}", flags=(*result.flags, why)
+        result,
+        **nothing,
+        interval=f"none: {why}",
+        flags=(*result.flags, why),
     )
 
 
@@ -140,7 +151,11 @@ def _similarity(caption: Vector, reference: Vector) -> float:
     penalty = math.exp(-((caption[2] - reference[2]) ** 2) / (2 * SIGMA**2))
     total = 0.0
     for weights, other, own_norm, other_norm in zip(
-        caption[0], reference[0], caption[1], reference[1], strict=True
+        caption[0],
+        reference[0],
+        caption[1],
+        reference[1],
+        strict=True,
     ):
         shared = sum(
             min(weight, other[gram]) * other[gram]

@@ -18,7 +18,8 @@ SCALE = (0.0, 100.0)
 
 @summarizers.register("core_mm")
 def core_mm(
-    records: Sequence[ScoreRecord], context: SummaryContext
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
 ) -> Iterator[Result]:
     """Yield the weighted mean in percent.
 
@@ -37,7 +38,13 @@ def core_mm(
 
     flags = one_each.flags
     yield corpus_result(
-        records, context, "core_mm", weighted, details=details, ends=SCALE, flags=flags
+        records,
+        context,
+        "core_mm",
+        weighted,
+        details=details,
+        ends=SCALE,
+        flags=flags,
     )
     categories = sorted({record.tags.get("category", "") for record in records} - {""})
     for category in categories:
@@ -45,7 +52,12 @@ def core_mm(
             record for record in records if record.tags.get("category") == category
         ]
         result = corpus_result(
-            members, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags
+            members,
+            context,
+            f"core_mm.{category}",
+            weighted,
+            ends=SCALE,
+            flags=flags,
         )
         yield replace(result, n_expected=expected_of(members, records, context))
 

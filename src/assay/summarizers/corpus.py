@@ -192,7 +192,10 @@ def _estimate(
                 "flags": tuple(flags),
             }
         estimate = ratio_estimate(
-            table[:, 0].tolist(), table[:, 1].tolist(), units, ends=ends
+            table[:, 0].tolist(),
+            table[:, 1].tolist(),
+            units,
+            ends=ends,
         )
         return interval_of(
             estimate,

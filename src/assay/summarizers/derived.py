@@ -20,7 +20,9 @@ class Derived:
 
 
 def number_of(
-    record: ScoreRecord, metric: str, context: SummaryContext
+    record: ScoreRecord,
+    metric: str,
+    context: SummaryContext,
 ) -> float | None:
     """Return the value of a metric in a record after its outcome is applied; `None` without a verdict."""
     if record.outcome in UNRESOLVED:
@@ -34,7 +36,11 @@ def number_of(
 
 
 def verdict(
-    first: ScoreRecord, id: str, metric: str, value: float | None, outcome: str
+    first: ScoreRecord,
+    id: str,
+    metric: str,
+    value: float | None,
+    outcome: str,
 ) -> ScoreRecord:
     """Return the record of a new unit, with the tags and the cluster of the first of its records."""
     return ScoreRecord(
@@ -53,7 +59,10 @@ def verdict(
 
 
 def mean_of_units(
-    table: Table, metric: str, context: SummaryContext, reducer: str = "mean"
+    table: Table,
+    metric: str,
+    context: SummaryContext,
+    reducer: str = "mean",
 ) -> Result:
     """Return the mean of derived units. The expected number of units is unknown."""
     return mean_of(table, metric, replace(context, n_expected=None), reducer)

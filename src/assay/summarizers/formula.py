@@ -81,7 +81,9 @@ class Formula:
                 Expression.parse(member, WHERE)
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield the number, once for each scorer that has all names; once in total if no single one has."""
         reading = self._reading(records, context)
@@ -93,7 +95,9 @@ class Formula:
         recipe = self._recipe(reading)
         pool = Pool.of(source, recipe.read)
         common = result_names(
-            context, self.metric, higher_is_better=self.higher_is_better
+            context,
+            self.metric,
+            higher_is_better=self.higher_is_better,
         )
         ends = self._ends()
         details: dict[str, Any] = {"recipe": recipe.to_plain()}
@@ -122,7 +126,9 @@ class Formula:
         return Recipe("expression", members, options=options, reading=reading)
 
     def _reading(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Reading | None:
         """Return how counts are read here; None if they are read from another scorer's records."""
         unread = unread_value((), context)
@@ -183,7 +189,9 @@ class Formula:
         """Return, for each count, the expressions that are added up."""
         if not self.counts:
             raise UsageError(
-                "no counts", where=WHERE, fix="counts: {right: exact_match}"
+                "no counts",
+                where=WHERE,
+                fix="counts: {right: exact_match}",
             )
         members = []
         for name, count in self.counts.items():

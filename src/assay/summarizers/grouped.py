@@ -46,7 +46,9 @@ class Grouped:
     """Added to the name of the metric: `exact_match.grouped`."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield `metric.grouped` over the groups, then `metric` over the samples, clustered by group."""
         reducer = reducer_of(context)
@@ -58,12 +60,17 @@ class Grouped:
             table = read_table(Derived(self._verdicts(groups, metric, name)))
             # The first answers of all members belong together, then the second: groups are reduced, not samples.
             yield _with_sizes(
-                mean_of_units(table, name, context, reducer), table, groups
+                mean_of_units(table, name, context, reducer),
+                table,
+                groups,
             )
             yield mean_of(samples, metric, context, reducer)
 
     def _verdicts(
-        self, groups: dict[tuple[str, int], _Group], metric: str, name: str
+        self,
+        groups: dict[tuple[str, int], _Group],
+        metric: str,
+        name: str,
     ) -> Callable[[], Iterator[ScoreRecord]]:
         """Return a function that yields the verdict on each group."""
 
@@ -137,7 +144,9 @@ def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]
 
 
 def _with_sizes(
-    result: Result, table: Table, groups: dict[tuple[str, int], _Group]
+    result: Result,
+    table: Table,
+    groups: dict[tuple[str, int], _Group],
 ) -> Result:
     """Return the result with the sizes of the groups, and a flag for incomplete ones."""
     sizes = [group.size for group in groups.values()]

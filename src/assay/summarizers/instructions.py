@@ -23,13 +23,17 @@ _Instruction = tuple[str, str, int]
 @summarizers.register("instructions")
 @pools
 def instructions(
-    records: Sequence[ScoreRecord], context: SummaryContext
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
 ) -> Iterator[Result]:
     """Yield `instruction_strict` and `instruction_loose`, with a line for each kind of instruction."""
     for way in ("strict", "loose"):
         metric = f"{context.scorer}.instruction_{way}"
         results = Pooled(
-            numerator=way, denominator="asked", metric=metric, bounds=(0.0, 1.0)
+            numerator=way,
+            denominator="asked",
+            metric=metric,
+            bounds=(0.0, 1.0),
         )(records, context)
         for result in results:
             kinds = {}
@@ -67,6 +71,8 @@ def _by_kind(records: Sequence[ScoreRecord], way: str) -> dict[str, list[float]]
 
 def _estimate(verdicts: Sequence[float]) -> dict[str, Any]:
     estimate = estimate_mean(
-        verdicts, binary=all(v in (0.0, 1.0) for v in verdicts), ends=(0.0, 1.0)
+        verdicts,
+        binary=all(v in (0.0, 1.0) for v in verdicts),
+        ends=(0.0, 1.0),
     )
     return interval_of(estimate)

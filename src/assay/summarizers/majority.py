@@ -50,7 +50,9 @@ class Majority:
     """
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield `metric.majority` for each metric."""
         attempts = Attempts(records)
@@ -69,7 +71,9 @@ class Majority:
 
 
 def _read_votes(
-    records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext
+    records: Sequence[ScoreRecord],
+    metrics: Sequence[str],
+    context: SummaryContext,
 ) -> dict[str, _Vote]:
     """Return the votes and the verdicts on each answer, by sample."""
     votes: dict[str, _Vote] = {}
@@ -118,7 +122,11 @@ def _verdict(
     numbers = [sum(values) / len(values) for values in value_lists]
     if numbers:
         return verdict(
-            vote.first, id, name, sum(numbers) / len(numbers), Outcome.SCORED.value
+            vote.first,
+            id,
+            name,
+            sum(numbers) / len(numbers),
+            Outcome.SCORED.value,
         )
     if vote.unread and not vote.ballots:
         outcome = Outcome.UNPARSED

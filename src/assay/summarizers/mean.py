@@ -41,7 +41,9 @@ class Mean:
     """How repeats of a sample become one value: mean, majority, max, pass@K, pass^K. By default the run's reducer."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield one result for each metric; one without a value if nothing was scored."""
         reducer = self.reducer or reducer_of(context)
@@ -56,7 +58,10 @@ def reducer_of(context: SummaryContext) -> str:
 
 
 def mean_of(
-    table: Table, metric: str, context: SummaryContext, reducer: str = "mean"
+    table: Table,
+    metric: str,
+    context: SummaryContext,
+    reducer: str = "mean",
 ) -> Result:
     """Return the mean of one metric of a table."""
     context = context.of(metric)
@@ -85,7 +90,10 @@ def mean_of(
     }
     if not units.values:
         return Result(
-            value=None, interval="none: nothing was scored", flags=flags, **common
+            value=None,
+            interval="none: nothing was scored",
+            flags=flags,
+            **common,
         )
     # Only a score that ends at 0 and 1 can be right or wrong; a rating of which all are 1 cannot.
     may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
@@ -129,7 +137,10 @@ def mean_of(
 
 
 def _expected(
-    table: Table, metric: str, cells: Sequence[float], context: SummaryContext
+    table: Table,
+    metric: str,
+    cells: Sequence[float],
+    context: SummaryContext,
 ) -> int | None:
     """Return how many samples a metric has.
 
@@ -148,7 +159,8 @@ def _expected(
 
 
 def known_bounds(
-    cells: Sequence[float], context: SummaryContext
+    cells: Sequence[float],
+    context: SummaryContext,
 ) -> tuple[float, float] | None:
     """Return the worst and the best value of a metric; `None` if they are unknown, or if a value is outside of them."""
     if context.bounds is None:
@@ -173,7 +185,10 @@ def unread_value(scored: Sequence[float], context: SummaryContext) -> float | No
 
 
 def _parsed_value(
-    table: Table, cells: Sequence[float], reducer: str, metric: str
+    table: Table,
+    cells: Sequence[float],
+    reducer: str,
+    metric: str,
 ) -> float | None:
     """Return the mean over the answers that could be read; their samples have equal weights."""
     if table.samples is not None and reducer not in ("mean", "max", "majority"):

@@ -46,7 +46,9 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
     )
     below = ALPHA * precision + (1 - ALPHA) * recall
     mean = np.where(
-        below > 0, precision * recall / np.where(below > 0, below, 1.0), 0.0
+        below > 0,
+        precision * recall / np.where(below > 0, below, 1.0),
+        0.0,
     )
     words = (sums[:, 21] + sums[:, 22]) / 2
     broken = np.where(words > 0, sums[:, 20] / np.where(words > 0, words, 1.0), 0.0)
@@ -59,7 +61,10 @@ def meteor_of(rows: "Floats") -> float:
 
 
 def _share(
-    content: "Floats", function: "Floats", all_content: "Floats", all_function: "Floats"
+    content: "Floats",
+    function: "Floats",
+    all_content: "Floats",
+    all_function: "Floats",
 ) -> "Floats":
     import numpy as np
 

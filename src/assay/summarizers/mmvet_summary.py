@@ -17,7 +17,9 @@ class MmVet:
     """The overall mean in percent, with one line for each capability and one for each combination of several."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         (overall, *_) = Mean()(
             [replace(record, tags={}) for record in records], context

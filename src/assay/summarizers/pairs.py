@@ -36,10 +36,14 @@ class Mme:
     """The tag that names the category."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         rows, flags = self._by_image(
-            records, Counting.of(records, context), reducer_of(context)
+            records,
+            Counting.of(records, context),
+            reducer_of(context),
         )
         flags = [*_reduced_flags(records, context), *flags]
         present = {group for group, _, _ in rows}
@@ -80,12 +84,19 @@ class Mme:
                 members = list(records)
             heading = Heading("mme", groups, flags)
             result = grouped_result(
-                other, sum_of_scores, members, context, heading, ends=_ends(other)
+                other,
+                sum_of_scores,
+                members,
+                context,
+                heading,
+                ends=_ends(other),
             )
             yield replace(result, n_expected=expected_of(members, records, context))
 
     def _members(
-        self, records: Sequence[ScoreRecord], names: Sequence[str]
+        self,
+        records: Sequence[ScoreRecord],
+        names: Sequence[str],
     ) -> list[ScoreRecord]:
         return [
             record for record in records if _category(record, self.category) in names
@@ -110,12 +121,20 @@ class Mme:
         }
         heading = Heading("mme", details=details)
         result = grouped_result(
-            part, sum_of_scores, members, context, heading, ends=_ends(part)
+            part,
+            sum_of_scores,
+            members,
+            context,
+            heading,
+            ends=_ends(part),
         )
         return replace(result, n_expected=None)
 
     def _by_image(
-        self, records: Sequence[ScoreRecord], counted: Counting, reducer: str
+        self,
+        records: Sequence[ScoreRecord],
+        counted: Counting,
+        reducer: str,
     ) -> tuple[list[Row], list[str]]:
         """Return a row for each image: right questions, questions, 1 if all are right, 1; and flags."""
         images: dict[tuple[str, str], list[ScoreRecord]] = {}
@@ -155,7 +174,10 @@ class Mme:
 
 
 def _together(
-    records: Sequence[ScoreRecord], counted: Counting, *, by_sample: bool = False
+    records: Sequence[ScoreRecord],
+    counted: Counting,
+    *,
+    by_sample: bool = False,
 ) -> list[list[float | None]]:
     """Return the values of each sample's answers, or those of each attempt: the first answers, then the second."""
     values_by_unit: dict[str | int, list[float | None]] = {}
@@ -179,7 +201,8 @@ def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]
 
 
 def _reduced(
-    units: Sequence[Sequence[float | None]], reducer: str
+    units: Sequence[Sequence[float | None]],
+    reducer: str,
 ) -> list[float | None]:
     """Return a single value for each unit; `None` if too many values are missing."""
     result = []
@@ -191,7 +214,8 @@ def _reduced(
 
 
 def _reduced_flags(
-    records: Sequence[ScoreRecord], context: SummaryContext
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
 ) -> tuple[str, ...]:
     return reducer_flags(
         reducer_of(context),
@@ -240,16 +264,26 @@ class HallusionBench:
     category: str = "category"
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         unit = tuple(self.set)
         yield _share_all_right(records, context, "aAcc", by=None, unit=unit)
         yield _share_all_right(
-            records, context, "qAcc", by=(*unit, self.question), unit=unit
+            records,
+            context,
+            "qAcc",
+            by=(*unit, self.question),
+            unit=unit,
         )
         with_figure = [record for record in records if not self._shows_none(record)]
         result = _share_all_right(
-            with_figure, context, "fAcc", by=(*unit, self.figure), unit=unit
+            with_figure,
+            context,
+            "fAcc",
+            by=(*unit, self.figure),
+            unit=unit,
         )
         yield replace(result, n_expected=expected_of(with_figure, records, context))
 

@@ -83,7 +83,9 @@ class PassAtK(_PassK):
     """The probability that at least one of k answers is right."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield `metric.pass@k` for each k."""
         return self._results(records, context, "@", pass_at_k)
@@ -95,7 +97,9 @@ class PassHatK(_PassK):
     """The probability that all of k answers are right."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield `metric.pass^k` for each k."""
         return self._results(records, context, "^", pass_hat_k)
@@ -127,7 +131,9 @@ def _verdict(
 
 
 def _questions(
-    attempts: Attempts, metrics: Iterable[str], right_at: float
+    attempts: Attempts,
+    metrics: Iterable[str],
+    right_at: float,
 ) -> dict[str, dict[str, _Answers]]:
     """Return the counts of each question, by metric."""
     counts: dict[str, dict[str, _Answers]] = {metric: {} for metric in metrics}

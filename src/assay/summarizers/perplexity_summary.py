@@ -13,7 +13,8 @@ from .statistics.estimate import Floats
 @summarizers.register("perplexity")
 @pools
 def perplexity(
-    records: Sequence[ScoreRecord], context: SummaryContext
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
 ) -> Iterator[Result]:
     """Yield perplexity by word, by byte and by token, and bits per byte.
 
@@ -39,7 +40,8 @@ def perplexity(
 @summarizers.register("item_perplexity")
 @pools
 def item_perplexity(
-    records: Sequence[ScoreRecord], context: SummaryContext
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
 ) -> Iterator[Result]:
     """Yield perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
     counts = (("logprob",), (ONE,))

@@ -33,7 +33,9 @@ class Pooled:
     pools: ClassVar[bool] = True
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield one result; the mean of the samples' own ratios is in its details."""
         names = (_names(self.numerator), _names(self.denominator))
@@ -53,7 +55,9 @@ class Pooled:
         yield Result(
             **common,
             **pool.result(
-                common, recipe, self.bounds or ((0.0, 1.0) if are_shares else POSITIVE)
+                common,
+                recipe,
+                self.bounds or ((0.0, 1.0) if are_shares else POSITIVE),
             ),
             n_expected=context.n_expected,
             outcomes=dict(pool.outcomes),

@@ -31,7 +31,12 @@ def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Res
         flags=by_image.flags,
     )
     yield corpus_result(
-        records, context, "dpg_questions", _by_question, ends=(0.0, 1.0), flags=pooled
+        records,
+        context,
+        "dpg_questions",
+        _by_question,
+        ends=(0.0, 1.0),
+        flags=pooled,
     )
 
 

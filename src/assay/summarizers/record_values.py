@@ -18,7 +18,10 @@ class NamedValues(dict[str, float | None]):
     """The values of one record by name; an unknown name is an error that lists the known ones."""
 
     def __init__(
-        self, values: Mapping[str, float | None], scorer: str, failed: ValueScale | None
+        self,
+        values: Mapping[str, float | None],
+        scorer: str,
+        failed: ValueScale | None,
     ) -> None:
         super().__init__(values)
         self._scorer, self._failed = scorer, failed
@@ -56,7 +59,9 @@ class FilledRecords(Sequence[ScoreRecord]):
 
     @classmethod
     def of(
-        cls, records: Sequence[ScoreRecord], context: SummaryContext
+        cls,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> "FilledRecords":
         """Return wrapped records. The names are those of the scored records and those that the scorer declares."""
         scale = context.scale or ValueScale(context.higher_is_better, context.bounds)

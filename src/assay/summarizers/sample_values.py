@@ -27,7 +27,9 @@ def value_reader(metric: str, unread: float | None) -> ValueOf:
 
 
 def values_by_sample(
-    records: Iterable[ScoreRecord], value_of: ValueOf, reducer: str = "mean"
+    records: Iterable[ScoreRecord],
+    value_of: ValueOf,
+    reducer: str = "mean",
 ) -> tuple[dict[str, float], dict[str, Hashable]]:
     """Return one value for each sample id, with its answers reduced, and the cluster of each.
 

@@ -126,7 +126,10 @@ class Table:
         return done
 
     def _spare_other_metrics(
-        self, done: "array[float]", name: str, column: "array[float]"
+        self,
+        done: "array[float]",
+        name: str,
+        column: "array[float]",
     ) -> None:
         """Keep the values of this metric in unread rows.
 
@@ -242,7 +245,9 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
 
 
 def _alone(
-    clusters: "array[int]", samples: "array[int] | None", first: int
+    clusters: "array[int]",
+    samples: "array[int] | None",
+    first: int,
 ) -> "array[int]":
     """Give each sample without a cluster a separate one, numbered from `first`."""
     for row, code in enumerate(clusters):

@@ -145,7 +145,10 @@ def grouped_result(
     marks = (*unresolved_flags(outcomes), *counted.flags(records), *heading.flags)
     if not rows:
         return Result(
-            value=None, interval="none: nothing was scored", flags=marks, **common
+            value=None,
+            interval="none: nothing was scored",
+            flags=marks,
+            **common,
         )
     names = sorted({group for group, _, _ in rows})
     width = len(rows[0][2])
@@ -222,7 +225,9 @@ def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
 
 
 def mean_of_rows(
-    rows: Sequence[Row], ends: Ends | None, level: float = 0.95
+    rows: Sequence[Row],
+    ends: Ends | None,
+    level: float = 0.95,
 ) -> Estimate:
     """Return the mean of rows, each a sum of values and their number, with their units as clusters."""
     units, values, sizes = [], [], []

@@ -25,7 +25,9 @@ class Threshold:
     """Count a value exactly at the bar as reaching it."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield `metric>=bar`, then `metric`; if lower is better, the share at or below the bar."""
         table = read_table(records)
@@ -35,7 +37,10 @@ class Threshold:
             sign += "=" if self.inclusive else ""
             name = f"{metric}{sign}{self.bar:g}"
             changed = with_metric(
-                table, metric, name, partial(_clears, _SIGNS[sign], self.bar)
+                table,
+                metric,
+                name,
+                partial(_clears, _SIGNS[sign], self.bar),
             )
             yield mean_of(changed, name, shares, reducer_of(context))
             yield mean_of(table, metric, context, reducer_of(context))
@@ -64,7 +69,9 @@ class Rescaled:
             )
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield one result for each metric, under its own name or the name with the label."""
         table = read_table(records)
@@ -98,7 +105,10 @@ def _clears(sign: Callable[[float, float], bool], bar: float, value: float) -> f
 
 
 def with_metric(
-    table: Table, metric: str, name: str, change: Callable[[float], float]
+    table: Table,
+    metric: str,
+    name: str,
+    change: Callable[[float], float],
 ) -> Table:
     """Return the table with one metric under a new name, each scored number changed."""
     cells = array("d")

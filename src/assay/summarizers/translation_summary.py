@@ -18,7 +18,11 @@ def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Re
     """Yield corpus BLEU, 0 to 100."""
     recipe = Recipe("bleu", "stats")
     yield corpus_result(
-        records, context, "bleu", recipe, details={"signature": signature(records)}
+        records,
+        context,
+        "bleu",
+        recipe,
+        details={"signature": signature(records)},
     )
 
 

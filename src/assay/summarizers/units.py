@@ -302,7 +302,10 @@ def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def result_names(
-    context: SummaryContext, metric: str, *, higher_is_better: bool | None = None
+    context: SummaryContext,
+    metric: str,
+    *,
+    higher_is_better: bool | None = None,
 ) -> dict[str, Any]:
     """Return the fields that name a result: task, model, metric, protocol and direction."""
     is_better = higher_is_better

@@ -63,7 +63,9 @@ class GroupMean:
             )
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         weights = {name.lower(): weight for name, weight in self.weights.items()}
         context = context.of(self.metric or first_name(records, context))
@@ -108,7 +110,13 @@ class GroupMean:
 
         if rows:
             each = results_by_group(
-                rows, members, formula, context, self.name, estimator, counted
+                rows,
+                members,
+                formula,
+                context,
+                self.name,
+                estimator,
+                counted,
             )
         else:
             each = {}
@@ -128,7 +136,8 @@ class GroupMean:
 
 
 def mean_of_groups(
-    sums: Mapping[str, "Floats"], weights: Mapping[str, float]
+    sums: Mapping[str, "Floats"],
+    weights: Mapping[str, float],
 ) -> "Floats":
     """Return the weighted mean of the groups' means. The weights of the present groups are scaled to add up to 1."""
     import numpy as np
@@ -148,7 +157,9 @@ class WiseLegacy:
     by: str = "category"
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         mean = GroupMean(self.by, WISE_LEGACY, name="wiscore_legacy")
         yield from mean(records, context)
@@ -162,7 +173,9 @@ class WiseVerified:
     by: str = "category"
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         mean = GroupMean(self.by, WISE_VERIFIED, name="wise_verified.overall")
         yield from mean(records, context)

@@ -60,7 +60,9 @@ class WorstCase:
         return bool(self.numerator)
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield `worst(metric)`, or one `worst(metric)[family]` for each family."""
         name = self.name or f"worst({self.metric or context.scorer})"
@@ -72,16 +74,23 @@ class WorstCase:
             ).append(record)
         for family, members in sorted(families.items()):
             result = self._worst(
-                members, context, f"{name}[{family}]" if family else name
+                members,
+                context,
+                f"{name}[{family}]" if family else name,
             )
             yield result if len(families) == 1 else replace(result, n_expected=None)
 
     def _worst(
-        self, records: Sequence[ScoreRecord], context: SummaryContext, name: str
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
+        name: str,
     ) -> Result:
         rows: list[Row] = []
         one_each = OneEach(
-            records, lambda record: self._number(record, context), context
+            records,
+            lambda record: self._number(record, context),
+            context,
         )
         lacking = 0
         members: dict[str, list[ScoreRecord]] = {}
@@ -109,7 +118,9 @@ class WorstCase:
 
         def estimator(group_rows: Sequence[Row]) -> Estimate:
             return estimate_worst(
-                group_rows, ends, highest=not context.higher_is_better
+                group_rows,
+                ends,
+                highest=not context.higher_is_better,
             )
 
         levels = results_by_group(rows, members, formula, context, name, estimator)
@@ -132,13 +143,20 @@ class WorstCase:
         leveled = [record for member in members.values() for record in member]
         heading = Heading(name, {self.by: levels}, flags, details)
         result = grouped_result(
-            rows, formula, leveled, context, heading, estimator=estimator
+            rows,
+            formula,
+            leveled,
+            context,
+            heading,
+            estimator=estimator,
         )
         return replace(result, n_expected=expected_of(leveled, records, context))
 
     def _number(self, record: ScoreRecord, context: SummaryContext) -> float | None:
         return number_of(
-            record, self.metric or next(iter(record.values), context.scorer), context
+            record,
+            self.metric or next(iter(record.values), context.scorer),
+            context,
         )
 
     def _counts(self, record: ScoreRecord) -> tuple[float, float] | None:
@@ -152,7 +170,10 @@ class WorstCase:
 
 
 def estimate_worst(
-    rows: Sequence[Row], ends: Ends | None, *, highest: bool
+    rows: Sequence[Row],
+    ends: Ends | None,
+    *,
+    highest: bool,
 ) -> Estimate:
     """Return the worst mean of all levels, with an interval computed from the intervals of the levels.
 
@@ -173,7 +194,13 @@ def estimate_worst(
     highs = [x for x in high if x is not None]
     if len(lows) < len(parts) or len(highs) < len(parts):
         return Estimate(
-            worst.value, None, None, None, n, None, "n/a: a level has no interval"
+            worst.value,
+            None,
+            None,
+            None,
+            n,
+            None,
+            "n/a: a level has no interval",
         )
     pick = max if highest else min
     flag = worst.unreliable

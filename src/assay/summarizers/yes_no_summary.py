@@ -36,7 +36,9 @@ LMMS_EVAL: Mapping[str, tuple[Weights, Weights]] = {
 @summarizers.register("yes_no")
 @pools
 def yes_no(
-    records: Sequence[ScoreRecord], context: SummaryContext, counting: str = "all"
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+    counting: str = "all",
 ) -> Iterator[Result]:
     """Yield the numbers from the confusion counts of the scorer `yes_no`; an answer with neither word is wrong."""
     if counting not in ("all", "lmms_eval"):
@@ -46,5 +48,8 @@ def yes_no(
         )
     for name, weights in (LMMS_EVAL if counting == "lmms_eval" else SHARES).items():
         yield corpus_result(
-            records, context, name, Recipe("share", "confusion", weights)
+            records,
+            context,
+            name,
+            Recipe("share", "confusion", weights),
         )

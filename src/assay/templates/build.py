@@ -143,14 +143,21 @@ def _from_text(text: str, where: str) -> Any:
         return JinjaTurn(text, where=where)
     hint = "a text needs {{ column }}, a blank or a mark at its end"
     raise UnknownName(
-        "template", text, templates.names(), where=where or None, hint=hint
+        "template",
+        text,
+        templates.names(),
+        where=where or None,
+        hint=hint,
     )
 
 
 def _from_spec(spec: Spec, where: str) -> Any:
     if is_reference(spec.name):
         thing = construct(
-            load_attribute(spec.name), spec, kind="template", where=where or None
+            load_attribute(spec.name),
+            spec,
+            kind="template",
+            where=where or None,
         )
         return _resolve(thing, "qa", where)
     return templates.build(spec, where=where or None)
@@ -165,7 +172,9 @@ def _from_mapping(template: Mapping[str, Any], where: str) -> Any:
 
 
 def _from_list(
-    template: Sequence[Any], where: str, blocks: Mapping[str, bool] = EMPTY
+    template: Sequence[Any],
+    where: str,
+    blocks: Mapping[str, bool] = EMPTY,
 ) -> Any:
     if not template:
         raise UsageError("the template has no messages", where=where)
@@ -180,7 +189,10 @@ def _from_list(
 
 def _resolve_class(template: type, where: str) -> Any:
     instance = construct(
-        template, Spec(template.__name__), kind="template", where=where or None
+        template,
+        Spec(template.__name__),
+        kind="template",
+        where=where or None,
     )
     if callable(instance) or callable(getattr(instance, "prompt", None)):
         return instance
@@ -225,7 +237,9 @@ Make = Callable[[Sample], Any]
 
 
 def _adapted(
-    function: Callable[..., Any], name: str, where: str
+    function: Callable[..., Any],
+    name: str,
+    where: str,
 ) -> tuple[Make, Make | None]:
     """Return a function for questions and, if `function` has a parameter for it, one for solved examples."""
     try:
@@ -288,7 +302,9 @@ def _source_of(template: object, written_as: object) -> str:
     if not (getattr(template, "__module__", None) or "").startswith("assay."):
         lines.append(_code_of(template))
     return "\n".join(lines) or getattr(
-        template, "__qualname__", type(template).__qualname__
+        template,
+        "__qualname__",
+        type(template).__qualname__,
     )
 
 

@@ -152,7 +152,9 @@ class BuiltTemplate:
         self._has_tools = finish.tools is not None
 
     def offer_tools(
-        self, tools: Callable[[Sample], tuple[Tool, ...]], choice: str | None
+        self,
+        tools: Callable[[Sample], tuple[Tool, ...]],
+        choice: str | None,
     ) -> None:
         """Offer tools with each prompt from now on. `choice` says whether the model must call one."""
         self.finish = replace(self.finish, tools=tools, tool_choice=choice)
@@ -210,7 +212,8 @@ def held(prompt: Prompt, hold: Hold | None) -> Prompt:
 
 
 def held_messages(
-    messages: tuple[Message, ...], hold: Hold | None
+    messages: tuple[Message, ...],
+    hold: Hold | None,
 ) -> tuple[Message, ...]:
     """Return the messages with files checked by `hold`; the same object if there is nothing to check."""
     if hold is None or not _has_unheld(messages):
@@ -317,7 +320,8 @@ def in_places(messages: Sequence[Message], text: str) -> Iterator[Part]:
 
 
 def rename_roles(
-    messages: Sequence[Message], roles: Mapping[str, str]
+    messages: Sequence[Message],
+    roles: Mapping[str, str],
 ) -> tuple[Message, ...]:
     """Return the messages with custom roles replaced by the chat roles they are mapped to."""
     return tuple(
@@ -363,7 +367,10 @@ def with_answer(messages: tuple[Message, ...], answer: object) -> tuple[Message,
 
 
 def join_parts(
-    before: Sequence[Part], after: Sequence[Part], *, separator: str
+    before: Sequence[Part],
+    after: Sequence[Part],
+    *,
+    separator: str,
 ) -> tuple[Part, ...]:
     """Join two sequences of parts, with `separator` between them unless there is white space already."""
     if not before:

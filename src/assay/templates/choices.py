@@ -19,7 +19,11 @@ Layout = Callable[[Sequence[str], Sequence[str]], str]
 
 
 def _lettered(
-    before: str, after: str, *, between: str = "\n", head: str = ""
+    before: str,
+    after: str,
+    *,
+    between: str = "\n",
+    head: str = "",
 ) -> Layout:
     def layout(letters: Sequence[str], options: Sequence[str]) -> str:
         pairs = zip(letters, options, strict=False)

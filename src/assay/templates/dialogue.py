@@ -36,7 +36,11 @@ def has_rounds(sample: Sample, template: object = None) -> bool:
 
 
 def rounds(
-    sample: Sample, prompt: Prompt, *, template: object = None, history: str = "model"
+    sample: Sample,
+    prompt: Prompt,
+    *,
+    template: object = None,
+    history: str = "model",
 ) -> "Dialogue":
     """Return the dialogue that begins with `prompt`. `history` says whose answers it continues from."""
     if history not in HISTORIES:

@@ -63,7 +63,10 @@ class FewshotTemplate:
     """A template that shows solved examples first."""
 
     def __init__(
-        self, base: BuiltTemplate, shot_pool: "_ShotPool", multiturn: bool
+        self,
+        base: BuiltTemplate,
+        shot_pool: "_ShotPool",
+        multiturn: bool,
     ) -> None:
         self._base = base
         self._shot_pool = shot_pool
@@ -138,7 +141,9 @@ class _ShotPool:
     def _check(self, where: str) -> None:
         if self.num < 0:
             raise UsageError(
-                f"{self.num} shots", where=where, fix="the number of shots is 0 or more"
+                f"{self.num} shots",
+                where=where,
+                fix="the number of shots is 0 or more",
             )
         if not self.num:
             return
@@ -196,7 +201,11 @@ class _ShotPool:
         return shots
 
     def _pick_by_user(
-        self, sample: Sample, question: "Asked", key: str, pool: Sequence[Sample]
+        self,
+        sample: Sample,
+        question: "Asked",
+        key: str,
+        pool: Sequence[Sample],
     ) -> list[Shot]:
         indexes = [
             index
@@ -206,7 +215,9 @@ class _ShotPool:
         allowed = {id(pool[index]): index for index in indexes}
         rng = generator_for(self._seed, sample.id)
         with blame(
-            TemplateError, f"few-shot pick {_pick_name(self._pick)!r}", sample.id
+            TemplateError,
+            f"few-shot pick {_pick_name(self._pick)!r}",
+            sample.id,
         ):
             chosen = list(
                 self._pick(sample, [pool[index] for index in indexes], self.num, rng)
@@ -222,7 +233,11 @@ class _ShotPool:
         return [self._shot(key, allowed[id(shot)]) for shot in chosen]
 
     def _may_show(
-        self, sample: Sample, question: "Asked", key: str, place: int
+        self,
+        sample: Sample,
+        question: "Asked",
+        key: str,
+        place: int,
     ) -> bool:
         """Return True if an example is not the question, not equal to it, and not in its group."""
         candidate = self._groups[key][place]
@@ -274,7 +289,9 @@ def comparable(messages: Iterable[Message]) -> Asked:
 
 
 def _compose(
-    shots: Sequence[Shot], body: tuple[Message, ...], multiturn: bool
+    shots: Sequence[Shot],
+    body: tuple[Message, ...],
+    multiturn: bool,
 ) -> tuple[Message, ...]:
     """Return shots and question as turns, or as one text for a completion or if `multiturn` is off.
 
@@ -329,7 +346,8 @@ def _pick_name(pick: object) -> str:
 
 
 def _grouped(
-    samples: Sequence[Sample], column: str | None
+    samples: Sequence[Sample],
+    column: str | None,
 ) -> dict[str, Sequence[Sample]]:
     if column is None:
         return {"": samples}

@@ -53,7 +53,11 @@ class JinjaText:
     __slots__ = ("_template", "text", "variables", "where")
 
     def __init__(
-        self, text: str, *, where: str = "", blocks: Mapping[str, bool] = EMPTY
+        self,
+        text: str,
+        *,
+        where: str = "",
+        blocks: Mapping[str, bool] = EMPTY,
     ) -> None:
         self.text = text
         self.where = where or "template"
@@ -112,7 +116,11 @@ class JinjaTurn:
     __slots__ = ("render",)
 
     def __init__(
-        self, text: str, *, where: str = "", blocks: Mapping[str, bool] = EMPTY
+        self,
+        text: str,
+        *,
+        where: str = "",
+        blocks: Mapping[str, bool] = EMPTY,
     ) -> None:
         self.render = JinjaText(text, where=where, blocks=blocks)
 
@@ -152,7 +160,9 @@ class JinjaMessages:
             )
 
     def _compile(
-        self, message: object, where: str
+        self,
+        message: object,
+        where: str,
     ) -> tuple[JinjaText, list[Piece] | None]:
         if not isinstance(message, Mapping) or "role" not in message:
             raise UsageError(
@@ -193,7 +203,9 @@ class JinjaMessages:
         if kind not in MEDIA_KINDS:
             types = ", ".join(["text", "media", *MEDIA_KINDS])
             raise UsageError(
-                f"unknown part type {kind!r}", where=where, fix=f"known types: {types}"
+                f"unknown part type {kind!r}",
+                where=where,
+                fix=f"known types: {types}",
             )
         source = next(
             (piece[key] for key in (kind, "value", "path", "url") if piece.get(key)),

@@ -72,7 +72,9 @@ class LikelihoodOf:
 
     def __post_init__(self) -> None:
         _check_weighed(
-            self.what, ("last_word", "target"), "template 'likelihood_of', key `what`"
+            self.what,
+            ("last_word", "target"),
+            "template 'likelihood_of', key `what`",
         )
 
     def __call__(self, sample: Sample) -> Prompt:

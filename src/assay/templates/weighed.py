@@ -30,7 +30,9 @@ class WeighedLetters:
 
     def __post_init__(self) -> None:
         inner = build_template(
-            self.of, kind="choice", where="template 'weighed_letters', key `of`"
+            self.of,
+            kind="choice",
+            where="template 'weighed_letters', key `of`",
         )
         object.__setattr__(self, "_inner", inner)
 

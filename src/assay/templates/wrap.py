@@ -117,7 +117,8 @@ class WithoutChat:
 
 
 def after_last_question(
-    messages: tuple[Message, ...], text: str
+    messages: tuple[Message, ...],
+    text: str,
 ) -> tuple[Message, ...]:
     """Return the messages with a text after the last turn, separated by a blank line."""
     head, body = split_head(messages)

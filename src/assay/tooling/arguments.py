@@ -76,7 +76,10 @@ def _fault_of(value: object, schema: Mapping[str, Any], depth: int) -> str:
 
 
 def _check_length(
-    value: Sequence[Any], schema: Mapping[str, Any], path: str, faults: list[str]
+    value: Sequence[Any],
+    schema: Mapping[str, Any],
+    path: str,
+    faults: list[str],
 ) -> None:
     """Check that a list has as many members as it must."""
     count = len(value)

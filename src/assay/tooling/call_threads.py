@@ -146,7 +146,9 @@ class CallLoop:
             raise
 
     def _check_later(
-        self, lane: "_Lane", if_blocked: "Callable[[_Lane], None]"
+        self,
+        lane: "_Lane",
+        if_blocked: "Callable[[_Lane], None]",
     ) -> None:
         """Call a function with the lane if it runs nothing else within a while, because something blocks it."""
         is_alive = threading.Event()
@@ -183,7 +185,9 @@ class _Lane:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(
-            target=self._serve, name="async tools", daemon=True
+            target=self._serve,
+            name="async tools",
+            daemon=True,
         )
         self.thread.start()
 

@@ -172,7 +172,9 @@ def converted(value: object, hint: object) -> Any:
 
 
 def _converted_object(
-    value: Mapping[str, Any], kind: type, arguments: Sequence[Any]
+    value: Mapping[str, Any],
+    kind: type,
+    arguments: Sequence[Any],
 ) -> Any:
     """Return a JSON object as a dataclass, a named tuple or a dictionary with converted members."""
     if has_fields(kind):

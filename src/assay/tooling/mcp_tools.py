@@ -54,7 +54,10 @@ class McpConnection:
     """A running MCP server in a workspace."""
 
     def __init__(
-        self, workspace: Workspace, command: HostCommand, env: Mapping[str, str]
+        self,
+        workspace: Workspace,
+        command: HostCommand,
+        env: Mapping[str, str],
     ) -> None:
         self._workspace = workspace
         self._received = b""
@@ -90,7 +93,10 @@ class McpConnection:
         return tuple(tools)
 
     def request(
-        self, method: str, params: Mapping[str, Any], seconds: float = SECONDS_TO_START
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        seconds: float = SECONDS_TO_START,
     ) -> Any:
         """Send a request and return its result. Raise `McpError` if there is none."""
         self._number += 1
@@ -255,7 +261,10 @@ class McpSession:
     """A running MCP server for one sample."""
 
     def __init__(
-        self, shared: SharedWorkspace, connection: McpConnection, seconds: float
+        self,
+        shared: SharedWorkspace,
+        connection: McpConnection,
+        seconds: float,
     ) -> None:
         self._shared = shared
         self._connection = connection

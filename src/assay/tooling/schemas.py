@@ -69,7 +69,10 @@ def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
 
 
 def _parameters(
-    function: Callable[..., Any], name: str, notes: Mapping[str, str], where: str
+    function: Callable[..., Any],
+    name: str,
+    notes: Mapping[str, str],
+    where: str,
 ) -> dict[str, Any]:
     """Return the schema of the parameters of a function."""
     hints = _type_hints(function)
@@ -215,7 +218,10 @@ def _required_fields(hint: Any) -> list[str]:
 
 
 def _collection(
-    hint: object, origin: object, arguments: Sequence[Any], around: tuple[Any, ...]
+    hint: object,
+    origin: object,
+    arguments: Sequence[Any],
+    around: tuple[Any, ...],
 ) -> dict[str, Any]:
     """Return the schema of a list, a tuple, a set or a dictionary."""
     if not isinstance(origin, type):

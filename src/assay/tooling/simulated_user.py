@@ -166,7 +166,9 @@ class UserSession:
         return replace(prompt, messages=(*others, opening))
 
     async def reply(
-        self, messages: Sequence[Message], output: Output
+        self,
+        messages: Sequence[Message],
+        output: Output,
     ) -> Sequence[Message] | None:
         """Return the user's reply to an answer; None if the conversation is over."""
         self._exchanges += 1

@@ -119,7 +119,9 @@ class ToolSessionExtras(Protocol):
         """Return the first prompt, based on the template's; for a conversation that the other side begins."""
 
     async def reply(
-        self, messages: Sequence[Message], output: Output
+        self,
+        messages: Sequence[Message],
+        output: Output,
     ) -> Sequence[Message] | None:
         """Return the turns after an answer without calls, or None to end the sample. `messages` contain the answer.
 

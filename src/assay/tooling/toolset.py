@@ -296,7 +296,9 @@ class SampleTools:
         return prompt
 
     async def reply(
-        self, messages: Sequence[Message], output: Output
+        self,
+        messages: Sequence[Message],
+        output: Output,
     ) -> tuple[Message, ...] | None:
         """Return the turns that a session adds after an answer without calls, or None if it ends the sample."""
         for session in await self.open():
@@ -307,7 +309,9 @@ class SampleTools:
         return None
 
     async def run(
-        self, calls: Sequence[ToolCall], most: int | None = None
+        self,
+        calls: Sequence[ToolCall],
+        most: int | None = None,
     ) -> tuple[ToolResult, ...]:
         """Run the calls of an answer, one after another, and return their results. At most `most` are run."""
         sessions = await self.open()

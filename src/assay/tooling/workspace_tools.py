@@ -28,7 +28,10 @@ _WHOLE = {"type": "integer"}
 
 
 def _tool(
-    name: str, description: str, required: dict[str, Any], **optional: object
+    name: str,
+    description: str,
+    required: dict[str, Any],
+    **optional: object,
 ) -> Tool:
     schema = {
         "type": "object",
@@ -168,7 +171,8 @@ class SharedWorkspace:
 
 
 async def shared_workspace(
-    context: SampleContext, limits: WorkspaceLimits
+    context: SampleContext,
+    limits: WorkspaceLimits,
 ) -> SharedWorkspace:
     """Return the workspace of a sample, opened on first use."""
     return await context.resource(RESOURCE, lambda: SharedWorkspace(limits).start())
@@ -258,7 +262,11 @@ def _write_file(
 
 
 def _edit_file(
-    workspace: Workspace, seconds: float, path: str, old: str, new: str
+    workspace: Workspace,
+    seconds: float,
+    path: str,
+    old: str,
+    new: str,
 ) -> str:
     """Replace a text that occurs exactly once."""
     text = workspace.read(path).decode("utf-8")
@@ -306,14 +314,18 @@ def _shortened(text: str) -> str:
 
 
 def bash(
-    seconds: float = DEFAULT_SECONDS, memory_mb: int = 2048, disk_mb: int = 512
+    seconds: float = DEFAULT_SECONDS,
+    memory_mb: int = 2048,
+    disk_mb: int = 512,
 ) -> WorkspaceToolbox:
     """Return the tool that runs command lines."""
     return WorkspaceToolbox(BASH.name, seconds, memory_mb, disk_mb)
 
 
 def python(
-    seconds: float = DEFAULT_SECONDS, memory_mb: int = 2048, disk_mb: int = 512
+    seconds: float = DEFAULT_SECONDS,
+    memory_mb: int = 2048,
+    disk_mb: int = 512,
 ) -> WorkspaceToolbox:
     """Return the tool that runs Python programs."""
     return WorkspaceToolbox(PYTHON.name, seconds, memory_mb, disk_mb)

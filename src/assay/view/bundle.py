@@ -34,7 +34,9 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
     runs = folders.refresh()
     if not runs:
         raise UsageError(
-            "there are no runs here", where=str(folder), fix="name a run folder"
+            "there are no runs here",
+            where=str(folder),
+            fix="name a run folder",
         )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(
@@ -59,7 +61,9 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
 
 
 def _documents(
-    runs: Sequence[RunView], folders: RunFolders, target: Path
+    runs: Sequence[RunView],
+    folders: RunFolders,
+    target: Path,
 ) -> Iterator[tuple[str, Any]]:
     yield "runs", saved_runs(runs, folders.root.name)
     domains = metric_domains(runs)

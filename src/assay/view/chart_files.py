@@ -23,7 +23,9 @@ def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
     """Write every chart of some runs to a folder, and return the files."""
     if target.exists() and not target.is_dir():
         raise UsageError(
-            "this is a file", where=str(target), fix="name a folder for the charts"
+            "this is a file",
+            where=str(target),
+            fix="name a folder for the charts",
         )
     runs = [run for run, _ in open_runs(folders)]
     texts: dict[str, str] = {}
@@ -92,7 +94,9 @@ def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
                 yield (
                     title,
                     charts.interval_rows(
-                        rows, f"{title}, with 95 % intervals", _scale(result)
+                        rows,
+                        f"{title}, with 95 % intervals",
+                        _scale(result),
                     ),
                 )
 
@@ -115,7 +119,8 @@ def _samples(run: RunView) -> Iterator[tuple[str, str]]:
         )
 
         def pick(
-            column: Sequence[Any] | None, places: Sequence[int] = places
+            column: Sequence[Any] | None,
+            places: Sequence[int] = places,
         ) -> list[Any]:
             if column:
                 return [column[i] for i in places]
@@ -125,21 +130,29 @@ def _samples(run: RunView) -> Iterator[tuple[str, str]]:
         outcomes = pick(columns["outcome"])
         tally = [
             charts.Bar(
-                charts.outcome_words(name), outcomes.count(k), charts.outcome_look(name)
+                charts.outcome_words(name),
+                outcomes.count(k),
+                charts.outcome_look(name),
             )
             for k, name in enumerate(columns["outcomes"])
             if k in outcomes
         ]
         drawings = {
             cell["metric"]: _histogram(
-                values, f"{cell['metric']} of each sample", cell["metric"]
+                values,
+                f"{cell['metric']} of each sample",
+                cell["metric"],
             ),
             "outcomes": charts.bars(tally, "Outcomes") if len(tally) > 1 else None,
             "lengths": _histogram(
-                pick(columns["chars"]), "Characters of the answer", "characters"
+                pick(columns["chars"]),
+                "Characters of the answer",
+                "characters",
             ),
             "seconds": _histogram(
-                pick(columns["seconds"]), "Seconds of an answer", "seconds"
+                pick(columns["seconds"]),
+                "Seconds of an answer",
+                "seconds",
             ),
             "calibration": charts.calibration(pick(columns["confidence"]), values),
         }
@@ -165,14 +178,18 @@ def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for r in compared:
         rows.append(
             charts.Interval(
-                f"{r['task']} {r['metric']}", r["difference"], _ends(r["ci"])
+                f"{r['task']} {r['metric']}",
+                r["difference"],
+                _ends(r["ci"]),
             )
         )
     if rows:
         yield (
             "differences",
             charts.interval_rows(
-                rows, "Differences with 95 % intervals", around_zero=True
+                rows,
+                "Differences with 95 % intervals",
+                around_zero=True,
             ),
         )
     metrics = list(dict.fromkeys(row["metric"] for row in compared))
@@ -180,7 +197,10 @@ def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         rows_of_metric = [row for row in compared if row["metric"] == metric]
         points = [
             charts.Point(
-                f"{row['task']} {g['tag']}={g['name']}", g["before"], g["after"], g["n"]
+                f"{row['task']} {g['tag']}={g['name']}",
+                g["before"],
+                g["after"],
+                g["n"],
             )
             for row in rows_of_metric
             for g in row["groups"]

@@ -53,7 +53,9 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
 
 
 def _shown_flips(
-    runs: tuple[RunView, RunView], row: Row, flips: Sequence[Flip]
+    runs: tuple[RunView, RunView],
+    row: Row,
+    flips: Sequence[Flip],
 ) -> list[list[Any]]:
     """Return sample, value before, value after, and the rows in both runs of each changed sample."""
     if not flips:

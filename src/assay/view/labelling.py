@@ -139,7 +139,11 @@ def described_cells(run: RunView) -> list[dict[str, Any]]:
 
 
 def add_label(
-    run: RunView, row: int, value: float | None, by: str, note: str = ""
+    run: RunView,
+    row: int,
+    value: float | None,
+    by: str,
+    note: str = "",
 ) -> None:
     """Store the label that a person gave a row; raise if it is not on the scale or has no name."""
     index = run.index
@@ -183,7 +187,10 @@ def summary_of(
     others = [value for row, value in values.items() if people.get(row) is None]
     is_inside = all(scale[0] <= v <= scale[1] for v in (*labels, *judged_all))
     estimate = prediction_powered_mean(
-        labels, judged, others, ends=scale if is_inside else None
+        labels,
+        judged,
+        others,
+        ends=scale if is_inside else None,
     )
     return {
         **summary,
@@ -202,7 +209,8 @@ def summary_of(
 
 
 def _judged(
-    run: RunView, cell: int
+    run: RunView,
+    cell: int,
 ) -> tuple[dict[str, Any], list[int], dict[int, float]]:
     """Return the task × model, its rows (first answers only), and the scorer's value of each."""
     cells = described_cells(run)
@@ -224,7 +232,10 @@ def _judged(
 
 
 def _with_scorer(
-    labels: list[float], judged: list[float], scale: Ends, is_rating: bool
+    labels: list[float],
+    judged: list[float],
+    scale: Ends,
+    is_rating: bool,
 ) -> dict[str, Any]:
     """Return how far people and scorer agree: the share of equal labels, and kappa with its name."""
     first = [_step(value, scale, is_rating) for value in labels]
@@ -249,7 +260,8 @@ def _step(value: float, scale: Ends, is_rating: bool) -> float:
 
 
 def _among_people(
-    opinions: Mapping[int, Mapping[str, Any]], is_rating: bool
+    opinions: Mapping[int, Mapping[str, Any]],
+    is_rating: bool,
 ) -> dict[str, Any]:
     """Return Krippendorff's alpha of several people and its name; None for a single person."""
     people = sorted({by for labels in opinions.values() for by in labels})

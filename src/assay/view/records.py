@@ -96,7 +96,10 @@ def read_record(index: JournalIndex, row: int) -> Record:
                 index.lines_of(row), key=lambda line: (line[0] < 0, abs(line[0]))
             ):
                 _take(
-                    file, offset, record, record.verdicts if slot < 0 else record.rounds
+                    file,
+                    offset,
+                    record,
+                    record.verdicts if slot < 0 else record.rounds,
                 )
             for verdict in record.verdicts:
                 questions = verdict.get("details", {}).get("asked", ())
@@ -120,7 +123,10 @@ def read_record(index: JournalIndex, row: int) -> Record:
 
 
 def _take(
-    file: BinaryIO, offset: int, record: Record, into: list[dict[str, Any]]
+    file: BinaryIO,
+    offset: int,
+    record: Record,
+    into: list[dict[str, Any]],
 ) -> None:
     file.seek(offset)
     line = file.readline().rstrip(b"\n")

@@ -55,7 +55,9 @@ def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
         runs = collection.refresh()
         if not runs:
             raise UsageError(
-                "there is no run here", where=str(folder), fix="name a run folder"
+                "there is no run here",
+                where=str(folder),
+                fix="name a run folder",
             )
         for run in runs:
             named = RunView(run.layout.folder, f"r{len(views)}", _name(run, folder))
@@ -186,7 +188,9 @@ class _Budget:
             return None
         self._room -= len(data)
         self.held[":".join(name)] = data_address(
-            found, data, "image/webp" if form == "small" else None
+            found,
+            data,
+            "image/webp" if form == "small" else None,
         )
         self._kept[name] = f"held:{found.digest}:{form}"
         return self._kept[name]

@@ -82,7 +82,10 @@ class MediaShelf:
             try:
                 if self._digest(path) == digest:
                     return Found(
-                        path, _type_of(_beginning(path)), digest, str(parts[0]["type"])
+                        path,
+                        _type_of(_beginning(path)),
+                        digest,
+                        str(parts[0]["type"]),
                     )
                 faults.append("its bytes are not those that the run was given")
             except (

@@ -13,7 +13,8 @@ MOST_GROUPS = 300
 
 
 def run_page(
-    run: RunView, domains: Mapping[str, Sequence[float]] | None = None
+    run: RunView,
+    domains: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
     """Return the numbers of a run with their groups, its settings, and its methods in words.
 

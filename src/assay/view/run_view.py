@@ -264,7 +264,11 @@ class RunView:
         return cells
 
     def _spoken_metric(
-        self, index: JournalIndex, task: str, model: str, cell: Mapping[str, Any]
+        self,
+        index: JournalIndex,
+        task: str,
+        model: str,
+        cell: Mapping[str, Any],
     ) -> str | None:
         """Of a cell without a table: a metric of its first scorer, else any that its rows have."""
         scorers = list(cell.get("scorers", {}))

@@ -127,7 +127,9 @@ def saved_runs(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
 
 
 def data_address(
-    found: Found, data: bytes | None = None, type: str | None = None
+    found: Found,
+    data: bytes | None = None,
+    type: str | None = None,
 ) -> str:
     """Return a medium as a data URL."""
     body = found.data() if data is None else data

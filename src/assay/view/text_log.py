@@ -68,7 +68,9 @@ class TextLog:
             yield from _hits(expand(block), pattern, first)
         if self._open:
             yield from _hits(
-                _folded(self._open), pattern, self._count - len(self._open)
+                _folded(self._open),
+                pattern,
+                self._count - len(self._open),
             )
 
 

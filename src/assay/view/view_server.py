@@ -224,7 +224,9 @@ class Site:
             }
             if names["form"] == "small":
                 return Response(
-                    shelf.thumbnail(content), media_type="image/webp", headers=headers
+                    shelf.thumbnail(content),
+                    media_type="image/webp",
+                    headers=headers,
                 )
             if names["form"] == "wave":
                 return Response(
@@ -234,10 +236,14 @@ class Site:
                 )
             if isinstance(content.source, bytes):
                 return Response(
-                    content.source, media_type=content.type, headers=headers
+                    content.source,
+                    media_type=content.type,
+                    headers=headers,
                 )
             return FileResponse(
-                content.source, media_type=content.type, headers=headers
+                content.source,
+                media_type=content.type,
+                headers=headers,
             )
 
         return await _told(work)
@@ -263,7 +269,9 @@ async def _told(work: Callable[[], Response]) -> Response:
 
 
 def _json(
-    value: object, status: int = 200, headers: Mapping[str, str] | None = None
+    value: object,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
     return Response(json_bytes(value), status, headers, media_type="application/json")
 

@@ -103,7 +103,10 @@ class ContainerPlan:
 
 
 def plan_container(
-    folder: Path, config: TaskConfig, dockerfile: Dockerfile | None, tiers: Tiers
+    folder: Path,
+    config: TaskConfig,
+    dockerfile: Dockerfile | None,
+    tiers: Tiers,
 ) -> ContainerPlan:
     """Return the plan of a task. Raise `CannotRun` with the first reason why it cannot run in a container."""
     engine = tiers.engine[0]

@@ -171,7 +171,10 @@ def _joined_line(lines: list[str], index: int) -> tuple[str, int]:
 
 
 def _heredoc_body(
-    lines: list[str], index: int, delimiter: str, start: int
+    lines: list[str],
+    index: int,
+    delimiter: str,
+    start: int,
 ) -> tuple[str, int]:
     body: list[str] = []
     while index < len(lines):
@@ -196,7 +199,9 @@ def _run_text(instruction: _Instruction) -> str:
 
 
 def _copy_step(
-    instruction: _Instruction, variables: Mapping[str, str], folder: str
+    instruction: _Instruction,
+    variables: Mapping[str, str],
+    folder: str,
 ) -> Step:
     """Return the step of a COPY or ADD instruction."""
     flags, rest = _flags(instruction.text)

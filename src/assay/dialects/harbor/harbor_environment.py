@@ -130,12 +130,16 @@ def _dockerfile_of(folder: Path) -> Dockerfile | None:
         return read_dockerfile(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"cannot be read: {error}", where=str(path), fix="correct this line"
+            f"cannot be read: {error}",
+            where=str(path),
+            fix="correct this line",
         ) from error
 
 
 def _host_task(
-    folder: Path, config: TaskConfig, dockerfile: Dockerfile | None
+    folder: Path,
+    config: TaskConfig,
+    dockerfile: Dockerfile | None,
 ) -> HarborTask:
     """Return a task for a workspace of this machine. Raise `CannotRun` if it needs an image."""
     if dockerfile is None:
@@ -212,7 +216,10 @@ class HarborEnvironment:
         return any(task.container is None for task in self.tasks.values())
 
     def open_container(
-        self, id: str, visible: Sequence[str], stopper: Stopper
+        self,
+        id: str,
+        visible: Sequence[str],
+        stopper: Stopper,
     ) -> ContainerWorkspace | None:
         """Start the container of a task; None if it runs in a workspace of this machine."""
         task = self.tasks[id]
@@ -435,7 +442,11 @@ def _carry_out(
     variables = {**step.env, **env}
     folder = step.folder if step.kind == "RUN" else "/"
     done = workspace.exec(
-        ["sh", "-c", host_step.command], b"", max(seconds, 0), variables, folder
+        ["sh", "-c", host_step.command],
+        b"",
+        max(seconds, 0),
+        variables,
+        folder,
     )
     if not done.succeeded:
         words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
@@ -466,7 +477,10 @@ def _copy(workspace: AgentWorkspace, host_step: HostStep, task: HarborTask) -> N
 
 
 def _wait_until_healthy(
-    workspace: AgentWorkspace, check: HealthCheck, task: HarborTask, prepared: Prepared
+    workspace: AgentWorkspace,
+    check: HealthCheck,
+    task: HarborTask,
+    prepared: Prepared,
 ) -> None:
     """Run the health check until it succeeds. Raise `UsageError` if it never does."""
     grace_ends = time.monotonic() + check.start_period

@@ -135,7 +135,10 @@ def tier_of(tasks: Mapping[str, HarborTask]) -> str:
 
 
 def plan_lines(
-    name: str, tasks: Mapping[str, HarborTask], count: int, reasons: Counter[str]
+    name: str,
+    tasks: Mapping[str, HarborTask],
+    count: int,
+    reasons: Counter[str],
 ) -> tuple[str, ...]:
     """Return what the plan says before work: how many tasks run how, and why others do not."""
     ways: Counter[str] = Counter()

@@ -82,15 +82,21 @@ def read_config(path: Path) -> TaskConfig:
         return config_of(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UsageError(
-            f"cannot be read: {error.strerror}", where=str(path), fix="check the file"
+            f"cannot be read: {error.strerror}",
+            where=str(path),
+            fix="check the file",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(
-            f"not TOML: {shorten(error)}", where=str(path), fix="correct this line"
+            f"not TOML: {shorten(error)}",
+            where=str(path),
+            fix="correct this line",
         ) from error
     except ConfigFault as error:
         raise UsageError(
-            str(error), where=str(path), fix="see Harbor's page on task.toml"
+            str(error),
+            where=str(path),
+            fix="see Harbor's page on task.toml",
         ) from error
 
 
@@ -116,7 +122,10 @@ def config_of(values: Mapping[str, Any]) -> TaskConfig:
         agent_seconds=_optional(agent, "agent", "timeout_sec", number),
         verifier_seconds=_given(verifier, "verifier", "timeout_sec", VERIFIER_SECONDS),
         build_seconds=_given(
-            environment, "environment", "build_timeout_sec", BUILD_SECONDS
+            environment,
+            "environment",
+            "build_timeout_sec",
+            BUILD_SECONDS,
         ),
         verifier_env=_texts(verifier, "verifier"),
         solution_env=_texts(solution, "solution"),
@@ -213,7 +222,10 @@ def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _optional(
-    table: Mapping[str, Any], section: str, key: str, read: Callable[[Any], Any]
+    table: Mapping[str, Any],
+    section: str,
+    key: str,
+    read: Callable[[Any], Any],
 ) -> Any:
     """Return a value converted by `read`; None if it is not set."""
     value = table.get(key)
@@ -287,7 +299,10 @@ def _check_package(table: Mapping[str, Any]) -> None:
 
 
 def _check_network(
-    table: Mapping[str, Any], section: str, *, may_be_unset: bool
+    table: Mapping[str, Any],
+    section: str,
+    *,
+    may_be_unset: bool,
 ) -> None:
     """Raise if the network mode and the allowed hosts contradict each other."""
     mode = table.get("network_mode")

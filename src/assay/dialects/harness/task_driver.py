@@ -115,7 +115,9 @@ class TaskDriver(ABC):
         return nullcontext()
 
     def prepare_answers(
-        self, subtask: LoadedTask, documents: Sequence[Document]
+        self,
+        subtask: LoadedTask,
+        documents: Sequence[Document],
     ) -> None:
         """Apply the filters of a task to all its answers."""
         instances = [entry for document in documents for entry in document.instances]
@@ -124,7 +126,10 @@ class TaskDriver(ABC):
             subtask.task.apply_filters()
 
     def results_of_document(
-        self, subtask: LoadedTask, document: Document, filter_name: str
+        self,
+        subtask: LoadedTask,
+        document: Document,
+        filter_name: str,
     ) -> Mapping[Any, Any]:
         """Return the values that the library computes from the answers of one filter."""
         requests = sorted(document.instances, key=lambda instance: instance.idx)
@@ -135,7 +140,10 @@ class TaskDriver(ABC):
 
     @abstractmethod
     def write_samples(
-        self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
+        self,
+        recording: RecordingEngine,
+        subtask: LoadedTask,
+        answered: list[Document],
     ) -> None:
         """Write the samples in the library's own log format."""
 
@@ -159,7 +167,10 @@ class TaskDriver(ABC):
         return chosen
 
     def _results(
-        self, recording: RecordingEngine, chosen: Chosen, failures: dict[str, Output]
+        self,
+        recording: RecordingEngine,
+        chosen: Chosen,
+        failures: dict[str, Output],
     ) -> list[Any]:
         loaded = self.documents().loaded
         state = _state_for_metrics(chosen)
@@ -205,7 +216,10 @@ class TaskDriver(ABC):
         self.write_samples(recording, subtask, documents)
 
     def _summary(
-        self, recording: RecordingEngine, expected: int, outcomes: Mapping[str, int]
+        self,
+        recording: RecordingEngine,
+        expected: int,
+        outcomes: Mapping[str, int],
     ) -> Summary:
         planned = recording.planned
         return Summary(
@@ -246,7 +260,9 @@ class TaskDriver(ABC):
         return self._collected(subtask, answered), broken
 
     def _collected(
-        self, subtask: LoadedTask, answered: Sequence[Document]
+        self,
+        subtask: LoadedTask,
+        answered: Sequence[Document],
     ) -> list[Collected]:
         """Return the values of each metric and filter over all documents."""
         by_label: dict[str, Collected] = {}
@@ -328,7 +344,9 @@ def _state_for_metrics(chosen: Chosen) -> RandomState:
 
 
 def _outcome_of(
-    document: Document, failures: Mapping[str, Output], broken: Mapping[str, str]
+    document: Document,
+    failures: Mapping[str, Output],
+    broken: Mapping[str, str],
 ) -> tuple[Outcome, str]:
     """Return the outcome of a document and, if it was not scored, the reason."""
     if document.id in failures:

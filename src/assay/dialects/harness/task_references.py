@@ -58,14 +58,18 @@ def references_in(text: str, library: Library) -> list[TaskReference]:
     names = names_defined(config, library)
     if not names:
         raise UsageError(
-            "names no task", where=str(path), fix="give it a key `task` with its name"
+            "names no task",
+            where=str(path),
+            fix="give it a key `task` with its name",
         )
     folder = str(path.parent)
     return [TaskReference(library.module, name, str(path), folder) for name in names]
 
 
 def expanded(
-    reference: TaskReference, index: Index, library: Library
+    reference: TaskReference,
+    index: Index,
+    library: Library,
 ) -> list[TaskReference]:
     """Return references to the tasks of a tag, or of a group that only names them."""
     entry = find_entry(reference.name, index, library)

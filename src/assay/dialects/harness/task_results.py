@@ -59,7 +59,9 @@ class Summary:
     """The package of the library."""
 
     def results(
-        self, subtask: LoadedTask, collected: Sequence[Collected]
+        self,
+        subtask: LoadedTask,
+        collected: Sequence[Collected],
     ) -> list[Result]:
         """Return a row for each metric and filter of one task."""
         rows = []
@@ -155,7 +157,10 @@ def _registered(name: str, library: str) -> Any:
 
 
 def interval_fields(
-    aggregate: object, items: Sequence[Any], value: float | None, library: str
+    aggregate: object,
+    items: Sequence[Any],
+    value: float | None,
+    library: str,
 ) -> dict[str, Any]:
     """Return value, interval and standard error of a number that is not a plain mean."""
     kind = kind_of(aggregate, library)
@@ -197,7 +202,9 @@ def _bits(nats: float) -> float:
 
 
 def _transformed(
-    estimate: Estimate, transform: Callable[[float], float], value: float | None
+    estimate: Estimate,
+    transform: Callable[[float], float],
+    value: float | None,
 ) -> dict[str, Any]:
     """Return an interval on the scale of the reported number. The value is the library's own."""
     fields = interval_of(estimate)
@@ -209,7 +216,9 @@ def _transformed(
 
 
 def group_results(
-    loaded: Loaded, rows: Mapping[str, Sequence[Result]], summary: Summary
+    loaded: Loaded,
+    rows: Mapping[str, Sequence[Result]],
+    summary: Summary,
 ) -> list[Result]:
     """Return the rows of a group: the numbers of `Group.aggregate`, with the rows of its tasks as a breakdown.
 
@@ -268,7 +277,10 @@ def _group_row(
 
 
 def _pooled(
-    group: object, label: str, parts: Mapping[str, Result], value: float
+    group: object,
+    label: str,
+    parts: Mapping[str, Result],
+    value: float,
 ) -> dict[str, Any]:
     """Return the standard error and interval of a mean over tasks, with the weights of the group."""
     if not _is_mean_of_tasks(group):

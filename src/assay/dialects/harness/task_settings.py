@@ -39,7 +39,11 @@ class TaskSettings:
 
     @classmethod
     def of(
-        cls, run: RunOptions, shots: int | None, library: Library, chat: bool = False
+        cls,
+        run: RunOptions,
+        shots: int | None,
+        library: Library,
+        chat: bool = False,
     ) -> "TaskSettings":
         """Return the settings of a run. Raise for options that are not supported.
 
@@ -87,7 +91,9 @@ def planned_shots(config: Any, settings: TaskSettings) -> int:
 
 
 def set_shots(
-    tasks: Mapping[str, Any], settings: TaskSettings, where: str
+    tasks: Mapping[str, Any],
+    settings: TaskSettings,
+    where: str,
 ) -> dict[str, int]:
     """Set the number of examples as the library does. A task that requires 0 keeps it."""
     fixed = [task.get_config("num_fewshot") == 0 for task in tasks.values()]

@@ -78,7 +78,9 @@ def limited(seconds: float, what: str, where: str, fix: str) -> Iterator[None]:
         yield
     except _TookTooLong:
         raise UsageError(
-            f"{what} takes longer than {seconds:g} s", where=where, fix=fix
+            f"{what} takes longer than {seconds:g} s",
+            where=where,
+            fix=fix,
         ) from None
     finally:
         _watch.remove(running)

@@ -65,7 +65,10 @@ def options_of(config: Any, usual: GenerateOptions) -> GenerateOptions:
 
 
 def prompt_of(
-    turns: Sequence[Any], tools: Sequence[Any], choice: object, options: GenerateOptions
+    turns: Sequence[Any],
+    tools: Sequence[Any],
+    choice: object,
+    options: GenerateOptions,
 ) -> Prompt:
     """Return the prompt for a call of a task's solver."""
     return Prompt(
@@ -134,7 +137,10 @@ def output_of(output: Output, model_name: str) -> Any:
             reasoning_tokens=output.usage.reasoning_tokens,
         )
     return module.ModelOutput(
-        model=model_name, choices=choices, usage=usage, time=output.seconds
+        model=model_name,
+        choices=choices,
+        usage=usage,
+        time=output.seconds,
     )
 
 
@@ -172,9 +178,14 @@ def _call(call: Any) -> Any:
     tools = package.module("tool")
     if call.is_readable:
         return tools.ToolCall(
-            id=call.id, function=call.name, arguments=dict(call.arguments)
+            id=call.id,
+            function=call.name,
+            arguments=dict(call.arguments),
         )
     error = f"the arguments are not a JSON object: {json.dumps(call.arguments)}"
     return tools.ToolCall(
-        id=call.id, function=call.name, arguments={}, parse_error=error
+        id=call.id,
+        function=call.name,
+        arguments={},
+        parse_error=error,
     )

@@ -72,7 +72,10 @@ class InspectDriver:
         return orders
 
     def _evaluate(
-        self, recording: RecordingEngine, ids: Sequence[str], folder: str
+        self,
+        recording: RecordingEngine,
+        ids: Sequence[str],
+        folder: str,
     ) -> Any:
         """Run inspect_ai over some samples, and return its log. A failed sample does not stop the others."""
         from .inspect_planning import load

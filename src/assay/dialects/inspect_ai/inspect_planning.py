@@ -115,14 +115,18 @@ def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReferenc
     for name in chosen:
         _check_arguments(arguments, task_parameters(path, name), f"{file}@{name}")
         reference = InspectReference(
-            f"{full}@{name}", f"{path.stem}@{name}", arguments_text
+            f"{full}@{name}",
+            f"{path.stem}@{name}",
+            arguments_text,
         )
         references.append(reference)
     return references
 
 
 def _check_arguments(
-    arguments: Mapping[str, Any], parameters: Sequence[str] | None, where: str
+    arguments: Mapping[str, Any],
+    parameters: Sequence[str] | None,
+    where: str,
 ) -> None:
     """Raise for an unknown argument, and list the parameters of the task. None allows all names."""
     if parameters is None:

@@ -142,7 +142,9 @@ class _DirectModel:
         self._model: Model | None = None
 
     def __call__(
-        self, prompts: Sequence[Prompt], samples: Sequence[str]
+        self,
+        prompts: Sequence[Prompt],
+        samples: Sequence[str],
     ) -> list[Output]:
         """Answer prompts, all in one batch unless the model takes one prompt at a time."""
         model = self._loaded()

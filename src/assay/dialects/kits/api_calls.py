@@ -106,7 +106,9 @@ class ApiCalls(MessageModel):
         ]
 
     def message_to_promptimg(
-        self, message: Any, dataset: str | None = None
+        self,
+        message: Any,
+        dataset: str | None = None,
     ) -> tuple[str, Any]:
         """Return the texts joined by line breaks and the first image; `<image>` stands for each of several images."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]

@@ -32,7 +32,9 @@ _OPAQUE = ("JPEG", "BMP")
 
 
 def encode_image_to_base64(
-    img: "PilImage", target_size: int = -1, fmt: str = "PNG"
+    img: "PilImage",
+    target_size: int = -1,
+    fmt: str = "PNG",
 ) -> str:
     """Return a Pillow image as base64.
 
@@ -44,7 +46,9 @@ def encode_image_to_base64(
 
 
 def encode_image_file_to_base64(
-    image_path: str | Path, target_size: int = -1, fmt: str | None = None
+    image_path: str | Path,
+    target_size: int = -1,
+    fmt: str | None = None,
 ) -> str:
     """Return an image file as base64: its own bytes, unless it must be smaller or of another format."""
     data = Path(image_path).read_bytes()
@@ -59,7 +63,9 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilIma
 
 
 def decode_base64_to_image_file(
-    base64_string: str, image_path: str | Path, target_size: int = -1
+    base64_string: str,
+    image_path: str | Path,
+    target_size: int = -1,
 ) -> None:
     """Write the image of a base64 text to a file: its own bytes if the file's suffix names their format."""
     data = image_bytes(base64_string)

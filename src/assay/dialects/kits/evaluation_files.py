@@ -39,7 +39,10 @@ class Owned:
 
 @contextmanager
 def evaluation_files(
-    folder: Path, stem: str, predictions: str, evaluation: str
+    folder: Path,
+    stem: str,
+    predictions: str,
+    evaluation: str,
 ) -> Iterator[None]:
     """While the context is active, hide files in `folder` that another evaluation of `stem` wrote.
 

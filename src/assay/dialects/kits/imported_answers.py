@@ -58,7 +58,10 @@ def questions_in(table: Any) -> Questions:
 
 
 def refuse_other_dataset(
-    questions: Questions, samples: Iterable[Any], dataset: str, where: str
+    questions: Questions,
+    samples: Iterable[Any],
+    dataset: str,
+    where: str,
 ) -> None:
     """Raise if a prediction file has rows that the dataset lacks, or a different question or option for an index."""
     unknown = dict.fromkeys(questions)

@@ -72,7 +72,10 @@ class Desk:
         ).result()
 
     async def _answer(
-        self, name: str, prompt: Prompt, options: GenerateOptions
+        self,
+        name: str,
+        prompt: Prompt,
+        options: GenerateOptions,
     ) -> Output:
         if name not in self._models:
             self._models[name] = self._judge(name)
@@ -97,7 +100,12 @@ class Desk:
             return Scheduler(model, concurrency=self._concurrency)
         task = f"{self._task}#{ROLE}"
         asking = Asking(
-            task, name, model, self._writer, TaskProgress(task, name), role=ROLE
+            task,
+            name,
+            model,
+            self._writer,
+            TaskProgress(task, name),
+            role=ROLE,
         )
         return Helper(asking, self._concurrency)
 
@@ -105,7 +113,9 @@ class Desk:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(
-                target=self._loop.run_forever, name="judges", daemon=True
+                target=self._loop.run_forever,
+                name="judges",
+                daemon=True,
             ).start()
         return self._loop
 
@@ -134,7 +144,10 @@ class Judge:
         self._options = DEFAULT_OPTIONS.set(**_known(options))
 
     def ask(
-        self, turns: Sequence[Message], system: str | None, options: Mapping[str, Any]
+        self,
+        turns: Sequence[Message],
+        system: str | None,
+        options: Mapping[str, Any],
     ) -> Output:
         """Return the answer to one message."""
         messages = list(turns)

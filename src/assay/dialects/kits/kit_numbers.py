@@ -88,7 +88,8 @@ def _named(entries: Any) -> dict[str, Any]:
 
 
 def _from_records(
-    records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]
+    records: Sequence[Mapping[Any, Any]],
+    labels: Sequence[Any],
 ) -> dict[str, Any]:
     """Return a single row under the names of its columns; several rows each under their text cells or row label."""
     by_label: dict[str, Any] = {}

@@ -38,7 +38,8 @@ PathOf = Callable[[Media], str]
 
 
 def message_turns(
-    value: object, media: Mapping[str, Media] = EMPTY
+    value: object,
+    media: Mapping[str, Media] = EMPTY,
 ) -> tuple[Message, ...]:
     """Return the messages in the return value of a toolkit's prompt function.
 
@@ -164,7 +165,8 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
 
 
 def _image_text_parts(
-    value: Mapping[str, Any], media: Mapping[str, Media]
+    value: Mapping[str, Any],
+    media: Mapping[str, Media],
 ) -> tuple[Part, ...]:
     """Return the parts of `dict(image=path or paths, text=prompt)`: the images, then the words."""
     source = value.get("image")

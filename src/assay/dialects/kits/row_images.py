@@ -31,7 +31,10 @@ _paths: dict[tuple[str, str, str], str] = {}
 
 
 def file_names(
-    index: object, count: int, named: Sequence[str], single: str
+    index: object,
+    count: int,
+    named: Sequence[str],
+    single: str,
 ) -> list[str]:
     """Return the file names of a row's images: from `image_path`, or else derived from the row's index.
 
@@ -47,7 +50,11 @@ def file_names(
 
 
 def image_file_path(
-    image: Image, folder: str, name: str, *, encodes: bool = False
+    image: Image,
+    folder: str,
+    name: str,
+    *,
+    encodes: bool = False,
 ) -> str:
     """Return the path of a file with this image: `folder/name`, unless another image has that name.
 
@@ -59,7 +66,9 @@ def image_file_path(
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
         raise RowFault(
-            "the image file is outside the data folder", column="image_path", got=name
+            "the image file is outside the data folder",
+            column="image_path",
+            got=name,
         )
     data = _encoded(image, name) if encodes else plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):

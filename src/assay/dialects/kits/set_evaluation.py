@@ -107,7 +107,10 @@ class SetEvaluation:
             served={eval_file.resolve(): lambda: self.frame(rows)},
         )
         files = evaluation_files(
-            folder, eval_file.stem, self.predictions_digest(rows), self.digest()
+            folder,
+            eval_file.stem,
+            self.predictions_digest(rows),
+            self.digest(),
         )
         with closing(desk), around(inside), files:
             result = self.evaluate(eval_file, rows)

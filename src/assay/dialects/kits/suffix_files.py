@@ -50,7 +50,10 @@ KEPT_AS_TEXT = ("prediction",)
 
 
 def load_by_suffix(
-    path: str | Path, fmt: str | None = None, *, trust_pickle: bool = False
+    path: str | Path,
+    fmt: str | None = None,
+    *,
+    trust_pickle: bool = False,
 ) -> Any:
     """Return the content of a file: a data frame for a table, else plain data."""
     file = Path(path).expanduser()
@@ -84,7 +87,8 @@ def load_pickle(path: Path, *, trust: bool = False) -> Any:
 
 
 def frame_of(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str] | None = None,
 ) -> Any:
     """Return rows of text cells as a data frame with typed columns; empty cells are NaN, except in `prediction`."""
     pandas = import_pandas()
@@ -111,7 +115,9 @@ def frame_of(
 
 
 def write_table(
-    path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
 ) -> None:
     """Write rows as a `.xlsx`, `.tsv`, `.csv` or `.json` table."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +133,10 @@ def write_table(
     else:
         separator = "," if path.suffix == ".csv" else "\t"
         with path.open(
-            "w", encoding="utf-8", errors="backslashreplace", newline=""
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="",
         ) as file:
             file.write(
                 separator.join(_cell(name, separator) for name in columns) + "\n"

@@ -62,7 +62,8 @@ def _names(function: Any) -> tuple[str, ...]:
 
 
 def read_config(
-    path: Path, keys: Sequence[str] = ("model", "data")
+    path: Path,
+    keys: Sequence[str] = ("model", "data"),
 ) -> dict[str, dict[str, Any]]:
     """Return the members of a config file, each an object of objects."""
     try:
@@ -75,7 +76,9 @@ def read_config(
 
 
 def checked_config(
-    plain: Any, keys: Sequence[str], where: str
+    plain: Any,
+    keys: Sequence[str],
+    where: str,
 ) -> dict[str, dict[str, Any]]:
     """Return a config if it has the right shape. Raise for the first fault."""
     for key in keys:

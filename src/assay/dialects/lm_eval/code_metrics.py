@@ -80,7 +80,8 @@ class SandboxedCodeEval:
 
 
 def pass_at_k(
-    results: Mapping[int, Sequence[tuple[int, Mapping[str, Any]]]], ks: Sequence[int]
+    results: Mapping[int, Sequence[tuple[int, Mapping[str, Any]]]],
+    ks: Sequence[int],
 ) -> dict[str, float]:
     """Return the unbiased estimate of pass@k: the chance that one of k programs passes."""
     counts = []

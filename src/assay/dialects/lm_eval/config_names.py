@@ -65,7 +65,11 @@ def unknown_names(config: Mapping[str, Any], where: str) -> UsageError | None:
             key = f"{where}, key `metric_list`"
             hint = "it is neither a metric of lm-eval nor one that the `evaluate` library has here"
             return UnknownName(
-                "metric", name, registry.metric_registry, where=key, hint=hint
+                "metric",
+                name,
+                registry.metric_registry,
+                where=key,
+                hint=hint,
             )
     return None
 
@@ -92,7 +96,9 @@ def _unknown_key(config: Mapping[str, Any], where: str) -> UsageError | None:
 
 
 def _unknown_filter(
-    config: Mapping[str, Any], where: str, registry: Any
+    config: Mapping[str, Any],
+    where: str,
+    registry: Any,
 ) -> UsageError | None:
     for pipeline in _mappings(config.get("filter_list")):
         for step in _mappings(pipeline.get("filter")):

@@ -63,7 +63,10 @@ class LmDriver(TaskDriver):
         return failures
 
     def write_samples(
-        self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
+        self,
+        recording: RecordingEngine,
+        subtask: LoadedTask,
+        answered: list[Document],
     ) -> None:
         """Write the samples in lm-eval's log format."""
         folder = recording.asking.writer.journal.path.parent

@@ -21,7 +21,9 @@ class ChatText(str):
 
     @classmethod
     def of(
-        cls, history: Sequence[Mapping[str, Any]], add_generation_prompt: bool = True
+        cls,
+        history: Sequence[Mapping[str, Any]],
+        add_generation_prompt: bool = True,
     ) -> "ChatText":
         """Return the chat. The role of the last turn decides whether it is continued."""
         text = cls(json.dumps(list(history), ensure_ascii=False))
@@ -33,7 +35,9 @@ class ChatText(str):
 
 
 def questions_of(
-    instances: Sequence[Any], changes: Mapping[str, Any], where: str
+    instances: Sequence[Any],
+    changes: Mapping[str, Any],
+    where: str,
 ) -> list[Question]:
     """Return the prompts of one document's requests. `changes` are generation options of the run."""
     questions: list[Question] = []

@@ -10,7 +10,9 @@ from . import lm_eval_package as package
 
 
 def write_samples(
-    folder: Path, subtask: LoadedTask, documents: Sequence[Document]
+    folder: Path,
+    subtask: LoadedTask,
+    documents: Sequence[Document],
 ) -> Path:
     """Write a line for each document and filter, and return the file."""
     handle = package.module("utils").handle_non_serializable
@@ -25,7 +27,8 @@ def write_samples(
 
 
 def samples_of(
-    subtask: LoadedTask, documents: Sequence[Document]
+    subtask: LoadedTask,
+    documents: Sequence[Document],
 ) -> Iterator[dict[str, Any]]:
     """Yield the samples in lm-eval's order: filter by filter, document by document."""
     filters = documents[0].instances[0].filtered_resps if documents else {}

@@ -151,7 +151,10 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
             options = dict(dataset_kwargs or {})
             options.pop("trust_remote_code", None)
             self.dataset = hub_dataset(
-                self.DATASET_PATH, self.DATASET_NAME, options, f"task {name!r}"
+                self.DATASET_PATH,
+                self.DATASET_NAME,
+                options,
+                f"task {name!r}",
             )
             _check_splits(config, self.dataset)
 
@@ -161,7 +164,10 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
             self.dataset = given_data(name, self.DATASET_NAME, None, settings, 0)
         else:
             self.dataset = hub_dataset(
-                self.DATASET_PATH, self.DATASET_NAME, {}, f"task {name!r}"
+                self.DATASET_PATH,
+                self.DATASET_NAME,
+                {},
+                f"task {name!r}",
             )
 
     base.download, configurable.download = download_in_python, download_configured

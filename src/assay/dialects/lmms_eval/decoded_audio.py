@@ -16,7 +16,9 @@ def decode_with_soundfile() -> None:
 
 
 def _decode(
-    feature: Any, value: Mapping[str, Any], token_per_repo_id: Any = None
+    feature: Any,
+    value: Mapping[str, Any],
+    token_per_repo_id: Any = None,
 ) -> dict[str, Any]:
     """Return the samples of a clip, with the channels and the rate that the column requests."""
     import soundfile

@@ -107,7 +107,9 @@ class LmmsDriver(TaskDriver):
         return as_number(item)
 
     def prepare_answers(
-        self, subtask: LoadedTask, documents: Sequence[Document]
+        self,
+        subtask: LoadedTask,
+        documents: Sequence[Document],
     ) -> None:
         """Apply the filters of a task to all its answers."""
         if subtask.task.config.auto_strip_thinking and _reasoning_tags(subtask) is None:
@@ -119,7 +121,10 @@ class LmmsDriver(TaskDriver):
         super().prepare_answers(subtask, documents)
 
     def results_of_document(
-        self, subtask: LoadedTask, document: Document, filter_name: str
+        self,
+        subtask: LoadedTask,
+        document: Document,
+        filter_name: str,
     ) -> Mapping[Any, Any]:
         """Return the values that lmms-eval computes from the answers of one filter."""
         processed = lmms_package.module("evaluator")._process_document_results(
@@ -136,7 +141,10 @@ class LmmsDriver(TaskDriver):
         return metrics
 
     def write_samples(
-        self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
+        self,
+        recording: RecordingEngine,
+        subtask: LoadedTask,
+        answered: list[Document],
     ) -> None:
         """Write the samples in lmms-eval's log format."""
         folder = recording.asking.writer.journal.path.parent

@@ -32,7 +32,9 @@ class LmmsGroup:
         return results[self.name]
 
     def _without_unasked(
-        self, members: Mapping[Any, Any], results: Mapping[str, Any]
+        self,
+        members: Mapping[Any, Any],
+        results: Mapping[str, Any],
     ) -> dict[Any, Any]:
         """Return the members that have numbers, because a limit may leave tasks without documents."""
         present = {}

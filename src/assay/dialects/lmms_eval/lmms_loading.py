@@ -119,7 +119,9 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
     to_content = messages_class._visual_to_content
 
     def load_yaml_config(
-        yaml_path: Any = None, yaml_config: Any = None, **_: Any
+        yaml_path: Any = None,
+        yaml_config: Any = None,
+        **_: Any,
     ) -> dict[str, Any]:
         if yaml_config is not None:
             raise UsageError(
@@ -189,7 +191,10 @@ def served_rows(config: object, settings: TaskSettings) -> Iterator[None]:
 
 
 def _given_rows(
-    config: Any, settings: TaskSettings, dataset_name: Any, split: Any
+    config: Any,
+    settings: TaskSettings,
+    dataset_name: Any,
+    split: Any,
 ) -> Any:
     """Return the rows of `--data` as a task asks for them: all its splits, or one split of a dataset that it names."""
     if split is None:

@@ -9,7 +9,9 @@ from . import lmms_package
 
 
 def write_samples(
-    folder: Path, subtask: LoadedTask, documents: Sequence[Document]
+    folder: Path,
+    subtask: LoadedTask,
+    documents: Sequence[Document],
 ) -> Path:
     """Write a line for each document and filter, filter by filter, and return the file."""
     handle = lmms_package.module("utils").handle_non_serializable

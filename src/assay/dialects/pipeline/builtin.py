@@ -31,12 +31,18 @@ def batches(data: Items, size: int) -> Iterator[Items]:
 
 
 def answers(
-    engine: Any, data: Items, batch_size: int, max_length: int, noise: float
+    engine: Any,
+    data: Items,
+    batch_size: int,
+    max_length: int,
+    noise: float,
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the engine's text for each row, with the row."""
     for batch in batches(data, batch_size):
         tokens = engine.generate_batch(
-            [item["prompt"] for item in batch], max_length=max_length, noise=noise
+            [item["prompt"] for item in batch],
+            max_length=max_length,
+            noise=noise,
         )[0]
         yield from zip(engine.decode_tokens(tokens), batch, strict=True)
 
@@ -120,7 +126,10 @@ Row = tuple[str, str, str]
 
 
 def _weighed(
-    engine: object, rows: Sequence[Row], batch_size: int, pad_eod: bool
+    engine: object,
+    rows: Sequence[Row],
+    batch_size: int,
+    pad_eod: bool,
 ) -> Iterator[tuple[Row, Likelihood]]:
     """Yield each row with the likelihood of its target. Rows without an answer are left out.
 
@@ -197,7 +206,10 @@ def generation(
     before = engine.written if counts else 0
     for batch in batches(data, batch_size):
         tokens, seconds, speed = _generated(
-            engine, [item["prompt"] for item in batch], max_length, noise
+            engine,
+            [item["prompt"] for item in batch],
+            max_length,
+            noise,
         )
         spent, size = spent + seconds, size + int(tokens.size)
         speeds += [speed] if speed else []
@@ -236,13 +248,19 @@ _SPEEDS = ("forward_tps", "full_tps")
 
 
 def _generated(
-    engine: Any, prompts: list[str], max_length: int, noise: float
+    engine: Any,
+    prompts: list[str],
+    max_length: int,
+    noise: float,
 ) -> tuple[Any, float, Any]:
     """Return tokens, seconds and speed. An engine of the earlier revision does not report speed."""
     takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
     asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
     generated = engine.generate_batch(
-        prompts, max_length=max_length, noise=noise, **asks
+        prompts,
+        max_length=max_length,
+        noise=noise,
+        **asks,
     )
     return generated[0], generated[1], generated[2] if len(generated) > 2 else None
 

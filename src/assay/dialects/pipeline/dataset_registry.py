@@ -74,7 +74,10 @@ class DatasetRegistry:
 
     @classmethod
     def load_dataset(
-        cls, name: str, path: str, limit: int | None = None
+        cls,
+        name: str,
+        path: str,
+        limit: int | None = None,
     ) -> list[dict[str, Any]]:
         """Return the rows as `{"prompt", "reference", "raw"}`; warn about rows whose prompt cannot be built.
 
@@ -101,7 +104,10 @@ class DatasetRegistry:
         rows = LoadedRows()
         first = ""
         for row in read_rows(
-            config.loader, config.prompt_template, path, limit or None
+            config.loader,
+            config.prompt_template,
+            path,
+            limit or None,
         ):
             if isinstance(row, Unusable):
                 rows.left_out += 1

@@ -83,11 +83,16 @@ class Rows:
 
 
 def _fault(
-    row: Unusable, path: str, config: DatasetConfig, column: str | None
+    row: Unusable,
+    path: str,
+    config: DatasetConfig,
+    column: str | None,
 ) -> DataError:
     name = getattr(config.prompt_template, "__name__", "prompt_template")
     error = NamedFault(
-        f"{name} failed: {row.error}", file=Path(path).name, row=row.number
+        f"{name} failed: {row.error}",
+        file=Path(path).name,
+        row=row.number,
     )
     if column is not None and isinstance(row.raw, Mapping):
         error.sample_id = str(row.raw[column])
@@ -166,7 +171,10 @@ class Drive:
         )
 
     def _evaluate(
-        self, engine: Engine, samples: list[Sample], recording: RecordingEngine
+        self,
+        engine: Engine,
+        samples: list[Sample],
+        recording: RecordingEngine,
     ) -> Mapping[str, Any]:
         where = f"evaluator {self.evaluator.name!r}"
         items = [
@@ -181,7 +189,9 @@ class Drive:
         try:
             with as_upstream(self.is_upstream):
                 metrics = function(
-                    engine, items, **_accepted(function, arguments, self.settings)
+                    engine,
+                    items,
+                    **_accepted(function, arguments, self.settings),
                 )
         except AssayError:
             raise
@@ -192,7 +202,9 @@ class Drive:
 
 
 def _without_numbers(
-    metrics: Mapping[str, Any], recording: RecordingEngine, expected: int
+    metrics: Mapping[str, Any],
+    recording: RecordingEngine,
+    expected: int,
 ) -> Driven:
     """Return rows without values: the numbers of an evaluator mean nothing if the model gave no answer."""
     cell = recording.planned
@@ -241,7 +253,9 @@ def is_cost(name: str) -> bool:
 
 
 def _accepted(
-    function: Any, arguments: Mapping[str, Any], settings: Mapping[str, Any]
+    function: Any,
+    arguments: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the arguments that a function accepts. A function without `**kwargs` may omit batch size or length."""
     parameters = inspect.signature(function).parameters

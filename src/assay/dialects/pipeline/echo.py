@@ -54,7 +54,9 @@ def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
 
         before = decode(ids[:position])
         [answer] = engine.generate_with_logprobs(
-            [before], max_length=1, top_logprobs=top
+            [before],
+            max_length=1,
+            top_logprobs=top,
         )
         alternatives = answer["top_logprobs"]
         likely: dict[str, float] = alternatives[0] if alternatives else {}

@@ -38,7 +38,10 @@ class EvaluatorRegistry:
     ) -> None:
         """Register an evaluator."""
         cls._registry[name] = EvaluatorConfig(
-            name, evaluator, description, list(metrics or ())
+            name,
+            evaluator,
+            description,
+            list(metrics or ()),
         )
 
     @classmethod
@@ -57,7 +60,9 @@ class EvaluatorRegistry:
             return config
         form = AS_UPSTREAM.get(f"{name}@upstream", config)
         return replace(
-            config, evaluator=form.evaluator, **checkout.words_of_evaluator(name)
+            config,
+            evaluator=form.evaluator,
+            **checkout.words_of_evaluator(name),
         )
 
     @classmethod
@@ -94,20 +99,35 @@ _LIKELY = ("perplexity", "accuracy", "total")
 
 for _config in (
     EvaluatorConfig(
-        "exact_match", builtin.exact_match, "the answer is the reference", _CHOSEN[:3]
+        "exact_match",
+        builtin.exact_match,
+        "the answer is the reference",
+        _CHOSEN[:3],
     ),
     EvaluatorConfig(
-        "perplexity", builtin.perplexity, "how probable a target is", _LIKELY
+        "perplexity",
+        builtin.perplexity,
+        "how probable a target is",
+        _LIKELY,
     ),
     EvaluatorConfig(
-        "generation", builtin.generation, "texts, their lengths, the speed", _LENGTHS
+        "generation",
+        builtin.generation,
+        "texts, their lengths, the speed",
+        _LENGTHS,
     ),
     EvaluatorConfig(
-        "mmlu_pro", prompts.evaluate, "the chosen letter, by subject", _CHOSEN
+        "mmlu_pro",
+        prompts.evaluate,
+        "the chosen letter, by subject",
+        _CHOSEN,
     ),
 ):
     EvaluatorRegistry.register(
-        _config.name, _config.evaluator, _config.description, _config.metrics
+        _config.name,
+        _config.evaluator,
+        _config.description,
+        _config.metrics,
     )
 _shipped = dict(EvaluatorRegistry._registry)
 

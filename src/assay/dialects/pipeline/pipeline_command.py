@@ -35,7 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dataset", default=None, help="a registered dataset")
     parser.add_argument(
-        "--dataset-path", default=None, help="the file its loader reads"
+        "--dataset-path",
+        default=None,
+        help="the file its loader reads",
     )
     parser.add_argument("--evaluator", default=None, help="a registered evaluator")
     parser.add_argument(
@@ -45,10 +47,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="rows the evaluator takes at a time",
     )
     parser.add_argument(
-        "--max-length", type=int, default=None, help="tokens of an answer"
+        "--max-length",
+        type=int,
+        default=None,
+        help="tokens of an answer",
     )
     parser.add_argument(
-        "--limit", type=int, default=None, help="at most this many rows; 0 takes all"
+        "--limit",
+        type=int,
+        default=None,
+        help="at most this many rows; 0 takes all",
     )
     parser.add_argument("--output-dir", default="./eval_results")
     parser.add_argument("--seed", type=int, default=42)
@@ -67,7 +75,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="files that register more",
     )
     parser.add_argument(
-        "--cot", action="store_true", help="with a name: its variant that thinks aloud"
+        "--cot",
+        action="store_true",
+        help="with a name: its variant that thinks aloud",
     )
     parser.add_argument(
         "--upstream",
@@ -75,7 +85,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="follow upstream's own rule wherever it differs",
     )
     parser.add_argument(
-        "--list", action="store_true", help="datasets and evaluators, then leave"
+        "--list",
+        action="store_true",
+        help="datasets and evaluators, then leave",
     )
 
 
@@ -149,7 +161,9 @@ def final_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def evaluation_of(
-    options: argparse.Namespace, register: tuple[str, ...], base: RunOptions
+    options: argparse.Namespace,
+    register: tuple[str, ...],
+    base: RunOptions,
 ) -> Evaluation:
     """Build the evaluation from the options; report all missing ones at once."""
     dataset, evaluator = options.dataset, options.evaluator
@@ -189,7 +203,8 @@ def evaluation_of(
 
 
 def run_evaluation(
-    evaluation: Evaluation, watcher: Watcher | None = None
+    evaluation: Evaluation,
+    watcher: Watcher | None = None,
 ) -> tuple[RunResult, Path | None]:
     """Run an evaluation and write the result file; return its path, or None if the run has no numbers."""
     with registered_here():

@@ -111,7 +111,9 @@ class Engine:
             for o in outputs
         ]
         tokens = numpy.full(
-            (len(rows), max_length), self.tokenizer.end, dtype=numpy.int64
+            (len(rows), max_length),
+            self.tokenizer.end,
+            dtype=numpy.int64,
         )
         for number, row in enumerate(rows):
             tokens[number, : len(row)] = row
@@ -164,7 +166,9 @@ class Engine:
         ]
 
     def analyze_next_token(
-        self, prompts: Sequence[str] | str, top_k: int = 5
+        self,
+        prompts: Sequence[str] | str,
+        top_k: int = 5,
     ) -> list[dict[str, Any]] | None:
         """Print the most probable next tokens of each prompt; for a single prompt, return them, best first."""
         if isinstance(prompts, str):
@@ -179,7 +183,9 @@ class Engine:
 
     def _likely(self, prompt: str, top_k: int) -> list[dict[str, Any]]:
         [answer] = self.generate_with_logprobs(
-            [prompt], max_length=1, top_logprobs=top_k
+            [prompt],
+            max_length=1,
+            top_logprobs=top_k,
         )
         likely = answer["top_logprobs"][0] if answer["top_logprobs"] else {}
         best = sorted(likely.items(), key=lambda pair: pair[1], reverse=True)[:top_k]
@@ -194,7 +200,10 @@ class Engine:
         ]
 
     def measure_decode_speed(
-        self, batch_size: int = 128, length: int = 32, percentile: int = 50
+        self,
+        batch_size: int = 128,
+        length: int = 32,
+        percentile: int = 50,
     ) -> dict[str, float]:
         """Return the speed of all generations so far; if there were none, generate a batch to measure it."""
         if not self._speeds:
@@ -248,7 +257,9 @@ class Engine:
             for prompt, response in zip(prompts, responses, strict=True)
         ]
         for line, row in zip(
-            lines, tokens.tolist() if save_tokens else (), strict=False
+            lines,
+            tokens.tolist() if save_tokens else (),
+            strict=False,
         ):
             line.update(tokens=row, num_tokens=len(row))
         return responses, _saved(task_name, output_dir, lines, facts)
@@ -376,14 +387,19 @@ class Engine:
         return None
 
     def _with(
-        self, max_length: int, noise: float, logprobs: int | None
+        self,
+        max_length: int,
+        noise: float,
+        logprobs: int | None,
     ) -> GenerateOptions:
         key = (max_length, noise, logprobs)
         if key not in self._set:
             usual = self._options.temperature
             temperature = noise if noise > 0 else (0.0 if usual is None else usual)
             self._set[key] = self._options.set(
-                max_tokens=max_length, temperature=temperature, logprobs=logprobs
+                max_tokens=max_length,
+                temperature=temperature,
+                logprobs=logprobs,
             )
         return self._set[key]
 
@@ -395,7 +411,10 @@ class Engine:
 
 
 def _saved(
-    name: str, folder: str, lines: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]
+    name: str,
+    folder: str,
+    lines: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, Any],
 ) -> str:
     path = Path(folder) / f"{name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
     with own_file(path).open("w", encoding="utf-8") as out:
@@ -423,7 +442,8 @@ def _written(output: Output, row: Sequence[int]) -> int:
 
 
 def speed_of(
-    batches: Sequence[tuple[int, int, float]], percentile: int = 50
+    batches: Sequence[tuple[int, int, float]],
+    percentile: int = 50,
 ) -> dict[str, float]:
     """Return tokens per second, and milliseconds per step of a batch.
 

@@ -67,7 +67,8 @@ class Evaluation:
         if options.output is not None:
             return options
         bare = options.but(
-            tasks=(str(Reference(None, self.dataset, self.evaluator)),), register=()
+            tasks=(str(Reference(None, self.dataset, self.evaluator)),),
+            register=(),
         )
         model = (
             Path(options.models[0].partition(":")[0]).stem
@@ -136,7 +137,9 @@ def rounded(speed: Mapping[str, float]) -> dict[str, float]:
 
 
 def document(
-    evaluation: Evaluation, size: int, metrics: Mapping[str, Any]
+    evaluation: Evaluation,
+    size: int,
+    metrics: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return a result in rwkv-benchmark's format."""
     return {

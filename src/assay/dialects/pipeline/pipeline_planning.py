@@ -47,7 +47,10 @@ def registered_here() -> Iterator[None]:
 
 
 def tasks_of(
-    text: str, run: RunOptions, *, is_upstream: bool = False
+    text: str,
+    run: RunOptions,
+    *,
+    is_upstream: bool = False,
 ) -> Sequence[Task]:
     """Return the tasks of a reference; files named by `--register` are loaded first."""
     reference = parse(text)
@@ -221,7 +224,10 @@ def _evaluator(name: str) -> EvaluatorConfig:
     config = EvaluatorRegistry.get(name)
     if config is None:
         raise UnknownName(
-            "evaluator", name, EvaluatorRegistry.list_evaluators(), hint=HINT
+            "evaluator",
+            name,
+            EvaluatorRegistry.list_evaluators(),
+            hint=HINT,
         )
     return config
 

@@ -190,7 +190,8 @@ def right_letter_as_upstream(reference: object) -> str:
 
 
 def _counted(
-    lines: Sequence[Mapping[str, Any]], inferoutput: str | None
+    lines: Sequence[Mapping[str, Any]],
+    inferoutput: str | None,
 ) -> dict[str, Any]:
     if inferoutput:
         save_lines(inferoutput, lines)
@@ -228,7 +229,12 @@ def _line_as_upstream(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
     category = raw.get("category", raw.get("subject", "unknown"))
     right = right_letter_as_upstream(item["reference"])
     return _judged(
-        answer, item, first_letter(answer), right, raw.get("options", []), category
+        answer,
+        item,
+        first_letter(answer),
+        right,
+        raw.get("options", []),
+        category,
     )
 
 

@@ -109,7 +109,9 @@ def _loaded(loader: Callable[[str], Any], path: str) -> Any:
         return list(rows)
     except FileNotFoundError as error:
         raise UsageError(
-            "no such file", where=str(error.filename or path), fix="check the path"
+            "no such file",
+            where=str(error.filename or path),
+            fix="check the path",
         ) from error
     except AssayError:
         raise
@@ -183,7 +185,9 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
                 yield json.loads(line)
             except ValueError as error:
                 raise DataError(
-                    f"the line is not JSON: {error}", file=str(file), row=number
+                    f"the line is not JSON: {error}",
+                    file=str(file),
+                    row=number,
                 ) from error
 
 

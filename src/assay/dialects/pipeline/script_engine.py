@@ -89,7 +89,9 @@ class RWKVInferenceEngine(Engine):
             else adapt_model(model_path)
         )
         super().__init__(
-            Direct(model), options=GenerateOptions(seed=seed), render=_render
+            Direct(model),
+            options=GenerateOptions(seed=seed),
+            render=_render,
         )
 
 

@@ -39,7 +39,9 @@ class EvaluationPipeline:
         self._is_own = RWKVInferenceEngine is not _OURS
         if self._is_own:
             self._engine = RWKVInferenceEngine(
-                model_path=model_path, vocab_path=vocab_path, seed=seed
+                model_path=model_path,
+                vocab_path=vocab_path,
+                seed=seed,
             )
 
     @property
@@ -96,15 +98,22 @@ class EvaluationPipeline:
     def _driven(self, evaluation: launch.Evaluation) -> dict[str, Any]:
         """Run the evaluator on the user's own engine."""
         data = DatasetRegistry.load_dataset(
-            evaluation.dataset, evaluation.path, evaluation.limit
+            evaluation.dataset,
+            evaluation.path,
+            evaluation.limit,
         )
         config = launch.config_of(evaluation)
         metrics = EvaluatorRegistry.evaluate(
-            evaluation.evaluator, self._engine, data, **config
+            evaluation.evaluator,
+            self._engine,
+            data,
+            **config,
         )
         size = len(data) + getattr(data, "left_out", 0)
         return launch.document(
-            evaluation, size, {**metrics, **self._speeds(config["batch_size"])}
+            evaluation,
+            size,
+            {**metrics, **self._speeds(config["batch_size"])},
         )
 
     def _speeds(self, batch_size: int) -> dict[str, float]:
@@ -119,7 +128,9 @@ class EvaluationPipeline:
         )
 
     def run_multiple(
-        self, tasks: Sequence[Mapping[str, Any]], save_summary: bool = True
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        save_summary: bool = True,
     ) -> list[dict[str, Any]]:
         """Return the results of several tasks, one after another, and write a file with all of them."""
         results = [self.run(**task) for task in tasks]
@@ -197,5 +208,8 @@ def quick_eval(
 ) -> dict[str, Any]:
     """Run one evaluation in one call."""
     return EvaluationPipeline(model_path).run(
-        dataset_name, dataset_path, evaluator_name, **kwargs
+        dataset_name,
+        dataset_path,
+        evaluator_name,
+        **kwargs,
     )

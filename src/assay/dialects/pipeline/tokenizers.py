@@ -99,7 +99,9 @@ class ModelTokenizer:
         while ids and ids[-1] == self.end:
             ids.pop()
         options = _taken(
-            self._own.decode, utf8_errors=utf8_errors, skip_special_tokens=False
+            self._own.decode,
+            utf8_errors=utf8_errors,
+            skip_special_tokens=False,
         )
         text = str(self._own.decode(ids, **options))
         return text.rstrip("\ufffd") if utf8_errors == "ignore" else text
@@ -132,7 +134,9 @@ def tokenizer_of(model: Model) -> Tokenizer:
     """Return the model's own tokenizer if it declares tokens and has one; else private ids."""
     # Check without reading the attribute: reading it may load the model.
     has_one = hasattr(type(model), "tokenizer") or "tokenizer" in getattr(
-        model, "__dict__", ()
+        model,
+        "__dict__",
+        (),
     )
     return (
         ModelTokenizer(model)

@@ -26,7 +26,10 @@ def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
 
 
 def _tasks(
-    reference: str, run: "RunOptions", *, is_upstream: bool = False
+    reference: str,
+    run: "RunOptions",
+    *,
+    is_upstream: bool = False,
 ) -> Sequence[Task]:
     from .tree import read_tree
     from .workshop import Workshop
@@ -100,5 +103,7 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     dotted = ".".join([*file.relative_to(root).with_suffix("").parts, fitting[0]])
     entry = Entry("model", fitting[0], dotted, dict(args), file, 1)
     return GuestModel(
-        entry, classes, Rule(era_of(root), protocol.is_upstream("televal"))
+        entry,
+        classes,
+        Rule(era_of(root), protocol.is_upstream("televal")),
     )

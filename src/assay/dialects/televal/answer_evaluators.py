@@ -53,7 +53,10 @@ class SimpleTokenizer:
 
     @classmethod
     def tokenize(
-        cls, text: str, uncased: bool = False, keep_punc: bool = False
+        cls,
+        text: str,
+        uncased: bool = False,
+        keep_punc: bool = False,
     ) -> list[str]:
         """Return the tokens of a text. Punctuation is dropped, or each mark becomes a token."""
         tokens: list[str] = []
@@ -71,7 +74,11 @@ class SimpleTokenizer:
 
     @classmethod
     def has_answer(
-        cls, refs: Any, pred: str, uncased: bool = True, keep_punc: bool = False
+        cls,
+        refs: Any,
+        pred: str,
+        uncased: bool = True,
+        keep_punc: bool = False,
     ) -> bool:
         """Return True if the answer contains one of the references: any of a list, all of a tuple."""
         tokens = cls.tokenize(pred, uncased, keep_punc)
@@ -172,7 +179,11 @@ class OptionExtractor:
 
     @classmethod
     def has_answer(
-        cls, ref: str, pred: str, question: str, cushion: bool = False
+        cls,
+        ref: str,
+        pred: str,
+        question: str,
+        cushion: bool = False,
     ) -> dict[str, int]:
         """Return whether a letter could be read, and whether it is right."""
         letter = cls.extract(pred, question, cushion=cushion)
@@ -193,7 +204,10 @@ class LLMExtractor:
 
     @classmethod
     def extract(
-        cls, llm_output: str, explain_col: str, score_col: str
+        cls,
+        llm_output: str,
+        explain_col: str,
+        score_col: str,
     ) -> tuple[Any, Any]:
         """Return score and explanation.
 
@@ -247,7 +261,9 @@ class TextProcessor:
 
     @staticmethod
     def clean_text(
-        text: str, remove_punct: bool = True, remove_space: bool = True
+        text: str,
+        remove_punct: bool = True,
+        remove_space: bool = True,
     ) -> str:
         """Remove punctuation and blanks."""
         text = TextProcessor.RE_PUNCTUATION.sub("", text) if remove_punct else text
@@ -275,7 +291,9 @@ class TextProcessor:
         text = self.convert_cn(text) if simplified_zh else text
         text = self.normalize_text(text) if do_normalize else text
         return self.clean_text(
-            text, remove_punct=remove_punct, remove_space=remove_space
+            text,
+            remove_punct=remove_punct,
+            remove_space=remove_space,
         )
 
 
@@ -303,7 +321,11 @@ class Evaluator:
     """The base of a user's evaluator: `evaluate` returns a dict with `key` and `score` for each prediction."""
 
     def evaluate(
-        self, preds: object, refs: object, pred_info_list: object, **kwargs: object
+        self,
+        preds: object,
+        refs: object,
+        pred_info_list: object,
+        **kwargs: object,
     ) -> Any:
         """Judge predictions. Users write it for lists or, with `@parallel_batch`, for one prediction."""
         raise NotImplementedError(f"{type(self).__name__} has no evaluate")
@@ -326,13 +348,20 @@ class BuiltInEvaluator(Evaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
+        self,
+        pred: object,
+        ref: object,
+        pred_info: dict[str, Any],
+        **kwargs: object,
     ) -> dict[str, Any]:
         """Return the verdict in TELEVAL's format."""
         return self.judged(pred, ref, pred_info)
 
     def judged(
-        self, pred: object, ref: object, pred_info: dict[str, Any]
+        self,
+        pred: object,
+        ref: object,
+        pred_info: dict[str, Any],
     ) -> dict[str, Any]:
         """Return the scorer's verdict on one prediction in TELEVAL's format."""
         return {
@@ -344,7 +373,9 @@ class BuiltInEvaluator(Evaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any], score: object, details: Mapping[str, Any]
+        line: Mapping[str, Any],
+        score: object,
+        details: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the result of TELEVAL's `evaluate` for a score of assay's scorer."""
         return {"key": line["key"], "score": score}
@@ -405,7 +436,11 @@ class ExistMatch(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
+        self,
+        pred: object,
+        ref: object,
+        pred_info: dict[str, Any],
+        **kwargs: object,
     ) -> dict[str, Any]:
         """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
@@ -417,7 +452,9 @@ class ExistMatch(BuiltInEvaluator):
                 f"ExistMatch needs a list of references, not a {type(ref).__name__}"
             )
         is_present = SimpleTokenizer.has_answer(
-            ref, str(pred), keep_punc=self.keep_punc
+            ref,
+            str(pred),
+            keep_punc=self.keep_punc,
         )
         return {
             "key": pred_info["key"],
@@ -437,7 +474,11 @@ class SingleOptionMatch(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: object, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self,
+        pred: object,
+        ref: Any,
+        pred_info: dict[str, Any],
+        **kwargs: Any,
     ) -> dict[str, Any]:
         """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
         if not is_upstream("televal"):
@@ -450,6 +491,9 @@ class SingleOptionMatch(BuiltInEvaluator):
             ref = ref[0]
         query: Any = pred_info.get("query")
         verdict = OptionExtractor.has_answer(
-            ref, str(pred), query, cushion=self.cushion
+            ref,
+            str(pred),
+            query,
+            cushion=self.cushion,
         )
         return {"key": pred_info["key"], "pred": pred, "ref": ref, "score": verdict}

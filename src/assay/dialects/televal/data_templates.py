@@ -66,7 +66,9 @@ class DataTemplate:
 
 
 def _compile(
-    piece: object, leaf: Callable[[str, str], Render], place: str = ""
+    piece: object,
+    leaf: Callable[[str, str], Render],
+    place: str = "",
 ) -> Render:
     """Compile a structure; `leaf` compiles a text, given the key above it."""
     if isinstance(piece, str):

@@ -195,7 +195,9 @@ class GuestModel:
             answer = infer_once(self.built, question, extras.get("flags", {}), path)
         else:
             answer = checked(
-                self.built.generate_once(**words), self.built, "generate_once"
+                self.built.generate_once(**words),
+                self.built,
+                "generate_once",
             )
         return self._output(answer, path, changes)
 
@@ -205,7 +207,9 @@ class GuestModel:
         dialogue: Dialogue | None = request.state if len(questions) > 1 else None
         if dialogue is None:
             script = Script(
-                _turns(extras["users"]), _turns(extras["replies"]), extras["instruct"]
+                _turns(extras["users"]),
+                _turns(extras["replies"]),
+                extras["instruct"],
             )
             history = extras.get("flags", {}).get("use_model_history", True)
             dialogue = Dialogue(script, history, self.rule.era)
@@ -219,7 +223,9 @@ class GuestModel:
         if "structure" in extras:
             if dialogue.inferred is None:
                 dialogue.inferred = self._inferred(
-                    extras, request, settled={"save_latest_only": False}
+                    extras,
+                    request,
+                    settled={"save_latest_only": False},
                 )
             returned: Any = dialogue.inferred
             record = (
@@ -239,7 +245,11 @@ class GuestModel:
         if infers_itself(self.built):
             if dialogue.inferred is None:
                 dialogue.inferred = infer_dialogue(
-                    self.built, dialogue.script, heard, extras.get("flags", {}), path
+                    self.built,
+                    dialogue.script,
+                    heard,
+                    extras.get("flags", {}),
+                    path,
                 )
             answer = dialogue.inferred[dialogue.round]
             dialogue.answers.append(answer)
@@ -250,7 +260,9 @@ class GuestModel:
         answer["pred_audio"] = spoken or answer.get("pred_audio")
         rounds = [_plain(earlier) for earlier in dialogue.answers]
         return replace(
-            output, state=dialogue, details={**output.details, "answers": rounds}
+            output,
+            state=dialogue,
+            details={**output.details, "answers": rounds},
         )
 
     def _as_upstream(self, extras: Mapping[str, Any], request: Request) -> Output:
@@ -282,7 +294,10 @@ class GuestModel:
         return self.built.inference([decoded(extras["structure"])], **flags, **paths)[0]
 
     def _output_path(
-        self, request: Request, extras: Mapping[str, Any], number: int | None = None
+        self,
+        request: Request,
+        extras: Mapping[str, Any],
+        number: int | None = None,
     ) -> str | None:
         """Return the path for an audio clip: `<key>_pred.wav`, or `<key>_pred_round<i>.wav` in a dialogue."""
         if "audio" not in request.prompt.produces:
@@ -300,7 +315,10 @@ class GuestModel:
         return str(clip)
 
     def _output(
-        self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]
+        self,
+        answer: Mapping[str, Any],
+        path: str | None,
+        changes: Sequence[str],
     ) -> Output:
         details: dict[str, Any] = {}
         others = {

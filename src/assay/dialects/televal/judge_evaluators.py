@@ -188,7 +188,9 @@ class JudgedByModel:
     prompt: Callable[..., str] | None = field(default=None, compare=False, repr=False)
     """Builds the judge's prompt; by default assay's own."""
     models: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY, compare=False, repr=False
+        default_factory=lambda: EMPTY,
+        compare=False,
+        repr=False,
     )
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)
@@ -200,7 +202,9 @@ class JudgedByModel:
             if name.isidentifier() and name not in OWN
         }
         text = (self.prompt or TASK_PROMPT_MAP[self.judge_task])(
-            output.text, as_reference(sample.target), **info
+            output.text,
+            as_reference(sample.target),
+            **info,
         )
         try:
             options = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
@@ -238,7 +242,9 @@ class LLMScorer(Evaluator):
         self.judge_task = judge_task
         self.whole_scores = is_upstream("televal")
         self.scorer = JudgedByModel(
-            judge_task, self.whole_scores, self.prompt_generator
+            judge_task,
+            self.whole_scores,
+            self.prompt_generator,
         )
         """The same judgement, made by a model of assay."""
         self.base_url = base_url
@@ -291,7 +297,10 @@ class LLMScorer(Evaluator):
             ) from None
 
     def get_server_response(
-        self, temp: str, api_key: str, url: str
+        self,
+        temp: str,
+        api_key: str,
+        url: str,
     ) -> tuple[float, str]:
         """Return score and explanation; ask again if a reply cannot be read."""
 
@@ -299,7 +308,9 @@ class LLMScorer(Evaluator):
             reply = self.api_generate(temp, api_key, url)
             if self.whole_scores:
                 return LLMExtractor.extract(
-                    reply, explain_col="Explanation", score_col="Score"
+                    reply,
+                    explain_col="Explanation",
+                    score_col="Score",
                 )
             return read_score(reply)
 
@@ -307,7 +318,11 @@ class LLMScorer(Evaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
+        self,
+        pred: object,
+        ref: object,
+        pred_info: dict[str, Any],
+        **kwargs: object,
     ) -> dict[str, Any]:
         """Return the judge's score of one prediction."""
         _, api_key, url = self.get_next_key()
@@ -323,7 +338,9 @@ class LLMScorer(Evaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any], score: object, details: Mapping[str, Any]
+        line: Mapping[str, Any],
+        score: object,
+        details: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the result of `evaluate` for a score from a model of assay."""
         columns = {name: line[name] for name in ("key", "pred", "ref")}
@@ -349,7 +366,9 @@ class LLMOfflineScorer(BuiltInEvaluator):
     ) -> None:
         self.prompt_generator = checked_prompt(judge_task)
         self.scorer = JudgedByModel(
-            judge_task, is_upstream("televal"), self.prompt_generator
+            judge_task,
+            is_upstream("televal"),
+            self.prompt_generator,
         )
         set_workers(self, max_workers)
 

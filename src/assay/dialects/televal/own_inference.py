@@ -19,7 +19,10 @@ def infers_itself(model: object) -> bool:
 
 
 def infer_once(
-    model: object, question: Question, flags: Mapping[str, Any], pred_audio: str | None
+    model: object,
+    question: Question,
+    flags: Mapping[str, Any],
+    pred_audio: str | None,
 ) -> dict[str, Any]:
     """Return the answer to one question."""
     turns: list[tuple[str, Turn]] = [
@@ -34,7 +37,9 @@ def infer_once(
         if _content(turn)
     ]
     return checked(
-        _only(model, roles, {**FLAGS, **flags}, pred_audio), model, "inference"
+        _only(model, roles, {**FLAGS, **flags}, pred_audio),
+        model,
+        "inference",
     )
 
 
@@ -73,7 +78,10 @@ def infer_dialogue(
 
 
 def _only(
-    model: Any, structure: Any, flags: Mapping[str, Any], pred_audio: str | None
+    model: Any,
+    structure: Any,
+    flags: Mapping[str, Any],
+    pred_audio: str | None,
 ) -> Any:
     paths = {} if pred_audio is None else {"pred_audio": [pred_audio]}
     answers = model.inference([structure], **flags, **paths)

@@ -27,7 +27,9 @@ def convert(
     label = name or (path.stem if path.suffix else path.name)
     folder = Path(root).expanduser() / label
     loader = BatchLoader(
-        path, key_col=key_col, save_query_audio_dir=str(folder / "audios")
+        path,
+        key_col=key_col,
+        save_query_audio_dir=str(folder / "audios"),
     )
     loader.sounds.place(folder / "audios")
     file = own_file(folder / f"{label}.jsonl")

@@ -164,7 +164,10 @@ def compared(heard: str, text: str, whole_case: bool) -> Compared:
         counts[edit.tag] += 1
     edits = {EDITS[tag]: count for tag, count in counts.items()}
     return Compared(
-        " ".join(reference), " ".join(transcript), ref_len=len(reference), **edits
+        " ".join(reference),
+        " ".join(transcript),
+        ref_len=len(reference),
+        **edits,
     )
 
 
@@ -185,11 +188,15 @@ class ASR(BuiltInEvaluator):
         self.whole_case = is_upstream("televal")
         self.model = recogniser(model, disable_update=True)
         self.scorer = Transcribed(
-            normalize=normalize, unit="characters", whole_case=self.whole_case
+            normalize=normalize,
+            unit="characters",
+            whole_case=self.whole_case,
         )
 
     def compute_wer(
-        self, hypo: str, truth: str
+        self,
+        hypo: str,
+        truth: str,
     ) -> tuple[str, str, float, int, int, int, int]:
         """Return both texts with spaced characters, the rate, its three counts and the text's length."""
         c = compared(hypo, truth, self.whole_case)
@@ -197,7 +204,11 @@ class ASR(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+        self,
+        pred: Any,
+        ref: Any,
+        pred_info: dict[str, Any],
+        **kwargs: Any,
     ) -> dict[str, Any]:
         """Judge the model's speech as transcribed by funasr."""
         heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0][
@@ -213,7 +224,9 @@ class ASR(BuiltInEvaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any], score: object, details: Mapping[str, Any]
+        line: Mapping[str, Any],
+        score: object,
+        details: Mapping[str, Any],
     ) -> dict[str, Any]:
         texts = {name: details.get(name) for name in ("clean_trans", "clean_text")}
         counts = (
@@ -241,7 +254,10 @@ class OverallMos:
         )
         others = dict(score.value) if isinstance(score.value, Mapping) else {}
         return Score(
-            value, score.outcome, score.answer, {**score.details, "ratings": others}
+            value,
+            score.outcome,
+            score.answer,
+            {**score.details, "ratings": others},
         )
 
 
@@ -252,7 +268,9 @@ class DNSMOS(BuiltInEvaluator):
     """
 
     def __init__(
-        self, model: str | None = None, max_workers: int | None = None
+        self,
+        model: str | None = None,
+        max_workers: int | None = None,
     ) -> None:
         set_workers(self, max_workers)
         self.model = model
@@ -261,7 +279,11 @@ class DNSMOS(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
+        self,
+        pred: object,
+        ref: object,
+        pred_info: dict[str, Any],
+        **kwargs: object,
     ) -> dict[str, Any]:
         """Return the overall rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
@@ -283,7 +305,9 @@ LONGEST_SECONDS = 300.0
 
 
 async def listen(
-    models: Mapping[str, Any], role: str, output: Output
+    models: Mapping[str, Any],
+    role: str,
+    output: Output,
 ) -> Mapping[str, Any] | Score:
     """Return a helper's labels for the audio of an output; a score with the reason if there are none."""
     audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
@@ -297,7 +321,9 @@ async def listen(
         return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
     if not isinstance(heard, Mapping):
         return Score(
-            None, Outcome.JUDGE_ERROR, details={"error": "the helper gave no JSON"}
+            None,
+            Outcome.JUDGE_ERROR,
+            details={"error": "the helper gave no JSON"},
         )
     return heard
 
@@ -326,7 +352,9 @@ class HeardFeeling:
     strict: bool = True
     longest_seconds: float | None = LONGEST_SECONDS
     models: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY, compare=False, repr=False
+        default_factory=lambda: EMPTY,
+        compare=False,
+        repr=False,
     )
     needs: ClassVar[tuple[str, ...]] = ("emotion",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -379,7 +407,11 @@ class Emo2vec(BuiltInEvaluator):
         self.scorer = HeardFeeling(strict, self.MAX_DURATION)
 
     def evaluate(
-        self, preds: object, refs: Any, pred_info_list: Any, **kwargs: Any
+        self,
+        preds: object,
+        refs: Any,
+        pred_info_list: Any,
+        **kwargs: Any,
     ) -> list[dict[str, Any]]:
         """Judge all audio clips at once with funasr. Clips that are too long come first, with score 0."""
         too_long = [
@@ -431,7 +463,9 @@ class HeardDialect:
     """1 if the recognised dialect is the expected one."""
 
     models: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY, compare=False, repr=False
+        default_factory=lambda: EMPTY,
+        compare=False,
+        repr=False,
     )
     needs: ClassVar[tuple[str, ...]] = ("dialect",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -452,7 +486,9 @@ class DialectClassify(BuiltInEvaluator):
     """The dialect of the audio that a model made."""
 
     def __init__(
-        self, model: str | None = None, max_workers: int | None = None
+        self,
+        model: str | None = None,
+        max_workers: int | None = None,
     ) -> None:
         set_workers(self, max_workers)
         self.model = model
@@ -463,7 +499,11 @@ class DialectClassify(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(
-        self, pred: object, ref: object, pred_info: dict[str, Any], **kwargs: object
+        self,
+        pred: object,
+        ref: object,
+        pred_info: dict[str, Any],
+        **kwargs: object,
     ) -> dict[str, Any]:
         """Return the verdict on the dialect that `onnx_sess` recognises in the audio."""
         audio = pred_info["pred_audio"]

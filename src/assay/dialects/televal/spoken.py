@@ -42,7 +42,10 @@ class AudioFolder:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="assay_audio_"))
             self._removal = weakref.finalize(
-                self, shutil.rmtree, str(self._folder), True
+                self,
+                shutil.rmtree,
+                str(self._folder),
+                True,
             )
         self._folder.mkdir(parents=True, exist_ok=True)
         return self._folder
@@ -52,7 +55,12 @@ class AudioFolder:
         self._folder, self._known = folder, None
 
     def put(
-        self, audio: Audio, name: str, *, rate: int = RATE, mono: bool = True
+        self,
+        audio: Audio,
+        name: str,
+        *,
+        rate: int = RATE,
+        mono: bool = True,
     ) -> tuple[Path, tuple[str, ...]]:
         """Write the audio at `rate`, with one channel if `mono`; return the path and the conversions."""
         with self._lock:
@@ -91,7 +99,10 @@ class AudioFolder:
 
 
 def as_wav(
-    audio: Audio, *, rate: int = RATE, mono: bool = True
+    audio: Audio,
+    *,
+    rate: int = RATE,
+    mono: bool = True,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return an audio clip as 16-bit WAV, and the conversions."""
     import numpy as np
@@ -159,7 +170,10 @@ class Script:
 
 
 def read_structure(
-    structure: object, *, reverse: bool = False, as_upstream: bool = False
+    structure: object,
+    *,
+    reverse: bool = False,
+    as_upstream: bool = False,
 ) -> Question | Script:
     """Read a question from a list of roles, or a script from a mapping with `dialogue`; raise for anything else.
 

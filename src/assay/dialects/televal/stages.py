@@ -138,7 +138,11 @@ def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
 
 
 def _judging(
-    stage: Stage, shop: Workshop, dataset: str, datasets: Sequence[str], config: Any
+    stage: Stage,
+    shop: Workshop,
+    dataset: str,
+    datasets: Sequence[str],
+    config: Any,
 ) -> Task:
     options = stage.options
     model = options.get("model") or config.model
@@ -193,7 +197,11 @@ def _sharing(tree: Tree, task: str, dataset: str) -> list[str]:
 
 
 def _refuse_foreign_file(
-    folder: Folder, file: Path, task: str, label: str, tree: Tree
+    folder: Folder,
+    file: Path,
+    task: str,
+    label: str,
+    tree: Tree,
 ) -> None:
     """Raise if a file named after the dataset was written here by another task, and never by this one."""
     if file == folder.file("prediction", label) or folder.run(task).is_dir():
@@ -241,7 +249,9 @@ def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
     file = folder.file("prediction", label)
     fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
     raise UsageError(
-        f"no predictions of {model!r} for {label!r}", where=str(file), fix=fix
+        f"no predictions of {model!r} for {label!r}",
+        where=str(file),
+        fix=fix,
     )
 
 

@@ -25,7 +25,10 @@ class Summarizer:
     """The base of a user's summarizer: `statistic(scores)` returns a dict."""
 
     def __init__(
-        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None
+        self,
+        rescale: Rescale = "base",
+        power: float = 2,
+        reverse: bool | None = None,
     ) -> None:
         functions: dict[str, Callable[[Any], Any]] = {
             "base": lambda score: score,
@@ -161,7 +164,10 @@ class AvgWER(Summarizer):
         return "WER" if self._era == SEED else "WER_or_CER"
 
     def __init__(
-        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None
+        self,
+        rescale: Rescale = "base",
+        power: float = 2,
+        reverse: bool | None = None,
     ) -> None:
         super().__init__(rescale, power, reverse)
         self._era = era_here()
@@ -225,7 +231,9 @@ class Statistic:
     rule: Rule = PLAIN_RULE
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterable[Result]:
         """Return numbers with intervals if the scores are numbers, and the numbers in the user's own dictionary."""
         lines = by_line(records)

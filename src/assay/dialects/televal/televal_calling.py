@@ -83,7 +83,10 @@ class Dialogue:
         heard, earlier, replies = self.arguments()
         answer = checked(
             model.generate_multiturn(
-                heard, earlier, replies, **self.keywords(pred_audio)
+                heard,
+                earlier,
+                replies,
+                **self.keywords(pred_audio),
             ),
             model,
             "generate_multiturn",
@@ -168,7 +171,9 @@ _converted = AudioFolder()
 
 
 def round_records(
-    script: Script, answers: Sequence[Mapping[str, Any]], era: Era = "newest"
+    script: Script,
+    answers: Sequence[Mapping[str, Any]],
+    era: Era = "newest",
 ) -> list[dict[str, Any]]:
     """Return one record for each round of a dialogue, with the history before it."""
     records: list[dict[str, Any]] = []
@@ -282,7 +287,10 @@ def converse_as_upstream(model: Any, structure: Any, options: Mapping[str, Any])
 
 
 def _rounds(
-    model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], era: Era
+    model: Any,
+    apart: Mapping[str, Any],
+    options: Mapping[str, Any],
+    era: Era,
 ) -> list[dict[str, Any]]:
     """Ask a model for all rounds of a dialogue, and return their records."""
     clips = apart["audio"]

@@ -244,7 +244,11 @@ def _invalid(file: Path) -> UsageError:
 
 
 def _lacking(
-    path: str, module: str, attribute: str, candidates: Iterable[str], where: str
+    path: str,
+    module: str,
+    attribute: str,
+    candidates: Iterable[str],
+    where: str,
 ) -> UsageError:
     names = sorted(set(candidates) - {"*"})
     close = nearest(attribute, names)
@@ -256,11 +260,16 @@ def _lacking(
 
 
 def _no_module(
-    path: str, module: str, modules: Iterable[str], where: str
+    path: str,
+    module: str,
+    modules: Iterable[str],
+    where: str,
 ) -> UsageError:
     close = nearest(module, modules)
     file = module.replace(".", "/") + ".py"
     fix = f"did you mean {close!r}?" if close else f"write {file} beside the registry"
     return UsageError(
-        f"unknown class {path!r}: there is no module {module!r}", where=where, fix=fix
+        f"unknown class {path!r}: there is no module {module!r}",
+        where=where,
+        fix=fix,
     )

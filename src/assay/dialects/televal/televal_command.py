@@ -64,13 +64,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--eval_task", default=None, help="in place of the task's own")
     parser.add_argument(
-        "--save_pred_audio", type=truth, default=None, metavar="True|False"
+        "--save_pred_audio",
+        type=truth,
+        default=None,
+        metavar="True|False",
     )
     parser.add_argument(
-        "--keep_meta_info", type=truth, default=True, metavar="True|False"
+        "--keep_meta_info",
+        type=truth,
+        default=True,
+        metavar="True|False",
     )
     parser.add_argument(
-        "--bsz", type=int, default=None, help="predictions that are handled at once"
+        "--bsz",
+        type=int,
+        default=None,
+        help="predictions that are handled at once",
     )
     parser.add_argument(
         "--save_dir",
@@ -78,7 +87,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="where prediction/, result/ and summary/ are (default .)",
     )
     parser.add_argument(
-        "--registry", default="registry", metavar="DIR", help="the folder of YAML files"
+        "--registry",
+        default="registry",
+        metavar="DIR",
+        help="the folder of YAML files",
     )
     parser.add_argument(
         "--era",
@@ -101,7 +113,9 @@ def truth(text: str) -> bool:
 
 
 def execute(
-    wanted: Asked, base: RunOptions, watcher: Watcher
+    wanted: Asked,
+    base: RunOptions,
+    watcher: Watcher,
 ) -> tuple[RunResult, list[Path]]:
     """Run one mode; return the result and the written files."""
     config = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
@@ -154,7 +168,9 @@ def _infer(
     tasks = stage_tasks(stage, shop)
     if folder.model in shop.models:
         shop.models[folder.model].prediction_folder = os.path.join(
-            wanted.save_dir, "prediction", folder.model
+            wanted.save_dir,
+            "prediction",
+            folder.model,
         )
     options = base.but(output=str(folder.run(wanted.task)), batch_size=wanted.bsz)
     result = run(tasks, options=options, watcher=watcher)
@@ -162,7 +178,11 @@ def _infer(
     files = []
     for task in tasks:
         lines = predictions_of(
-            task, reader, _name_in(result, folder.model), folder, shop.shape
+            task,
+            reader,
+            _name_in(result, folder.model),
+            folder,
+            shop.shape,
         )
         if lines or not shop.is_upstream:
             files.append(folder.write("prediction", task.name, lines))

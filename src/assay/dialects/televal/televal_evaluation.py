@@ -47,7 +47,9 @@ class Evaluation:
     bounds: tuple[float, float] | None = None
     rule: Rule = PLAIN_RULE
     lines: Callable[[], Sequence[Line]] | None = field(
-        default=None, compare=False, repr=False
+        default=None,
+        compare=False,
+        repr=False,
     )
     """All predictions in the order of their file, if known, so that an evaluator of lists gets the file's batches."""
 
@@ -99,11 +101,15 @@ class BuiltIn(LikeInner):
     summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
     era: Era = "newest"
     results: Callable[..., dict[str, Any]] | None = field(
-        default=None, compare=False, repr=False
+        default=None,
+        compare=False,
+        repr=False,
     )
     """Builds the result of upstream's evaluator for a score, if its result lines are needed."""
     models: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY, compare=False, repr=False
+        default_factory=lambda: EMPTY,
+        compare=False,
+        repr=False,
     )
 
     @property
@@ -252,7 +258,10 @@ class Worker:
     def _judge(self, evaluate: Callable[..., Any], line: Mapping[str, Any]) -> Any:
         with self._rule.kept():
             return evaluate(
-                self._evaluator, line.get("pred"), line.get("ref"), info_of(line)
+                self._evaluator,
+                line.get("pred"),
+                line.get("ref"),
+                info_of(line),
             )
 
     def _evaluate(self, lines: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
@@ -262,7 +271,9 @@ class Worker:
         )
         with self._rule.kept():
             results = self._evaluator.evaluate(
-                preds, refs, [info_of(line) for line in lines]
+                preds,
+                refs,
+                [info_of(line) for line in lines],
             )
         if not isinstance(results, (list, tuple)) or len(results) != len(lines):
             got = (
@@ -350,5 +361,7 @@ def joined(scores: Sequence[Score]) -> Score:
     if failed is not None and "error" in failed.details:
         details["error"] = failed.details["error"]
     return Score(
-        sum(numbers) / len(numbers) if numbers else None, outcome, details=details
+        sum(numbers) / len(numbers) if numbers else None,
+        outcome,
+        details=details,
     )

@@ -89,7 +89,11 @@ class Folder:
 
 
 def predictions_of(
-    task: Task, reader: RunReader, model: str, folder: Folder, era: Era
+    task: Task,
+    reader: RunReader,
+    model: str,
+    folder: Folder,
+    era: Era,
 ) -> list[dict[str, Any]]:
     """Return the prediction lines of a run in the order of the data, with audio clips under TELEVAL's names."""
     loader = task.to_sample.loader
@@ -148,12 +152,16 @@ def _verdict(record: ScoreRecord, line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answered(
-    task: Task, reader: RunReader, model: str
+    task: Task,
+    reader: RunReader,
+    model: str,
 ) -> Iterator[tuple[Sample, Output]]:
     """Yield every answered sample with its answer; for a dialogue, the last one with the texts of all."""
     answers = reader.index.cell(task.name, model).answers
     for sample in open_dataset(
-        task.dataset, to_sample=task.to_sample, where=f"task {task.name!r}"
+        task.dataset,
+        to_sample=task.to_sample,
+        where=f"task {task.name!r}",
     ):
         stored = answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
         if (
@@ -177,7 +185,10 @@ def _answered(
 
 
 def _named_audio(
-    line: Mapping[str, Any], sample: Sample, folder: Folder, label: str
+    line: Mapping[str, Any],
+    sample: Sample,
+    folder: Folder,
+    label: str,
 ) -> str:
     source = Path(str(line["pred_audio"]))
     nround = f"_round{line['nround']}" if "nround" in line else ""

@@ -18,7 +18,10 @@ LINE = "televal_line"
 
 
 def prediction_lines(
-    sample: Sample, output: Output, loader: object, era: Era = "newest"
+    sample: Sample,
+    output: Output,
+    loader: object,
+    era: Era = "newest",
 ) -> list[dict[str, Any]]:
     """Return one line for a question; for a dialogue one for each round, or only the last if the task requires it."""
     if LINE in sample.fields:

@@ -128,7 +128,9 @@ def load_model_with_auto_device_map(
         model, dtype=options["torch_dtype"]
     )
     device_map = accelerate.infer_auto_device_map(
-        model, max_memory=memory, no_split_module_classes=unsplit
+        model,
+        max_memory=memory,
+        no_split_module_classes=unsplit,
     )
     model = load(model_name, device_map=device_map, **options)
     if not return_tokenizer:

@@ -223,7 +223,9 @@ class Predictions:
             return Output.failed("missing", message, retryable=False)
         if answer.get("pred") is None and not self.is_upstream:
             return Output.failed(
-                "missing", "the line has no prediction", retryable=False
+                "missing",
+                "the line has no prediction",
+                retryable=False,
             )
         spoken = answer.get("pred_audio")
         paths = (

@@ -86,7 +86,9 @@ class Reader:
             structure = self.render(columns)
             is_reversed = self.switches.get("reverse_spkr", False)
             spoken = read_structure(
-                structure, reverse=is_reversed, as_upstream=self.rule.is_upstream
+                structure,
+                reverse=is_reversed,
+                as_upstream=self.rule.is_upstream,
             )
         except ValueError as error:
             raise DataError(str(error)) from error
@@ -111,7 +113,9 @@ class Reader:
         return isinstance(spoken, Script)
 
     def _messages(
-        self, question: Question, clips: Mapping[str, Audio]
+        self,
+        question: Question,
+        clips: Mapping[str, Audio],
     ) -> tuple[Message, ...]:
         parts: list[Part] = [Text(question.instruct)] if question.instruct else []
         if question.audio:
@@ -126,7 +130,11 @@ class Reader:
         )
 
     def _dialogue(
-        self, id: str, row: dict[str, Any], script: Script, clips: Mapping[str, Audio]
+        self,
+        id: str,
+        row: dict[str, Any],
+        script: Script,
+        clips: Mapping[str, Audio],
     ) -> Sample:
         turns = [self._user(turn, clips) for turn in script.users]
         first = turns[0]

@@ -89,7 +89,10 @@ def is_secret_name(name: object) -> bool:
 
 
 def secrets_in(
-    value: object, *, is_secret: bool = False, is_expanded: bool = False
+    value: object,
+    *,
+    is_secret: bool = False,
+    is_expanded: bool = False,
 ) -> Iterator[str]:
     """Yield the keys in a value, except placeholders; with `is_expanded`, also those of the environment."""
     if isinstance(value, Mapping):

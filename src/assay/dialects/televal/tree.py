@@ -86,7 +86,9 @@ class Tree:
             yield from ((argument, kind, name) for name in names if name is not None)
 
     def reached(
-        self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()
+        self,
+        entries: Iterable[Entry],
+        skipped: frozenset[str] = frozenset(),
     ) -> tuple[list[Entry], list[AssayError]]:
         """Return entries with all entries to which they link, and errors for names without an entry.
 
@@ -117,7 +119,10 @@ class Tree:
 
 
 def dangling(
-    kind: str, name: object, entries: Iterable[str], where: str | None
+    kind: str,
+    name: object,
+    entries: Iterable[str],
+    where: str | None,
 ) -> UnknownName:
     """Return the error for a name without an entry, with up to three similar names."""
     names = list(entries)
@@ -184,7 +189,9 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
             return
         shared = {id(mapping) for mapping in _shared(node)}
         for key, value in _pairs(
-            node, file, "a registry file holds names and their entries"
+            node,
+            file,
+            "a registry file holds names and their entries",
         ):
             if not (id(value) in shared and _is_no_entry(value)):
                 yield _entry(
@@ -248,7 +255,9 @@ def _entry(
                 else "an entry has `class` and `args`"
             )
             raise UsageError(
-                f"{kind} {name!r} has no {part!r}", where=location, fix=fix
+                f"{kind} {name!r} has no {part!r}",
+                where=location,
+                fix=fix,
             )
     lines = {part: key.start_mark.line + 1 for part, (key, _) in parts.items()}
     args: dict[str, Any] = {}

@@ -146,7 +146,12 @@ class Workshop:
             label = dataset if by_dataset else label_of(name, dataset, datasets)
             template = self._built("template", task.template)
             reader = Reader.of(
-                loader, template, self.tree.root, switches, self.rule, clips
+                loader,
+                template,
+                self.tree.root,
+                switches,
+                self.rule,
+                clips,
             )
             check_columns(self.tree.get("dataset", dataset), loader, reader)
             produces = ("text", "audio") if speaks else ("text",)
@@ -229,11 +234,18 @@ class Workshop:
         scorer = self._native(entry, kind)
         if scorer is not None:
             if isinstance(scorer, SingleChoiceZh) and getattr(
-                loader, "query_col", None
+                loader,
+                "query_col",
+                None,
             ):
                 scorer = replace(scorer, question=loader.query_col)
             return built_in(
-                entry.name, scorer, loader, (statistic,), self.shape, kind.result_of
+                entry.name,
+                scorer,
+                loader,
+                (statistic,),
+                self.shape,
+                kind.result_of,
             ), statistic
         if not callable(getattr(kind, "evaluate", None)):
             raise UsageError(

@@ -44,7 +44,10 @@ def _chunked(task: Task, run: RunOptions) -> Task:
     chunks = Chunks(task, run, num)
     fewshot = Fewshot(num=num, source=chunks.shown, pick=chunks, seed=task.fewshot.seed)
     return task.but(
-        dataset=Queries(chunks), to_sample=None, fewshot=fewshot, protocol=protocol
+        dataset=Queries(chunks),
+        to_sample=None,
+        fewshot=fewshot,
+        protocol=protocol,
     )
 
 
@@ -90,7 +93,11 @@ class Chunks:
         )
 
     def __call__(
-        self, sample: Sample, pool: Sequence[Sample], num: int, rng: object
+        self,
+        sample: Sample,
+        pool: Sequence[Sample],
+        num: int,
+        rng: object,
     ) -> Sequence[Sample]:
         """Return the shots of a query: the rest of its chunk."""
         return self._shots[sample.id]
@@ -114,7 +121,9 @@ class Chunks:
             yield self._context(shots, query)
 
     def _context(
-        self, shots: Sequence[Sample | BadSample], query: Sample | BadSample
+        self,
+        shots: Sequence[Sample | BadSample],
+        query: Sample | BadSample,
     ) -> Sample | DataError:
         good_shots = []
         for row in (*shots, query):

@@ -180,7 +180,10 @@ class ContextLoader:
         chunks = [
             _chunks(sampler if sampler is not None else range(len(dataset)), count)
             for sampler, dataset, count in zip(
-                self.samplers, self.datasets, self.counts, strict=True
+                self.samplers,
+                self.datasets,
+                self.counts,
+                strict=True,
             )
         ]
         for indices in zip(*chunks, strict=False):
@@ -258,7 +261,14 @@ def chunk_loader(
         return collate_fn(batch) if collate_fn is not None else batch
 
     return _loader_class()(
-        several, counts, chosen, chunked, contexts, batch_size, drop_last, options
+        several,
+        counts,
+        chosen,
+        chunked,
+        contexts,
+        batch_size,
+        drop_last,
+        options,
     )
 
 
@@ -310,7 +320,9 @@ def _loader_class() -> Any:
         from torch.utils.data import ConcatDataset, DataLoader
     except ImportError as error:
         raise MissingExtra(
-            "torch", "'assay[hf]'", where="prepare_dataloader as upstream"
+            "torch",
+            "'assay[hf]'",
+            where="prepare_dataloader as upstream",
         ) from error
 
     class ChunkLoader(DataLoader):  # type: ignore[misc]
@@ -331,7 +343,10 @@ def _loader_class() -> Any:
             merged = ConcatSampler(chunked, joined.cumulative_sizes)
             batches = MultiBatchSampler(merged, batch_size, drop_last)
             super().__init__(
-                joined, collate_fn=collate, batch_sampler=batches, **options
+                joined,
+                collate_fn=collate,
+                batch_sampler=batches,
+                **options,
             )
             self.__dict__.update(
                 datasets=list(datasets),

@@ -55,7 +55,9 @@ def _plain(turns: object) -> tuple[Message, ...] | None:
 
 
 def _with_images(
-    turns: object, extras: Sequence[Any], folder: str
+    turns: object,
+    extras: Sequence[Any],
+    folder: str,
 ) -> tuple[Message, ...]:
     if (
         isinstance(turns, (str, Mapping))

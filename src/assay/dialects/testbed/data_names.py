@@ -93,12 +93,19 @@ def prepare_dataloader(
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
     return ContextLoader(
-        several, counts, batch_size, samplers=chosen, collate_fn=collate_fn, **settings
+        several,
+        counts,
+        batch_size,
+        samplers=chosen,
+        collate_fn=collate_fn,
+        **settings,
     )
 
 
 def _counts(
-    datasets: Sequence[Any], num_shots: int | None, num_per_dataset: Any
+    datasets: Sequence[Any],
+    num_shots: int | None,
+    num_per_dataset: Any,
 ) -> list[int]:
     if num_shots is None and num_per_dataset is None:
         raise ValueError("num_shots and num_per_dataset cannot both be None")
@@ -127,7 +134,9 @@ def _counts(
 
 
 def postprocess_generation(
-    dataset_name: str, predictions: Any, stop_words: Sequence[str] | None = None
+    dataset_name: str,
+    predictions: Any,
+    stop_words: Sequence[str] | None = None,
 ) -> Any:
     """Cut predictions at the first stop word, strip them, and apply the registered post-process.
 
@@ -159,7 +168,9 @@ Extras = list[tuple[Any, ...] | None]
 
 
 def prepare_input(
-    dataset_name: object, batch: Sequence[Sequence[Any]], instruction: str | None = None
+    dataset_name: object,
+    batch: Sequence[Sequence[Any]],
+    instruction: str | None = None,
 ) -> Any:
     """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
 
@@ -190,7 +201,8 @@ def prepare_input(
 
 
 def _named_contexts(
-    dataset_names: Any, batch: Sequence[Sequence[Any]]
+    dataset_names: Any,
+    batch: Sequence[Sequence[Any]],
 ) -> Iterator[tuple[Sequence[Any], list[str]]]:
     if not is_upstream("testbed"):
         return zip(batch, _names_by_row(dataset_names, batch), strict=True)
@@ -250,7 +262,8 @@ def _check_known(names: Sequence[str]) -> None:
 
 
 def _names_by_row(
-    dataset_names: Any, batch: Sequence[Sequence[Any]]
+    dataset_names: Any,
+    batch: Sequence[Sequence[Any]],
 ) -> list[list[str]]:
     if isinstance(dataset_names, str):
         names = [[dataset_names] * len(context) for context in batch]

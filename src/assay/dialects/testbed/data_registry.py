@@ -22,7 +22,10 @@ def register_dataset_retriever(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator for `retriever(item, is_last)`, which turns a row into a conversation."""
     return _registers(
-        "retriever", dataset_name, DATASET_RETRIEVER_MAPPING, ("item", "is_last")
+        "retriever",
+        dataset_name,
+        DATASET_RETRIEVER_MAPPING,
+        ("item", "is_last"),
     )
 
 
@@ -34,7 +37,10 @@ def register_postprocess(
 
 
 def _registers(
-    kind: str, name: str, mapping: dict[str, Callable[..., Any]], takes: tuple[str, ...]
+    kind: str,
+    name: str,
+    mapping: dict[str, Callable[..., Any]],
+    takes: tuple[str, ...],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that checks the number of parameters of a function and registers it."""
 

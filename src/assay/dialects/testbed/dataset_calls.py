@@ -111,7 +111,10 @@ def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
 
 
 def _part(
-    data: ScriptData, part: "re.Match[str] | None", split: str, streams: bool
+    data: ScriptData,
+    part: "re.Match[str] | None",
+    split: str,
+    streams: bool,
 ) -> Any:
     splits = data.splits()
     name = part["name"] if part is not None else split
@@ -153,7 +156,9 @@ def _rows(data: ScriptData, split: str, streams: bool) -> Any:
         # `from_generator` would hash its argument, and a builder cannot be hashed.
         source = ExamplesIterable(lambda: enumerate(data.examples(split)), {})
         return datasets.IterableDataset(
-            source, info=info.copy(), split=datasets.NamedSplit(split)
+            source,
+            info=info.copy(),
+            split=datasets.NamedSplit(split),
         )
     file = _home() / f"{len(list(_home().iterdir()))}-{split}.arrow"
     with ArrowWriter(path=str(file), features=info.features) as writer:
@@ -161,7 +166,9 @@ def _rows(data: ScriptData, split: str, streams: bool) -> Any:
             writer.write(example)
         writer.finalize()
     return datasets.Dataset.from_file(
-        str(file), info=info.copy(), split=datasets.NamedSplit(split)
+        str(file),
+        info=info.copy(),
+        split=datasets.NamedSplit(split),
     )
 
 

@@ -24,7 +24,9 @@ SPELLINGS = (
 
 
 def find_metric(
-    name: str, near: Sequence[Path], reading: Reading
+    name: str,
+    near: Sequence[Path],
+    reading: Reading,
 ) -> "FolderMetric | None":
     """Return the metric at a path, or the first one with that name below the folders in `near`."""
     path = Path(name).expanduser()
@@ -87,11 +89,17 @@ class FolderMetric:
 
     def _metric_class(self) -> Any:
         evaluate = library(
-            "evaluate", "evaluate", "'assay[hf]'", where=f"metric {self.name!r}"
+            "evaluate",
+            "evaluate",
+            "'assay[hf]'",
+            where=f"metric {self.name!r}",
         )
         module = guest_for(Path(self.path)).load(self.path)
         return only_class(
-            module, evaluate.EvaluationModule, "evaluate.Metric", self.path
+            module,
+            evaluate.EvaluationModule,
+            "evaluate.Metric",
+            self.path,
         )
 
     def _cell(self, name: str, shape: object, sample: Sample, output: Output) -> Any:

@@ -79,7 +79,9 @@ def _images(text: str) -> str:
 def idefics() -> str:
     """Return the template `Image:<image> Question: … Answer: …`, one round per line."""
     return _parts_by_name(
-        "\\n", "{{ '' if loop.last else ' ' }}", "{{ '\\n' if ends else ' ' }}"
+        "\\n",
+        "{{ '' if loop.last else ' ' }}",
+        "{{ '\\n' if ends else ' ' }}",
     )
 
 
@@ -219,7 +221,10 @@ class Idefics(Family):
             kwargs.pop("return_tensors", "pt"),
         )
         return self.processor(
-            text=pieces, padding=padding, return_tensors=tensors, **kwargs
+            text=pieces,
+            padding=padding,
+            return_tensors=tensors,
+            **kwargs,
         )
 
 
@@ -334,6 +339,9 @@ class Qwen2(Family):
 def from_transformers(name: str) -> Any:
     """Return a class of `transformers`. Raise an error that says how to install it if it is missing."""
     transformers = library(
-        "transformers", "transformers", "'assay[hf]'", where="testbed.models"
+        "transformers",
+        "transformers",
+        "'assay[hf]'",
+        where="testbed.models",
     )
     return getattr(transformers, name)

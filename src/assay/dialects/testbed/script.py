@@ -38,7 +38,11 @@ class Downloads:
     """The part of a download manager that loading scripts use."""
 
     def __init__(
-        self, base: Path, *, allow_private: bool = False, cache: Path | None = None
+        self,
+        base: Path,
+        *,
+        allow_private: bool = False,
+        cache: Path | None = None,
     ) -> None:
         self.base = base
         self.manual_dir: str | None = None
@@ -169,7 +173,9 @@ def _check_growth(archive: Path, unpacked: int) -> None:
     if unpacked > SMALL and unpacked > MOST_GROWTH * archive.stat().st_size:
         reason = f"the archive would unpack to {unpacked / 2**30:.1f} GiB, over {MOST_GROWTH} times its size"
         raise DataError(
-            reason, file=str(archive), fix="unpack it yourself and give the folder"
+            reason,
+            file=str(archive),
+            fix="unpack it yourself and give the folder",
         )
 
 
@@ -196,10 +202,16 @@ class ScriptData:
     _builder: Any = field(default=None, init=False, repr=False, compare=False)
     _cache: Any = field(default=None, init=False, repr=False, compare=False)
     _splits: dict[str, Mapping[str, Any]] | None = field(
-        default=None, init=False, repr=False, compare=False
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _elsewhere: dict[str, "ScriptData"] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+        default_factory=dict,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def reading_from(self, data: str | None) -> "ScriptData":

@@ -49,7 +49,10 @@ def guest_for(path: Path, *, force: bool = False) -> Guest:
 
 
 def load_path(
-    path: Path, *, force: bool = False, first: Sequence[str] = ()
+    path: Path,
+    *,
+    force: bool = False,
+    first: Sequence[str] = (),
 ) -> list[Loaded]:
     """Load one file, one dataset folder, or each folder of a tree. Load `first` before it."""
     path = path.expanduser()
@@ -143,7 +146,8 @@ def _variable(modules: Sequence[ModuleType], thing: object) -> str | None:
 
 
 def known_retriever(
-    name: str, retrievers: Mapping[str, Callable[..., Any]]
+    name: str,
+    retrievers: Mapping[str, Callable[..., Any]],
 ) -> Callable[..., Any] | None:
     """Return the retriever with a name: the file's own, or else a shipped one.
 

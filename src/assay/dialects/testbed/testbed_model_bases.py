@@ -228,7 +228,10 @@ if Module is object:
 
 
 def _check_parameters(
-    old: Callable[..., Any], new: Callable[..., Any], name: str, skip: int = 0
+    old: Callable[..., Any],
+    new: Callable[..., Any],
+    name: str,
+    skip: int = 0,
 ) -> None:
     before, after = (
         list(inspect.signature(old).parameters),
@@ -257,10 +260,14 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         super().__init__()
         self.prompt_template: str | None = None
         self.processor = _instantiate(
-            processor_class, model_root, {**(processor_args or {}), **common_args}
+            processor_class,
+            model_root,
+            {**(processor_args or {}), **common_args},
         )
         self.model = _instantiate(
-            model_class, model_root, {**(model_args or {}), **common_args}
+            model_class,
+            model_root,
+            {**(model_args or {}), **common_args},
         )
         self.model_name = os.path.basename(str(model_root).rstrip("/"))
         self.config = getattr(self.model, "config", None)
@@ -278,7 +285,9 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             return
         for holder in self._assay_holders():
             if hasattr(holder, "padding_side") and not getattr(
-                self.config, "is_encoder_decoder", False
+                self.config,
+                "is_encoder_decoder",
+                False,
             ):
                 holder.padding_side = "left"
 
@@ -387,14 +396,19 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             return apply if template is None else partial(apply, chat_template=template)
 
         def rendered(
-            conversation: Sequence[Any], *, tokenize: bool, **kwargs: object
+            conversation: Sequence[Any],
+            *,
+            tokenize: bool,
+            **kwargs: object,
         ) -> str:
             if tokenize:
                 raise RuntimeError(
                     f"{type(self.processor).__name__} cannot tokenize a conversation"
                 )
             return render(
-                template or self._assay_default_template(), conversation, **kwargs
+                template or self._assay_default_template(),
+                conversation,
+                **kwargs,
             )
 
         return rendered
@@ -474,11 +488,14 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     ) -> Any:
         """Return the model's own output for the processed inputs."""
         return self.model(
-            **self._assay_processed(inputs, processor_args or {}), **kwargs
+            **self._assay_processed(inputs, processor_args or {}),
+            **kwargs,
         )
 
     def _assay_processed(
-        self, inputs: Sequence[Any], processor_args: Mapping[str, Any]
+        self,
+        inputs: Sequence[Any],
+        processor_args: Mapping[str, Any],
     ) -> Any:
         arguments = list(inputs)
         try:

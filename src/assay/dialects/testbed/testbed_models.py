@@ -58,7 +58,11 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UnknownName(
-            "name", attribute, names, where=file, hint=f"it defines {', '.join(names)}"
+            "name",
+            attribute,
+            names,
+            where=file,
+            hint=f"it defines {', '.join(names)}",
         )
     thing = getattr(module, attribute)
     if isinstance(thing, ModelBase) or (
@@ -69,7 +73,10 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
 
 
 def adapt(
-    thing: Any, reference: str, args: Mapping[str, Any], sha256: str = ""
+    thing: Any,
+    reference: str,
+    args: Mapping[str, Any],
+    sha256: str = "",
 ) -> Model:
     """Return a `ModelBase` class or object as a model. A class is instantiated at the first request."""
     is_class = inspect.isclass(thing)

@@ -60,7 +60,9 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     tasks_of_file = [
         task
         for loaded in load_path(
-            path, force=run.dialect == "testbed", first=run.register
+            path,
+            force=run.dialect == "testbed",
+            first=run.register,
         )
         for task in _of(loaded, run)
     ]
@@ -105,12 +107,17 @@ def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
 
 
 def _from_rows(
-    name: str, retrievers: Mapping[str, Any], loaded: Loaded, run: RunOptions
+    name: str,
+    retrievers: Mapping[str, Any],
+    loaded: Loaded,
+    run: RunOptions,
 ) -> Task:
     dataset, fewshot = _data(name, loaded, run)
     folder = Path(run.data).expanduser() if run.data else loaded.folder
     retrieval = Retrieval(
-        name, retrievers[name], str(folder if folder.is_dir() else folder.parent)
+        name,
+        retrievers[name],
+        str(folder if folder.is_dir() else folder.parent),
     )
     column = run.columns.get("target")
     task = RetrievedTask(
@@ -129,7 +136,10 @@ def _from_rows(
 
 
 def _from_loader(
-    key: str, loaded: Loaded, retrievers: Mapping[str, Any], run: RunOptions
+    key: str,
+    loaded: Loaded,
+    retrievers: Mapping[str, Any],
+    run: RunOptions,
 ) -> Task:
     loader = loaded.loaders[key]
     names = list(retrievers)
@@ -189,7 +199,9 @@ def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
     if loaded.script is not None:
         assert loaded.guest is not None
         script = ScriptData(
-            loaded.script, loaded.guest, allow_private=run.allow_private_urls
+            loaded.script,
+            loaded.guest,
+            allow_private=run.allow_private_urls,
         )
         return script, script.shots(run.data, run.split)
     if run.data is not None:
@@ -221,7 +233,10 @@ def _check_reading(task: Task, run: RunOptions) -> None:
     read: set[str] = set()
     try:
         samples = open_dataset(
-            source, columns=run.columns, split=run.split, to_sample=task.to_sample
+            source,
+            columns=run.columns,
+            split=run.split,
+            to_sample=task.to_sample,
         )
         for sample in islice(samples, ROWS_LOOKED_AT):
             if isinstance(sample, Sample) and sample.target is not None:

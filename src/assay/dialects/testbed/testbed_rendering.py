@@ -101,7 +101,8 @@ def in_either_form(conversation: Conversation, renders: Render) -> str:
 
 
 def _attempt(
-    conversation: Conversation, renders: Render
+    conversation: Conversation,
+    renders: Render,
 ) -> tuple[str, Exception | None]:
     try:
         return renders(conversation), None

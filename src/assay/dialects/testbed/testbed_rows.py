@@ -148,17 +148,23 @@ class Conversation:
     def solved(self, sample: Sample) -> tuple[Message, ...]:
         """Return a solved example."""
         return _named(
-            lambda: self.retrieval.solved(sample.fields), self.retrieval, sample
+            lambda: self.retrieval.solved(sample.fields),
+            self.retrieval,
+            sample,
         )
 
     def _asked(self, sample: Sample) -> tuple[Message, ...]:
         return _named(
-            lambda: self.retrieval.asked(sample.fields), self.retrieval, sample
+            lambda: self.retrieval.asked(sample.fields),
+            self.retrieval,
+            sample,
         )
 
 
 def _named(
-    make: Callable[[], tuple[Message, ...]], retrieval: Retrieval, sample: Sample
+    make: Callable[[], tuple[Message, ...]],
+    retrieval: Retrieval,
+    sample: Sample,
 ) -> tuple[Message, ...]:
     try:
         return make()
@@ -197,7 +203,9 @@ class Accuracy:
         if sample.target is None:
             reason = f"sample {sample.id!r} shows no answer: neither its retriever nor a column says what is right"
             return Score(
-                None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason}
+                None,
+                Outcome.DATA_ERROR,
+                details={"reason": reason, "error": reason},
             )
         answer = self.reading(output.text)
         if answer is None or _is_nan(answer):
@@ -207,13 +215,17 @@ class Accuracy:
         if _is_nan(right):
             reason = f"the post-process reads the target {sample.target!r} as nan{self.reading.defined_at}"
             return Score(
-                None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason}
+                None,
+                Outcome.DATA_ERROR,
+                details={"reason": reason, "error": reason},
             )
         if type(answer) is str and type(right) is str:
             return Score(float(answer == right), answer=answer)
         is_right = _same(answer, right) or (self.typed and str(answer) == str(right))
         return Score(
-            float(is_right), answer=str(answer), details={"read_as": str(right)}
+            float(is_right),
+            answer=str(answer),
+            details={"read_as": str(right)},
         )
 
 

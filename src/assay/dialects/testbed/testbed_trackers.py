@@ -243,7 +243,10 @@ class LocalsTracker(TrackerBase):
     """Records local variables of a method of modules when it returns; `get(name)` returns them."""
 
     def __init__(
-        self, method_name: str, varnames: Iterable[str], on_device: Any = False
+        self,
+        method_name: str,
+        varnames: Iterable[str],
+        on_device: Any = False,
     ) -> None:
         super().__init__(varnames, on_device)
         self.method_name = method_name

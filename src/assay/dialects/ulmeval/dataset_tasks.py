@@ -58,7 +58,9 @@ def _from_file(path: str, attribute: str | None, run: RunOptions) -> list[Task]:
             else "derive one from TextBaseDataset"
         )
         raise UsageError(
-            "defines no dataset class with a DATASET_URL", where=path, fix=fix
+            "defines no dataset class with a DATASET_URL",
+            where=path,
+            fix=fix,
         )
     if class_name:
         chosen = [
@@ -96,13 +98,19 @@ def _names(cls: Any, run: RunOptions) -> list[str]:
 
 
 def _unknown(
-    wanted: str, named: Sequence[tuple[Any, str]], path: str
+    wanted: str,
+    named: Sequence[tuple[Any, str]],
+    path: str,
 ) -> list[tuple[Any, str]]:
     names = dict.fromkeys(
         [*(name for _, name in named), *(cls.__name__ for cls, _ in named)]
     )
     raise UnknownName(
-        "dataset", wanted, names, where=path, hint=f"it has {', '.join(names)}"
+        "dataset",
+        wanted,
+        names,
+        where=path,
+        hint=f"it has {', '.join(names)}",
     )
 
 

@@ -118,7 +118,10 @@ class ImageBaseDataset(TableDataset):
         self.data_path = str(root / f"{self.dataset_name}.tsv")
         return read_table(
             fetched_table(
-                url, Path(self.data_path), file_md5, root / url.split("/")[-1]
+                url,
+                Path(self.data_path),
+                file_md5,
+                root / url.split("/")[-1],
             ),
             self,
         )
@@ -144,7 +147,10 @@ class ImageBaseDataset(TableDataset):
             return self._assay_found(cell)
         try:
             return image_file_path(
-                inline(cell), self.img_root, name, encodes=as_upstream()
+                inline(cell),
+                self.img_root,
+                name,
+                encodes=as_upstream(),
             )
         except RowFault as fault:
             raise ValueError(

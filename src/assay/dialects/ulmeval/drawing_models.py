@@ -25,7 +25,10 @@ class BaseModel(MessageModel):
     allowed_types: ClassVar[list[str]] = ["text", "image"]
 
     def generate(
-        self, message: object, dataset: str | None = None, num_generations: int = 1
+        self,
+        message: object,
+        dataset: str | None = None,
+        num_generations: int = 1,
     ) -> list[Any]:
         """Return a list of `num_generations` images for text, a dict, or a list of strings or dicts.
 
@@ -43,7 +46,9 @@ class BaseModel(MessageModel):
         return as_entries(message)
 
     def message_to_promptimg(
-        self, message: list[dict[str, str]], dataset: str | None = None
+        self,
+        message: list[dict[str, str]],
+        dataset: str | None = None,
     ) -> tuple[str, str | None]:
         """Return the joined text and the first image, for models that accept only these."""
         images = values_of(message, "image")
@@ -83,11 +88,15 @@ class OpenAIWrapper(BaseAPI):
         self._assay_judge = Judge(assay_name(model), options)
 
     def generate_inner(  # type: ignore[override]  # one question, without a dataset, as upstream has it
-        self, inputs: object, **kwargs: object
+        self,
+        inputs: object,
+        **kwargs: object,
     ) -> tuple[int, Any, Any]:
         """Ask one question. assay's scheduler has already retried if that may help."""
         output = self._assay_judge.ask(
-            as_prompt(inputs).messages, self.system_prompt, kwargs
+            as_prompt(inputs).messages,
+            self.system_prompt,
+            kwargs,
         )
         if output.error is not None:
             return -1, None, f"{output.error.kind}: {output.error.message}"
@@ -114,7 +123,10 @@ class CoreUlm(BaseModel):
             )
 
     def batch_generate_inner(
-        self, message: object, dataset: str | None, num_generations: int
+        self,
+        message: object,
+        dataset: str | None,
+        num_generations: int,
     ) -> list[Any]:
         """Return all images from one request."""
         from PIL import Image as pillow

@@ -44,7 +44,8 @@ from .ulmeval_rows import GuestSamples
 
 
 def run_pairs(
-    settings: Settings, watcher: Callable[[], Any]
+    settings: Settings,
+    watcher: Callable[[], Any],
 ) -> Iterator[RunResult | AssayError]:
     """Yield the result of each pair, or its error; a failed pair does not stop the others."""
     if settings.upstream:
@@ -83,7 +84,10 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
         else:
             _refuse_other_dataset(pair, options)
             result = run(
-                (pair.reference,), pair.model, options=options, watcher=watcher
+                (pair.reference,),
+                pair.model,
+                options=options,
+                watcher=watcher,
             )
     source = tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None
     if source is not None:
@@ -150,7 +154,7 @@ def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
         register=settings.register,
         trust_pickle=settings.trust_pickle,
         allow_private_urls=settings.allow_private_urls,
-        on_error="continue",  # ULMEvalKit writes a failure for each row
+        on_error="continue",  # ULMEvalKit writes a failure for each row,
     )
 
 
@@ -162,7 +166,10 @@ def _is_guest(pair: Pair) -> bool:
 
 
 def write_promised(
-    today: Path, folder: Path, stem: str, source: GuestSamples
+    today: Path,
+    folder: Path,
+    stem: str,
+    source: GuestSamples,
 ) -> list[str]:
     """Write the prediction file into today's folder with links one level up; return the file's digest.
 

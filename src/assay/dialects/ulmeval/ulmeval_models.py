@@ -34,7 +34,10 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 
 
 def adapt(
-    target: object, name: str, args: Mapping[str, Any], file: Path | None
+    target: object,
+    name: str,
+    args: Mapping[str, Any],
+    file: Path | None,
 ) -> "GuestModel":
     """Adapt a class, a `partial` of one, or an object. Several calls to an API class run at once."""
     kind = class_of(target)
@@ -57,7 +60,11 @@ class GuestModel(RequestModel):
     """A model class with `generate_inner`."""
 
     def __init__(
-        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+        self,
+        target: Any,
+        name: str,
+        args: Mapping[str, Any],
+        file: Path | None,
     ) -> None:
         super().__init__(target, name, args)
         kind = class_of(target)
@@ -143,7 +150,11 @@ class GuestApi(ThreadedRequestModel, GuestModel):
     concurrency = API_CALLS_AT_ONCE
 
     def __init__(
-        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+        self,
+        target: Any,
+        name: str,
+        args: Mapping[str, Any],
+        file: Path | None,
     ) -> None:
         super().__init__(target, name, args, file)
         self._drawn: dict[str, list[Any]] = {}

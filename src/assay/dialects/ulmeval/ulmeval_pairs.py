@@ -139,7 +139,9 @@ def _registered(entries: Sequence[str]) -> tuple[str, ...]:
 
 
 def _dataset(
-    entry: str, register: Sequence[str], settings: Settings
+    entry: str,
+    register: Sequence[str],
+    settings: Settings,
 ) -> list[tuple[str, str]]:
     """Return the names and references of an entry of `--data`."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
@@ -191,7 +193,10 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
         definition = TOOLKIT.load(path, force=True).model(attribute)
         if definition is not None:
             return definition[0], adapt(
-                definition[1], definition[0], args, Path(path).expanduser()
+                definition[1],
+                definition[0],
+                args,
+                Path(path).expanduser(),
             )
         return entry, entry
     models: dict[str, tuple[Any, Path]] = {}

@@ -27,7 +27,10 @@ TABLE = "_assay_table"
 
 
 def fetched_table(
-    url: str, path: Path, checksum: str | None, legacy: Path | None = None
+    url: str,
+    path: Path,
+    checksum: str | None,
+    legacy: Path | None = None,
 ) -> Path:
     """Return the table that a class declares: `--data`, an existing file, or a checked download."""
     surroundings = current()
@@ -51,7 +54,10 @@ def fetched_table(
             fix="put the TSV there, or declare DATASET_URL",
         )
     return fetch_declared(
-        url, path, checksum=checksum, allow_private=surroundings.allow_private_urls
+        url,
+        path,
+        checksum=checksum,
+        allow_private=surroundings.allow_private_urls,
     )
 
 

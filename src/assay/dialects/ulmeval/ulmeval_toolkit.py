@@ -37,7 +37,10 @@ TOOLKIT = Toolkit(
 
 
 def configured_model(
-    name: str, entry: Mapping[str, Any], files: Sequence[UserFile], where: str
+    name: str,
+    entry: Mapping[str, Any],
+    files: Sequence[UserFile],
+    where: str,
 ) -> tuple[Any, Mapping[str, Any], Path | None]:
     """Return the factory of a config entry, its arguments, and the user's file it comes from."""
     settings = dict(entry)
@@ -65,7 +68,10 @@ def configured_model(
 
 
 def configured_dataset(
-    name: str, entry: Mapping[str, Any], files: Sequence[UserFile], where: str
+    name: str,
+    entry: Mapping[str, Any],
+    files: Sequence[UserFile],
+    where: str,
 ) -> tuple[Any, str, Mapping[str, Any]]:
     """Return the class of a config entry, the name with which it is built, and the other arguments that it accepts."""
     settings = dict(entry)

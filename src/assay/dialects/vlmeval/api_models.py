@@ -16,7 +16,11 @@ class OpenAIWrapper(BaseAPI):
     """
 
     def __init__(
-        self, model: str = "gpt-4o", retry: int = 5, wait: int = 5, **kwargs: Any
+        self,
+        model: str = "gpt-4o",
+        retry: int = 5,
+        wait: int = 5,
+        **kwargs: Any,
     ) -> None:
         super().__init__(retry=retry, wait=wait, **kwargs)
         self.model = model
@@ -36,7 +40,10 @@ class GPT4V(OpenAIWrapper):
     """The same, with images."""
 
     def generate(
-        self, message: object, dataset: str | None = None, **kwargs: Any
+        self,
+        message: object,
+        dataset: str | None = None,
+        **kwargs: Any,
     ) -> Any:
         """Return the answer; `dataset` is ignored."""
         return super().generate(message, **kwargs)

@@ -75,7 +75,10 @@ class ImageBaseDataset(Reporting):
     _assay_data_path = ""
 
     def __init__(
-        self, dataset: str = "MMBench", skip_noimg: bool = True, **kwargs: Any
+        self,
+        dataset: str = "MMBench",
+        skip_noimg: bool = True,
+        **kwargs: Any,
     ) -> None:
         self.dataset_name = dataset
         self.skip_noimg = skip_noimg
@@ -154,7 +157,10 @@ class ImageBaseDataset(Reporting):
             path = legacy
         if url.startswith(("http://", "https://")):
             path = fetch_declared(
-                url, path, checksum=file_md5, allow_private=current().allow_private_urls
+                url,
+                path,
+                checksum=file_md5,
+                allow_private=current().allow_private_urls,
             )
         elif not path.exists():
             raise UsageError(

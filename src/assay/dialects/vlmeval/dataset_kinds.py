@@ -126,7 +126,11 @@ class ImageYORNDataset(ImageBaseDataset):
                 reply_file = get_intermediate_file_path(eval_file, "_tmp", "pkl")
                 jobs = [(judge, row) for row in rows]
                 replies = track_progress_rich(
-                    ratings.YOrN_auxeval, jobs, nproc=nproc, keys=keys, save=reply_file
+                    ratings.YOrN_auxeval,
+                    jobs,
+                    nproc=nproc,
+                    keys=keys,
+                    save=reply_file,
                 )
                 read.update(zip(keys, replies, strict=True))
             data["extracted"] = [read[index] for index in data["index"]]
@@ -199,7 +203,11 @@ NO_JUDGE = "exact_matching"
 
 
 def evaluate_choice(
-    dataset: Any, eval_file: str, judge_kwargs: dict[str, Any], *, rotates: bool = True
+    dataset: Any,
+    eval_file: str,
+    judge_kwargs: dict[str, Any],
+    *,
+    rotates: bool = True,
 ) -> Any:
     """Return accuracy by split and category; write `_<judge>_result` and `_acc.csv` next to the predictions."""
     name = dataset.dataset_name
@@ -223,7 +231,12 @@ def evaluate_choice(
         )
     result_file = get_intermediate_file_path(eval_file, f"_{label}_result", "pkl")
     verdicts = (mcq_circular_eval if is_circular else mcq_vanilla_eval)(
-        judge, data, dataset.data, nproc, result_file, name
+        judge,
+        data,
+        dataset.data,
+        nproc,
+        result_file,
+        name,
     )
     record = get_intermediate_file_path(eval_file, f"_{label}_result")
     dump(verdicts, record)

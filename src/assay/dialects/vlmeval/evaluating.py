@@ -38,7 +38,11 @@ class TextEvaluation(SetEvaluation):
 
     @classmethod
     def of(
-        cls, dataset: ClassDataset, run: RunOptions, name: str, code: str
+        cls,
+        dataset: ClassDataset,
+        run: RunOptions,
+        name: str,
+        code: str,
     ) -> "TextEvaluation":
         """Build the evaluation of one dataset. The judge's name is the one in file names."""
         judge = run.judges.get("judge")
@@ -112,7 +116,8 @@ class TextEvaluation(SetEvaluation):
 
 
 def prediction_rows(
-    rows: Rows, dialogue: bool = False
+    rows: Rows,
+    dialogue: bool = False,
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the table of a prediction file: every column except the image, and the prediction."""
     names = dict.fromkeys(

@@ -116,7 +116,9 @@ def parser() -> argparse.ArgumentParser:
     subjects.add_argument("--limit", default=None)
     model = p.add_argument_group("model")
     model.add_argument(
-        "--base-url", default=None, help="an OpenAI-compatible endpoint, up to /v1"
+        "--base-url",
+        default=None,
+        help="an OpenAI-compatible endpoint, up to /v1",
     )
     model.add_argument(
         "--key",
@@ -185,7 +187,9 @@ def parser() -> argparse.ArgumentParser:
         help="questions at once",
     )
     work.add_argument(
-        "--keep-failed", action="store_true", help="do not ask again for what failed"
+        "--keep-failed",
+        action="store_true",
+        help="do not ask again for what failed",
     )
     work.add_argument("--reuse-aux", default="all")
     work.add_argument("--fresh", action="store_true", help="forget earlier predictions")
@@ -203,7 +207,9 @@ def parser() -> argparse.ArgumentParser:
         help="folder that holds the media which rows name",
     )
     work.add_argument(
-        "--json", action="store_true", help="exactly one JSON document on stdout"
+        "--json",
+        action="store_true",
+        help="exactly one JSON document on stdout",
     )
     other = p.add_argument_group("taken, and of no effect")
     for name in (
@@ -216,7 +222,10 @@ def parser() -> argparse.ArgumentParser:
     ):
         other.add_argument(name, action="store_true", help=argparse.SUPPRESS)
     other.add_argument(
-        "--monitor-interval", type=int, default=None, help=argparse.SUPPRESS
+        "--monitor-interval",
+        type=int,
+        default=None,
+        help=argparse.SUPPRESS,
     )
     for name in ("--thinker", "--video-llm", "--local-media"):
         other.add_argument(name, action="store_true", help=argparse.SUPPRESS)

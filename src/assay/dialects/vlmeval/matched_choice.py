@@ -64,7 +64,9 @@ def judged_letter(
 
 
 def prefetched(
-    answers: Sequence[Any], read: Sequence[Any], predictions: Sequence[Any]
+    answers: Sequence[Any],
+    read: Sequence[Any],
+    predictions: Sequence[Any],
 ) -> dict[str, Any] | None:
     """Return the verdict on a question if the rules alone decide it; None if a judge is needed.
 
@@ -118,7 +120,10 @@ def judged_rotations(
 
 
 def prefetched_rotations(
-    answers: list[Any], read: list[Any], predictions: list[Any], verbose: bool
+    answers: list[Any],
+    read: list[Any],
+    predictions: list[Any],
+    verbose: bool,
 ) -> Any:
     """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
     verdict = prefetched(answers, read, predictions)
@@ -174,7 +179,9 @@ def prefetch_answer(item: Mapping[str, Any]) -> Any:
 
 
 def extract_answer_from_item(
-    model: object, item: Mapping[str, Any], dataset_name: str | None = None
+    model: object,
+    item: Mapping[str, Any],
+    dataset_name: str | None = None,
 ) -> dict[str, Any]:
     """Return `opt` and `log` of a row: by rule, else by the judge; without a judge `Z`."""
     choices = build_choices(item)
@@ -197,7 +204,9 @@ def prefetch_circular_group(sub_data: object, verbose: bool = False) -> Any:
 
 
 def eval_circular_group(
-    model: object, sub_data: object, dataset_name: str | None = None
+    model: object,
+    sub_data: object,
+    dataset_name: str | None = None,
 ) -> dict[str, Any]:
     """Return the verdict on one question's rotations, by rule and then by the judge."""
     answers, read, predictions, rows = _group(sub_data)
@@ -210,7 +219,9 @@ def eval_circular_group(
 
 
 def eval_vanilla(
-    model: object, item: Mapping[str, Any], dataset_name: str | None = None
+    model: object,
+    item: Mapping[str, Any],
+    dataset_name: str | None = None,
 ) -> dict[str, Any]:
     """Return the verdict on one row."""
     extracted = extract_answer_from_item(model, item, dataset_name=dataset_name)
@@ -289,7 +300,11 @@ def mcq_circular_eval(
         ]
         keys = [index for index, _ in left]
         track_progress_rich(
-            eval_circular_group, jobs, nproc=nproc, save=result_file, keys=keys
+            eval_circular_group,
+            jobs,
+            nproc=nproc,
+            save=result_file,
+            keys=keys,
         )
         result = load(result_file)
     return _with_verdicts(first.reset_index(drop=True), result)

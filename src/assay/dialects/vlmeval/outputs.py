@@ -121,7 +121,9 @@ def write_files(
         else data or task.dataset
     )
     samples = open_dataset(
-        source, to_sample=task.to_sample, where=f"task {task.name!r}"
+        source,
+        to_sample=task.to_sample,
+        where=f"task {task.name!r}",
     )
     if not data:
         write_snapshot(run_folder, samples)
@@ -134,7 +136,13 @@ def write_files(
     # Keep tables of a judge that is not used this time, if they are about these predictions.
     with evaluation_files(folder, f"{stem}#tables", digest, digest):
         names = _ScoreTables(
-            folder, stem, task, reader, model, table_rows, documented
+            folder,
+            stem,
+            task,
+            reader,
+            model,
+            table_rows,
+            documented,
         ).write()
     if f"{stem}.{get_pred_file_format()}" not in names:
         put_table(folder / predictions, table_rows.columns, table_rows.rows())
@@ -187,7 +195,11 @@ class _ScoreTables:
             elif scorer in self._mmvet_scorers:
                 records, frame = self._records(scorer), self.predictions.frame()
                 names += mmvet_files(
-                    self.folder, self.stem, model_label(self._judge), records, frame
+                    self.folder,
+                    self.stem,
+                    model_label(self._judge),
+                    records,
+                    frame,
                 )
         return names
 
@@ -233,7 +245,9 @@ class _ScoreTables:
         names: list[str] = []
         if self.documented and is_mme(self.predictions.dataset):
             by_rule = yes_no_frame(
-                frame, self._rule_records(frame, scorers), documented=True
+                frame,
+                self._rule_records(frame, scorers),
+                documented=True,
             )
             names.append(
                 put_frame(
@@ -241,7 +255,10 @@ class _ScoreTables:
                 )
             )
             names += prefetch_rating(
-                self.folder, self.stem, self.predictions.dataset, by_rule
+                self.folder,
+                self.stem,
+                self.predictions.dataset,
+                by_rule,
             )
         if scorers:
             chosen = "judge" if "judge" in scorers else scorers[-1]
@@ -256,7 +273,9 @@ class _ScoreTables:
         return names
 
     def _rule_records(
-        self, frame: object, scorers: Sequence[str]
+        self,
+        frame: object,
+        scorers: Sequence[str],
     ) -> Sequence[ScoreRecord]:
         """Return the rule's verdicts: those of the run, or new ones after inference alone."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
@@ -276,7 +295,11 @@ class _ScoreTables:
 
 
 def mmvet_files(
-    folder: Path, stem: str, judge: str, records: Sequence[ScoreRecord], frame: Any
+    folder: Path,
+    stem: str,
+    judge: str,
+    records: Sequence[ScoreRecord],
+    frame: Any,
 ) -> list[str]:
     """Write every prediction with its grade and the judge's replies, and means by capability and by combination."""
     graded = {record.id: record for record in records}

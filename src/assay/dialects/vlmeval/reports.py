@@ -84,7 +84,9 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
 
 
 def capability_tables(
-    graded: Sequence[tuple[str, Any]], *, counts_twice: bool = False
+    graded: Sequence[tuple[str, Any]],
+    *,
+    counts_twice: bool = False,
 ) -> tuple[Any, Any]:
     """Return means in percent by capability and by combination (`ocr_math`), each with its overall mean last.
 

@@ -50,7 +50,8 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
 
 
 def rotations(
-    row: Mapping[str, Any], offset: int = ROTATION
+    row: Mapping[str, Any],
+    offset: int = ROTATION,
 ) -> Iterator[dict[str, Any]]:
     """Yield a question and its rotated copies, or only the question if it cannot be rotated."""
     first = {**row, "g_index": row["index"]}

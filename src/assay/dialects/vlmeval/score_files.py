@@ -29,7 +29,9 @@ LETTERS = frozenset(string.ascii_uppercase)
 
 
 def put_table(
-    path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
 ) -> None:
     """Write a table, unless it would replace one that assay did not write."""
     write_table(FileLedger(path.parent).claim(path), columns, rows)
@@ -88,7 +90,10 @@ def choice_files(
     verdicts = {
         index: {"hit": int(hit), "log": log}
         for index, hit, log in zip(
-            table["index"], table["hit"], table["log"], strict=True
+            table["index"],
+            table["hit"],
+            table["log"],
+            strict=True,
         )
         if hit is not None and hit == hit
     }
@@ -100,7 +105,10 @@ def choice_files(
 
 
 def result_table(
-    frame: Any, records: Sequence[ScoreRecord], *, documented: bool
+    frame: Any,
+    records: Sequence[ScoreRecord],
+    *,
+    documented: bool,
 ) -> Any:
     """Return the predictions with `hit` and `log`; of rotated questions only the first rotation.
 
@@ -195,13 +203,18 @@ def _verdict(
             for record in rows
         ]
         verdict = judged_rotations(
-            targets, by_rule, texts, lambda place: replies[place]
+            targets,
+            by_rule,
+            texts,
+            lambda place: replies[place],
         )
     return float(verdict["hit"]), verdict["log"]
 
 
 def prefetch_files(
-    folder: Path, stem: str, answered: Iterable[tuple[Sample, str]]
+    folder: Path,
+    stem: str,
+    answered: Iterable[tuple[Sample, str]],
 ) -> list[str]:
     """Write how many answers the rules can read, and as `acc` how many of *those* are right."""
     rows = []
@@ -232,7 +245,10 @@ def read_word(record: ScoreRecord | None) -> str:
 
 
 def yes_no_frame(
-    frame: Any, records: Sequence[ScoreRecord], *, documented: bool
+    frame: Any,
+    records: Sequence[ScoreRecord],
+    *,
+    documented: bool,
 ) -> Any:
     """Return the predictions with the words read from them and whether they are right.
 

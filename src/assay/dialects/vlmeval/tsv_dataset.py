@@ -33,7 +33,10 @@ class TSVDataset(ImageBaseDataset):
     """A benchmark in one TSV file."""
 
     def __init__(
-        self, dataset: str = "MMBench", img_root: str | None = None, **kwargs: Any
+        self,
+        dataset: str = "MMBench",
+        img_root: str | None = None,
+        **kwargs: Any,
     ) -> None:
         self.dataset = dataset
         self.dataset_type = DATASET_TYPE(dataset)
@@ -84,7 +87,10 @@ class TSVDataset(ImageBaseDataset):
 
     def _assay_image_file(self, cell: str, name: str) -> str:
         return image_file_path(
-            inline(cell), self.img_root, name, encodes=chosen_rules().encodes_images
+            inline(cell),
+            self.img_root,
+            name,
+            encodes=chosen_rules().encodes_images,
         )
 
     def _assay_finished(self, frame: Any) -> Any:

@@ -38,7 +38,8 @@ GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty
 
 
 def evaluate(
-    arguments: Sequence[str], watcher: Watcher | None = None
+    arguments: Sequence[str],
+    watcher: Watcher | None = None,
 ) -> Iterator[RunResult | AssayError]:
     """Run every model on every dataset, write VLMEvalKit's files, and yield the results one after another.
 
@@ -56,7 +57,12 @@ def evaluate(
             if flags.upstream:
                 choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
             yield _run(
-                pair, flags, work_dir, stamp, watcher or Silent(), documented=documented
+                pair,
+                flags,
+                work_dir,
+                stamp,
+                watcher or Silent(),
+                documented=documented,
             )
         except AssayError as error:
             if len(pairs) == 1:
@@ -159,7 +165,10 @@ def _no_predictions(pair: Pair, home: Path, name: str) -> UsageError:
 
 
 def _file_to_read(
-    home: Path, earlier: Path | None, pair: Pair, name: str
+    home: Path,
+    earlier: Path | None,
+    pair: Pair,
+    name: str,
 ) -> Path | None:
     """Return the prediction file to read: the only one there is, or one that replaced assay's."""
     stem = f"{pair.label}_{name}"
@@ -182,7 +191,9 @@ def _refuse_other_dataset(answers: Imported, options: RunOptions, name: str) -> 
     if hasattr(source, "reading_from"):
         source = source.reading_from(None)
     samples = open_dataset(
-        source, to_sample=task.to_sample, where=f"task {task.name!r}"
+        source,
+        to_sample=task.to_sample,
+        where=f"task {task.name!r}",
     )
     refuse_other_dataset(answers.questions, samples, name, str(answers.path))
 
@@ -262,7 +273,7 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
         trust_pickle=flags.trust_pickle,
         allow_private_urls=flags.allow_private_urls,
         media_root=flags.media_root,
-        on_error="continue",  # VLMEvalKit writes a failure for each row
+        on_error="continue",  # VLMEvalKit writes a failure for each row,
     )
 
 

@@ -54,7 +54,9 @@ class GuestJudge(Judge):
         return self.generate_inner(message, **options)[1]
 
     def generate_inner(
-        self, message: object, **options: object
+        self,
+        message: object,
+        **options: object,
     ) -> tuple[int, str, str]:
         """Return code, answer and log, as API classes do."""
         system = None if self._system is None else str(self._system)

@@ -51,7 +51,9 @@ class BaseModel(MessageModel):
         return "Chat Mode: Failed with all possible conversation turns."
 
     def message_to_promptimg(
-        self, message: Any, dataset: str | None = None
+        self,
+        message: Any,
+        dataset: str | None = None,
     ) -> tuple[str, str | None]:
         """Return the texts joined by line breaks, and the first image; for BLINK all images side by side."""
         text, images = joined_text(message), values_of(message, "image")
@@ -67,7 +69,9 @@ class BaseModel(MessageModel):
         return joined_text(message), videos[0] if videos else None
 
     def message_to_promptvideo_withrole(
-        self, message: Any, dataset: str | None = None
+        self,
+        message: Any,
+        dataset: str | None = None,
     ) -> tuple[dict[str, str], str]:
         """Return the texts by role, and the first video.
 

@@ -47,7 +47,10 @@ from .vlmeval_rows import LineRow
 
 
 def adapt(
-    target: object, name: str, args: Mapping[str, Any], file: Path | None
+    target: object,
+    name: str,
+    args: Mapping[str, Any],
+    file: Path | None,
 ) -> "GuestModel | None":
     """Adapt a class or a `partial` of one; return None for any other registered object."""
     kind = class_of(target)
@@ -71,7 +74,11 @@ class GuestModel(RequestModel):
     batch_size = 1
 
     def __init__(
-        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
+        self,
+        target: Any,
+        name: str,
+        args: Mapping[str, Any],
+        file: Path | None,
     ) -> None:
         super().__init__(target, name, args)
         kind: Any = class_of(target)
@@ -118,11 +125,17 @@ class GuestModel(RequestModel):
                     f"the prompt has {len(images)} images and {name} has no multi_generate"
                 )
             return _called(
-                ask, ("image_paths", images), ("prompt", text), ("dataset", dataset)
+                ask,
+                ("image_paths", images),
+                ("prompt", text),
+                ("dataset", dataset),
             )
         path = images[0] if images else None
         return _called(
-            built.generate, ("image_path", path), ("prompt", text), ("dataset", dataset)
+            built.generate,
+            ("image_path", path),
+            ("prompt", text),
+            ("dataset", dataset),
         )
 
     def _early_files(self, request: Request) -> list[str]:
@@ -142,7 +155,9 @@ class GuestModel(RequestModel):
         return [
             named_image(part)
             or self._file(
-                part, name if is_only else getattr(part, "name", None) or name, request
+                part,
+                name if is_only else getattr(part, "name", None) or name,
+                request,
             )
             for part, name in zip(parts, names, strict=True)
         ]
@@ -234,7 +249,9 @@ class GuestModel(RequestModel):
             return None
         if self.is_newer:
             if getattr(
-                source.dataset, "force_use_dataset_prompt", False
+                source.dataset,
+                "force_use_dataset_prompt",
+                False,
             ) or not built.use_custom_prompt(source.name):
                 return None
             if callable(getattr(built, "set_dump_image", None)):
@@ -242,7 +259,9 @@ class GuestModel(RequestModel):
                     getattr(source.dataset, "dump_image", None) or source.dump_image
                 )
         value = _called(
-            built.build_prompt, ("line", row.line), ("dataset", source.name)
+            built.build_prompt,
+            ("line", row.line),
+            ("dataset", source.name),
         )
         turns = message_turns(value, source.dumped)
         details = {"prompt_by": "model", **list_details(value)}

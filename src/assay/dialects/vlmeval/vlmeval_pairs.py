@@ -51,7 +51,10 @@ class Pair:
 
 
 def dataset_entry(
-    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+    name: str,
+    entry: Mapping[str, Any],
+    register: Sequence[str],
+    where: str,
 ) -> Entry | None:
     """Return the dataset of a config entry; None for an empty entry, whose class is found by its name."""
     if not entry:
@@ -84,7 +87,10 @@ def loaded(register: Sequence[str]) -> list[UserFile]:
 
 
 def model_entry(
-    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+    name: str,
+    entry: Mapping[str, Any],
+    register: Sequence[str],
+    where: str,
 ) -> Pair:
     """Return the model of a config entry under assay's name, with its options."""
     settings, label = dict(entry), file_name(name, 80)
@@ -195,7 +201,10 @@ def dataset_name(data: str) -> str:
         and Path(path).expanduser().is_file()
     ):
         classes = dataset_classes(
-            TOOLKIT.load(path), attribute or None, None, quiet=True
+            TOOLKIT.load(path),
+            attribute or None,
+            None,
+            quiet=True,
         )
         if len(classes) == 1:
             return classes[0][1]
@@ -218,7 +227,9 @@ def json_object(text: str | None, where: str) -> dict[str, Any]:
 
 
 def _configured(
-    data: Mapping[str, Any], path: Path, register: Sequence[str]
+    data: Mapping[str, Any],
+    path: Path,
+    register: Sequence[str],
 ) -> list[tuple[str, str]]:
     """Return references and names of a config's datasets. Raise for an undefined class."""
     for name, entry in data.items():
@@ -227,7 +238,9 @@ def _configured(
 
 
 def _of_checkout(
-    name: str, flags: argparse.Namespace, work_dir: Path
+    name: str,
+    flags: argparse.Namespace,
+    work_dir: Path,
 ) -> tuple[str, str] | None:
     """Return the reference of a dataset in the checkout around the working folder, or None."""
     checkout = TOOLKIT.checkout()
@@ -262,7 +275,8 @@ def _kept_config(config: Mapping[str, Any], work_dir: Path, name: str) -> str:
 
 
 def _data_config(
-    flags: argparse.Namespace, work_dir: Path
+    flags: argparse.Namespace,
+    work_dir: Path,
 ) -> dict[str, tuple[str, str]]:
     """Return the datasets of `--data-config` by name.
 

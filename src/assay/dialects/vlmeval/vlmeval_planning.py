@@ -115,7 +115,9 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
         name=name,
         dataset=path,
         to_sample=ToSample(
-            Source(name, source_path), kind, with_images=not is_snapshot
+            Source(name, source_path),
+            kind,
+            with_images=not is_snapshot,
         ),
         template=TsvPrompt(kind),
         scorers=chosen,
@@ -132,7 +134,11 @@ def protocol_of(name: str) -> str:
 
 
 def judged_by(
-    kind: Kind, name: str, run: RunOptions, *, has_answers: bool
+    kind: Kind,
+    name: str,
+    run: RunOptions,
+    *,
+    has_answers: bool,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return scorers and summarizers for a kind of benchmark.
 
@@ -159,7 +165,11 @@ def _from_config(path: Path, name: str, run: RunOptions) -> Task:
     data = read_config(path, ("data",))["data"]
     if name not in data:
         raise UnknownName(
-            "dataset", name, data, where=str(path), hint=f"it has {', '.join(data)}"
+            "dataset",
+            name,
+            data,
+            where=str(path),
+            hint=f"it has {', '.join(data)}",
         )
     configured = dataset_entry(name, data[name], run.register, str(path))
     if configured is None:
@@ -189,7 +199,11 @@ def _class_task(
     name = name or dataset_name
     arguments = {**_told_of_the_model(kind, dataset_name, run), **settings}
     dataset = ClassDataset(
-        kind, dataset_name, run.data, path or "vlmeval.dataset", arguments
+        kind,
+        dataset_name,
+        run.data,
+        path or "vlmeval.dataset",
+        arguments,
     )
     rows = dataset.rows
     columns = dataset.columns
@@ -200,7 +214,10 @@ def _class_task(
         summarizers: tuple[Any, ...] = ()
     else:
         scorers, summarizers = judged_by(
-            kind_name, dataset_name, run, has_answers="answer" in columns
+            kind_name,
+            dataset_name,
+            run,
+            has_answers="answer" in columns,
         )
     return Task(
         name=name,

@@ -125,7 +125,9 @@ class DialoguePrompt(GuestPrompt):
         return checked(Prompt(self._turns(sample)[0]), sample)
 
     def next(
-        self, sample: Sample, history: Sequence[Message]
+        self,
+        sample: Sample,
+        history: Sequence[Message],
     ) -> tuple[Message, ...] | None:
         """Return the next turn; None after the last one."""
         turn = sum(message.role == "user" for message in history)

@@ -43,7 +43,9 @@ AMBER_KINDS = {
 
 
 def mme_rating(
-    rows: Iterable[tuple[str, str, Any]], *, strict: bool = False
+    rows: Iterable[tuple[str, str, Any]],
+    *,
+    strict: bool = False,
 ) -> dict[str, float]:
     """Return MME's sums and its categories in order of appearance; rows are category, image and whether it is right.
 

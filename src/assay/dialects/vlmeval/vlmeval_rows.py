@@ -195,7 +195,10 @@ class Source:
                 if names is None:
                     names = self._names_of(line, len(images))
                 path = image_file_path(
-                    image, self.target_folder, names[index], encodes=encodes
+                    image,
+                    self.target_folder,
+                    names[index],
+                    encodes=encodes,
                 )
                 if not encodes and not needs_rgb(
                     image

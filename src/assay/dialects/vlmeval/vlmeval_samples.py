@@ -49,7 +49,9 @@ class ToSample:
             )
         if not is_blank(row.get("image")) and not is_blank(row.get("image_path")):
             for image, name in zip(
-                images, self._source.images.names(row), strict=False
+                images,
+                self._source.images.names(row),
+                strict=False,
             ):
                 image.name = image.name or name
         return images

@@ -69,7 +69,9 @@ class ExactMatching:
         if letter is None:
             return Score.unparsed(rule="none")
         return Score(
-            float(letter == sample.target), answer=letter, details={"rule": self.rule}
+            float(letter == sample.target),
+            answer=letter,
+            details={"rule": self.rule},
         )
 
     def read(self, text: str, options: Mapping[str, str]) -> str | None:
@@ -92,7 +94,9 @@ class JudgedChoice:
 
     rule: RuleName = field(default_factory=chosen_rule)
     models: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY, compare=False, repr=False
+        default_factory=lambda: EMPTY,
+        compare=False,
+        repr=False,
     )
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -136,7 +140,11 @@ class JudgedChoice:
         )
 
     async def _as_upstream(
-        self, matching: ExactMatching, sample: Sample, output: Output, by_rules: Score
+        self,
+        matching: ExactMatching,
+        sample: Sample,
+        output: Output,
+        by_rules: Score,
     ) -> Score:
         """Ask the judge three times and read its replies like answers; then draw a letter, fixed for each sample."""
         options = options_of_sample(sample)
@@ -187,7 +195,9 @@ class JudgedYesNo:
     """Yes or no: by the words of the answer, else by the judge."""
 
     models: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY, compare=False, repr=False
+        default_factory=lambda: EMPTY,
+        compare=False,
+        repr=False,
     )
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -218,7 +228,9 @@ class Circular:
     """
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         sizes, expected = _sizes(records)
         if max(sizes.values(), default=1) < 2:
@@ -261,7 +273,9 @@ class MmeScores:
     """MME's sums under VLMEvalKit's names: perception and reasoning."""
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         for result in Mme()(records, context):
             yield (
@@ -287,7 +301,8 @@ def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]
 
 
 def _missing(
-    records: Sequence[ScoreRecord], lacking: Mapping[str, int]
+    records: Sequence[ScoreRecord],
+    lacking: Mapping[str, int],
 ) -> Iterator[ScoreRecord]:
     """Yield a record without a verdict for each missing rotation."""
     left = dict(lacking)

@@ -81,7 +81,11 @@ class AnthropicBatches(BatchApi):
         return id_of(await self._post("messages/batches", data, headers))
 
     async def find(
-        self, marker: str, input_id: str, newest: str, count: int
+        self,
+        marker: str,
+        input_id: str,
+        newest: str,
+        count: int,
     ) -> list[str]:
         """Return the batches of the same size that were created after `newest`, the oldest first."""
         candidates: list[str] = []

@@ -135,7 +135,11 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def find(
-        self, marker: str, input_id: str, newest: str, count: int
+        self,
+        marker: str,
+        input_id: str,
+        newest: str,
+        count: int,
     ) -> list[str]:
         """Return the ids of batches that may have this marker: created after `newest`, with `count` requests."""
 

@@ -46,7 +46,10 @@ class BatchClient:
         self.reply: BatchReply | None = None
 
     async def post(
-        self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]
+        self,
+        url: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
     ) -> Any:
         """Record a request and fail, or return the reply of the batch as the HTTP client would."""
         reply = self.reply

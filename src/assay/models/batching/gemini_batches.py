@@ -88,7 +88,11 @@ class GeminiBatches(BatchApi):
         return id_of(await self._post(path, data), "name")
 
     async def find(
-        self, marker: str, input_id: str, newest: str, count: int
+        self,
+        marker: str,
+        input_id: str,
+        newest: str,
+        count: int,
     ) -> list[str]:
         """Return the batch with the name that holds the marker."""
         token = ""

@@ -89,7 +89,11 @@ class OpenAIBatches(BatchApi):
         return id_of(await self._post("batches", msgspec.json.encode(body), headers))
 
     async def find(
-        self, marker: str, input_id: str, newest: str, count: int
+        self,
+        marker: str,
+        input_id: str,
+        newest: str,
+        count: int,
     ) -> list[str]:
         """Return the batch with the marker in its metadata, or of the uploaded file."""
         after = ""

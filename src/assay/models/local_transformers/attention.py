@@ -40,7 +40,12 @@ class Plan(Protocol):
     """What the tokens of one pass attend to."""
 
     def attend(
-        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+        self,
+        layer: int,
+        query: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
+        style: Style,
     ) -> Any:
         """Attend. Queries, keys, values and the result are heads by tokens by size."""
         ...
@@ -81,7 +86,12 @@ def _attention(
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
         usual: tuple[Any, None] = sdpa_attention_forward(
-            module, query, key, value, attention_mask, **kwargs
+            module,
+            query,
+            key,
+            value,
+            attention_mask,
+            **kwargs,
         )
         return usual
     for name in UNKNOWN_ARGUMENTS:
@@ -203,7 +213,11 @@ class Group:
         return steps, steps < sizes
 
     def mask(
-        self, positions: "Tensor", window: int | None, dtype: object, device: object
+        self,
+        positions: "Tensor",
+        window: int | None,
+        dtype: object,
+        device: object,
     ) -> Any:
         """Return a mask to add to the scores: segments by 1 by tokens by (prefix and tokens)."""
         import torch
@@ -265,7 +279,12 @@ class PackedPlan:
     """Called with the layer, and the keys and values of every token."""
 
     def attend(
-        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+        self,
+        layer: int,
+        query: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
+        style: Style,
     ) -> Any:
         import torch
 
@@ -281,7 +300,11 @@ class PackedPlan:
         return out.transpose(0, 1)
 
     def _attend_group(
-        self, layer: int, group: Group, lines: Sequence[Any], style: Style
+        self,
+        layer: int,
+        group: Group,
+        lines: Sequence[Any],
+        style: Style,
     ) -> Any:
         """Attend for the segments of one group: tokens by heads by size in and out."""
         if group.is_even:
@@ -330,7 +353,11 @@ class PackedPlan:
 
 
 def sdpa(
-    query: "Tensor", key: "Tensor", value: "Tensor", mask: "Tensor", scale: float
+    query: "Tensor",
+    key: "Tensor",
+    value: "Tensor",
+    mask: "Tensor",
+    scale: float,
 ) -> Any:
     """Attend with torch's kernels; with a causal mask if none is given."""
     from torch.nn.functional import scaled_dot_product_attention
@@ -354,7 +381,11 @@ def sdpa(
 
 
 def attend_by_hand(
-    query: "Tensor", key: "Tensor", value: "Tensor", mask: "Tensor", style: Style
+    query: "Tensor",
+    key: "Tensor",
+    value: "Tensor",
+    mask: "Tensor",
+    style: Style,
 ) -> Any:
     """Attend with soft-capped scores, which torch's kernels do not support."""
     import torch

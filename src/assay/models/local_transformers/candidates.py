@@ -94,7 +94,10 @@ class Answers:
         return StopCheck(self.tokenizer, frozenset(self.ends(strings)), tuple(strings))
 
     def own(
-        self, row: Sequence[int], length: int, strings: Sequence[str] = ()
+        self,
+        row: Sequence[int],
+        length: int,
+        strings: Sequence[str] = (),
     ) -> list[int]:
         """Return the tokens after a prompt of `length` tokens, up to the first end token."""
         ends = self.ends(strings)
@@ -106,7 +109,10 @@ class Answers:
         return tokens
 
     def candidate(
-        self, request: Request, answer: Drawn, tokens: tuple[Token, ...] = ()
+        self,
+        request: Request,
+        answer: Drawn,
+        tokens: tuple[Token, ...] = (),
     ) -> Candidate:
         """Return one answer, up to its end or its first stop string."""
         stops = request.options.stop

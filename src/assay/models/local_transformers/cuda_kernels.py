@@ -123,7 +123,10 @@ def _is_right(device: object) -> bool:
 
 
 def _plain_attention(
-    query: "Tensor", keys: "Tensor", values: "Tensor", scale: float
+    query: "Tensor",
+    keys: "Tensor",
+    values: "Tensor",
+    scale: float,
 ) -> Any:
     """Return what one token sees, in single precision: heads by size.
 

@@ -151,7 +151,9 @@ class Engine:
         """Run one pass over the next token of every slot; return the logits of each."""
         with passing(plan):
             out = self.model(
-                input_ids=tokens[None], position_ids=positions[None], use_cache=False
+                input_ids=tokens[None],
+                position_ids=positions[None],
+                use_cache=False,
             )
         return out.logits[0]
 
@@ -195,7 +197,10 @@ class Engine:
         return logits
 
     def cached_prefix(
-        self, root: Node, sequences: Sequence[Sequence[int]], before: int
+        self,
+        root: Node,
+        sequences: Sequence[Sequence[int]],
+        before: int,
     ) -> PrefixSpan | None:
         """Return the cached prefix shared by every sequence in this batch, cut to `before` tokens."""
         if self._last_prefix is None:
@@ -268,7 +273,9 @@ class Engine:
         return self.run(tokens, positions, plan, offsets)
 
     def groups(
-        self, subtrees: Sequence[Subtree], layouts: Sequence[Layout]
+        self,
+        subtrees: Sequence[Subtree],
+        layouts: Sequence[Layout],
     ) -> list[Group]:
         """Group neighbouring segments with one prefix and similar lengths.
 

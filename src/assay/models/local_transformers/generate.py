@@ -173,7 +173,10 @@ class Generator:
         return wave
 
     def _free_slot(
-        self, free: list[int], source: int, copies: dict[tuple[int, int], list[int]]
+        self,
+        free: list[int],
+        source: int,
+        copies: dict[tuple[int, int], list[int]],
     ) -> int | None:
         """Take a free slot that no row of the wave copies from; the row's own source slot last."""
         sources = {source for source, _ in copies}
@@ -236,7 +239,9 @@ class Generator:
         return segment
 
     def _run(
-        self, parts: Sequence[tuple[Row, Segment]], positions: Sequence[int]
+        self,
+        parts: Sequence[tuple[Row, Segment]],
+        positions: Sequence[int],
     ) -> Any:
         """Compute segments of rows; return the logits of these positions of the pass."""
         assert self.cache is not None
@@ -267,7 +272,9 @@ class Generator:
         return [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
 
     def _write_greedy(
-        self, active: Sequence[tuple[int, Row]], step: "DecodeStep"
+        self,
+        active: Sequence[tuple[int, Row]],
+        step: "DecodeStep",
     ) -> None:
         """Write the most probable tokens of several passes, if all rows are greedy and a graph is captured."""
         count = 1
@@ -279,7 +286,9 @@ class Generator:
             row.take_all([tokens[slot] for tokens in passes])
 
     def _write_chosen(
-        self, active: Sequence[tuple[int, Row]], step: "DecodeStep"
+        self,
+        active: Sequence[tuple[int, Row]],
+        step: "DecodeStep",
     ) -> None:
         """Write one token of each row, chosen by its own options."""
         step.run(1)
@@ -408,7 +417,12 @@ class DecodeStep:
     """The pass over one token of every slot below `width`, with the tensors it reads."""
 
     def __init__(
-        self, engine: "Engine", cache: SlotCache, width: int, captures: bool, pool: Any
+        self,
+        engine: "Engine",
+        cache: SlotCache,
+        width: int,
+        captures: bool,
+        pool: Any,
     ) -> None:
         import torch
 

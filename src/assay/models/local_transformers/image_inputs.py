@@ -98,7 +98,10 @@ class PlainImageProcessor:
         return inputs
 
     def _audio_inputs(
-        self, audio: Sequence[Any], rate: int | None, return_tensors: str
+        self,
+        audio: Sequence[Any],
+        rate: int | None,
+        return_tensors: str,
     ) -> dict[str, Any]:
         settings = {
             "padding": "max_length",

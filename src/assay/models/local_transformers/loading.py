@@ -87,7 +87,9 @@ class Source:
         local = self.local
         if local is None and (self.is_gguf or is_path(self.path)):
             raise UsageError(
-                "no such model folder or file", where=self.path, fix="check the path"
+                "no such model folder or file",
+                where=self.path,
+                fix="check the path",
             )
         if local is None:
             return
@@ -445,7 +447,9 @@ def _explained(source: Source) -> Iterator[None]:
         if source.local is None:
             fix = "check the name and the network, or give a local folder"
             raise UsageError(
-                f"cannot get the {source.noun}: {first}", where=where, fix=fix
+                f"cannot get the {source.noun}: {first}",
+                where=where,
+                fix=fix,
             ) from error
         raise ModelError(
             f"cannot load the model: {type(error).__name__}: {first}", where=where

@@ -86,7 +86,9 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
 
 
 def fills_rightly(
-    model: "PreTrainedModel", pair: Sequence[Inputs], filler: int
+    model: "PreTrainedModel",
+    pair: Sequence[Inputs],
+    filler: int,
 ) -> bool | None:
     """Return True if a model gives the same logits for two prompts together as for each alone.
 

@@ -57,7 +57,10 @@ class Keys:
         self._index: dict[tuple[bytes | None, bytes], int] = {}
 
     def of(
-        self, ids: Sequence[int], pieces: Sequence[Piece], positions: "Tensor"
+        self,
+        ids: Sequence[int],
+        pieces: Sequence[Piece],
+        positions: "Tensor",
     ) -> tuple[int, ...]:
         """Return the keys of a prompt. `positions` are axes by tokens, `None` for plain positions."""
         import numpy as np
@@ -88,7 +91,9 @@ class Keys:
         return tuple((origin << BITS) + token for token in ids)
 
     def _origin_of(
-        self, piece: bytes | None, shifts: "np.typing.NDArray[np.int64] | None"
+        self,
+        piece: bytes | None,
+        shifts: "np.typing.NDArray[np.int64] | None",
     ) -> int:
         """Return the number of an origin; 0 for words at plain positions."""
         if piece is None and (shifts is None or not shifts.any()):
@@ -201,7 +206,10 @@ class MediaEngine(Engine):
         return embeddings, self._shifts(present, origins, parts)
 
     def _shifts(
-        self, present: Mapping[int, Origin], origins: "Tensor", parts: Any
+        self,
+        present: Mapping[int, Origin],
+        origins: "Tensor",
+        parts: Any,
     ) -> Any | None:
         """Return the shifts of positions, axes by tokens; `None` if all positions are plain."""
         import numpy as np
@@ -268,7 +276,9 @@ class MediaEngine(Engine):
 
         try:
             with self.decoder.register_forward_pre_hook(
-                stop, with_kwargs=True, prepend=True
+                stop,
+                with_kwargs=True,
+                prepend=True,
             ):
                 self.model(**inputs, use_cache=False)
         except _Reached as reached:

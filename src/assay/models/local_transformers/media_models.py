@@ -103,7 +103,10 @@ class MediaModel:
         try:
             with in_full_precision():
                 self.sharing = Sharing(
-                    self.model, self.renderer, self.limits.rows, self.weigher.logits
+                    self.model,
+                    self.renderer,
+                    self.limits.rows,
+                    self.weigher.logits,
                 )
         except (AttributeError, NotImplementedError) as error:
             self.plain_because = f"{type(error).__name__}: {error}"
@@ -198,7 +201,9 @@ class MediaModel:
         if not group:
             return {}
         outputs = self._tried(
-            group, lambda members: answer(members, prepared), is_last=False
+            group,
+            lambda members: answer(members, prepared),
+            is_last=False,
         )
         if len(group) == 1:
             return outputs
@@ -324,7 +329,9 @@ class MediaModel:
         return [outputs[index] for index in range(count)]
 
     def _weighed_alone(
-        self, group: Sequence[int], prepared: Prepared
+        self,
+        group: Sequence[int],
+        prepared: Prepared,
     ) -> dict[int, Output]:
         """Return the likelihoods after one prompt, as the model itself computes them."""
         [index] = group

@@ -76,7 +76,8 @@ def pieces_of(inputs: Mapping[str, Any], marks: Mapping[str, int]) -> list[Piece
 
 
 def _separate(
-    tensors: Mapping[str, Any], positions: Sequence[int]
+    tensors: Mapping[str, Any],
+    positions: Sequence[int],
 ) -> Iterator[tuple[Mapping[str, Any], tuple[int, ...]]]:
     """Yield the tensors and positions of each medium of a kind. If they cannot be assigned, yield them all together."""
     runs = _runs(positions)

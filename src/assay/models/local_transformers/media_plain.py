@@ -40,7 +40,9 @@ class PlainWriter:
     """Whether the model handles padding on the left; `None` before the test."""
 
     def write(
-        self, requests: Sequence[Request], inputs: Sequence[Inputs]
+        self,
+        requests: Sequence[Request],
+        inputs: Sequence[Inputs],
     ) -> list[Output]:
         """Return the answers to similar prompts, sorted by length."""
         first = requests[0]
@@ -63,7 +65,10 @@ class PlainWriter:
         return outputs
 
     def _output(
-        self, request: Request, answers: Sequence[Drawn], length: int
+        self,
+        request: Request,
+        answers: Sequence[Drawn],
+        length: int,
     ) -> Output:
         candidates = [self.answers.candidate(request, answer) for answer in answers]
         squeezed = self.squeezed(request, length)
@@ -76,7 +81,9 @@ class PlainWriter:
         return room_for(request.options, self.limits, length + self.opening)[1]
 
     def _one_by_one(
-        self, requests: Sequence[Request], inputs: Sequence[Inputs]
+        self,
+        requests: Sequence[Request],
+        inputs: Sequence[Inputs],
     ) -> list[Output]:
         return [
             self.write([request], [tensors])[0]
@@ -121,7 +128,10 @@ class PlainWriter:
         return ending
 
     def settings_for(
-        self, request: Request, length: int, penalties: Penalties
+        self,
+        request: Request,
+        length: int,
+        penalties: Penalties,
     ) -> dict[str, Any]:
         """Return the arguments of `generate` for a request after a prompt of `length` tokens."""
         before = length + self.opening

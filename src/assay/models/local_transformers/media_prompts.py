@@ -328,7 +328,9 @@ def _with_repeats_counted(text: str, mark: str) -> str:
 
 
 def heard_at_once(
-    extractor: object, inputs: Mapping[str, Any], lengths: Sequence[int]
+    extractor: object,
+    inputs: Mapping[str, Any],
+    lengths: Sequence[int],
 ) -> int | None:
     """Return how many samples the model reads at once if an audio clip is longer; `None` if all clips fit.
 

@@ -46,7 +46,9 @@ NOTHING_AT_ONE = frozenset(
 
 
 def room_for(
-    options: GenerateOptions, limits: Limits, length: int
+    options: GenerateOptions,
+    limits: Limits,
+    length: int,
 ) -> tuple[int, int | None]:
     """Return the tokens for an answer after a prompt of `length` tokens; the same again if the context shortens it."""
     most = limits.max_tokens if options.max_tokens is None else options.max_tokens
@@ -55,7 +57,10 @@ def room_for(
 
 
 def settings_of(
-    options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]
+    options: GenerateOptions,
+    limits: Limits,
+    length: int,
+    defaults: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the arguments of `generate` after a prompt of `length` tokens.
 
@@ -78,7 +83,8 @@ def settings_of(
 
 
 def more_settings(
-    model: "PreTrainedModel", settings: Mapping[str, Any]
+    model: "PreTrainedModel",
+    settings: Mapping[str, Any],
 ) -> tuple[str, ...]:
     """Return settings of the user or the model that only the model's own `generate` supports."""
     config = getattr(model, "generation_config", None)

@@ -82,7 +82,9 @@ class Sharing:
         return Marked(tuple(inputs["input_ids"][0].tolist()), pieces, positions)
 
     def weigh(
-        self, prompts: Sequence[Marked], texts: Sequence[Sequence[Sequence[int]]]
+        self,
+        prompts: Sequence[Marked],
+        texts: Sequence[Sequence[Sequence[int]]],
     ) -> list[list[Likelihood]]:
         """Return the likelihoods of each prompt's continuations, given as token ids."""
         engine = self.engine
@@ -96,7 +98,9 @@ class Sharing:
         return [list(islice(remaining, count)) for count in counts]
 
     def _pairs(
-        self, prompt: Marked, continuations: Sequence[Sequence[int]]
+        self,
+        prompt: Marked,
+        continuations: Sequence[Sequence[int]],
     ) -> Iterator[Keyed]:
         """Yield each continuation with the tokens and keys before it."""
         start = len(prompt.ids)
@@ -173,7 +177,9 @@ class Sharing:
                 yield Prompt((message,))
 
     def _shared_logits(
-        self, prompts: Sequence[Marked], endings: Sequence[Sequence[int]]
+        self,
+        prompts: Sequence[Marked],
+        endings: Sequence[Sequence[int]],
     ) -> list[Any]:
         """Return the logits of the last token of each prompt with its ending, computed with shared prefixes."""
         engine = self.engine

@@ -177,7 +177,10 @@ class Chooser:
 
 
 def by_length(
-    items: Sequence[T], length: Callable[[T], int], most: int, slack: int = 0
+    items: Sequence[T],
+    length: Callable[[T], int],
+    most: int,
+    slack: int = 0,
 ) -> Iterator[list[T]]:
     """Yield groups of items with the same length, or with lengths at most `slack` apart."""
     group: list[T] = []

@@ -84,7 +84,10 @@ def _count_below(root: Node) -> None:
 
 
 def _groups(
-    shared: Sequence[int], length: int, low: int, high: int
+    shared: Sequence[int],
+    length: int,
+    low: int,
+    high: int,
 ) -> Iterator[tuple[int, int]]:
     """Yield the ranges of sorted sequences that share more than `length` tokens."""
     first = low
@@ -147,7 +150,11 @@ class Subtree:
 
 
 def steps(
-    root: Node, *, segment: int, pack: int, prefix: PrefixSpan | None = None
+    root: Node,
+    *,
+    segment: int,
+    pack: int,
+    prefix: PrefixSpan | None = None,
 ) -> Iterator[PrefixSpan | Subtree]:
     """Yield what to compute, each prefix before its segments.
 
@@ -175,7 +182,9 @@ def steps(
 
 
 def _prefix_spans(
-    node: Node, prefix: PrefixSpan | None, pack: int
+    node: Node,
+    prefix: PrefixSpan | None,
+    pack: int,
 ) -> Iterator[PrefixSpan]:
     """Yield the prefixes by which a node extends a prefix, in pieces of at most `pack` tokens."""
     rows = tuple(node.rows())

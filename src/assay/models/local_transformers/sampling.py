@@ -38,7 +38,10 @@ def has_penalties(options: GenerateOptions) -> bool:
 
 
 def check_options(
-    options: GenerateOptions, where: str, *, reports: bool = True
+    options: GenerateOptions,
+    where: str,
+    *,
+    reports: bool = True,
 ) -> None:
     """Raise for options that no local model supports, and for log-probabilities if the model reports none."""
     for name in ("reasoning_effort", "response_format"):
@@ -93,7 +96,9 @@ def choose(
 
 
 def penalised(
-    logits: "Tensor", options: GenerateOptions, previous: Sequence[Sequence[int]]
+    logits: "Tensor",
+    options: GenerateOptions,
+    previous: Sequence[Sequence[int]],
 ) -> Any:
     """Return logits that are lowered for tokens that a row has already written."""
     if not has_penalties(options):
@@ -117,7 +122,9 @@ def penalised(
 
 
 def _drawn(
-    logits: "Tensor", options: GenerateOptions, draws: Sequence[random.Random]
+    logits: "Tensor",
+    options: GenerateOptions,
+    draws: Sequence[random.Random],
 ) -> Any:
     """Draw a token of each row from the distribution that the options leave."""
     import torch

@@ -33,7 +33,9 @@ class Tally:
         """Pairs, each with log-probabilities and whether no token had a higher one."""
 
     def add(
-        self, logits: "Tensor", predictions: Sequence[tuple[int, int, int]]
+        self,
+        logits: "Tensor",
+        predictions: Sequence[tuple[int, int, int]],
     ) -> None:
         """Add the logits of several positions.
 

@@ -98,7 +98,12 @@ class PrefillPlan:
         self._once = Once()
 
     def attend(
-        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+        self,
+        layer: int,
+        query: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
+        style: Style,
     ) -> Any:
         """Return the attention of the segments; input and output are heads by tokens by size."""
         import torch
@@ -219,7 +224,12 @@ class DecodePlan:
         self._masks = {}
 
     def attend(
-        self, layer: int, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+        self,
+        layer: int,
+        query: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
+        style: Style,
     ) -> Any:
         """Return the attention of the tokens; input and output are heads by slots by size."""
         device = query.device
@@ -257,7 +267,11 @@ class DecodePlan:
         return out.flatten(1, 2).transpose(0, 1)
 
     def _attend_plainly(
-        self, query: "Tensor", keys: "Tensor", values: "Tensor", style: Style
+        self,
+        query: "Tensor",
+        keys: "Tensor",
+        values: "Tensor",
+        style: Style,
     ) -> Any:
         """Return the attention of the tokens: slots by key heads by query heads of each by size."""
         # Query heads that share a key head become the tokens of one short query.
@@ -271,14 +285,24 @@ class DecodePlan:
         mask = self._mask(style.window, first, query)
         if first:
             return self._in_two_parts(
-                queries, keys, values, near_keys, near_values, mask, style
+                queries,
+                keys,
+                values,
+                near_keys,
+                near_values,
+                mask,
+                style,
             )
         if style.softcap is not None:
             return attend_by_hand(queries, near_keys, near_values, mask, style)
         return sdpa(queries, near_keys, near_values, mask, style.scale)
 
     def _takes_kernel(
-        self, query: "Tensor", key: "Tensor", value: "Tensor", style: Style
+        self,
+        query: "Tensor",
+        key: "Tensor",
+        value: "Tensor",
+        style: Style,
     ) -> bool:
         is_half = takes_flash(query, key, value, style)
         return is_half and fits_kernel(query, key, value) and can_attend()
@@ -311,7 +335,11 @@ class DecodePlan:
         far = far[0].unflatten(1, shape).transpose(0, 1)
         far_sum = far_sum[0].unflatten(1, shape).transpose(0, 1)
         near, near_sum = look(
-            queries, near_keys, near_values, attn_mask=mask, scale=scale
+            queries,
+            near_keys,
+            near_values,
+            attn_mask=mask,
+            scale=scale,
         )
         share = torch.sigmoid(far_sum - near_sum)[..., None].to(near.dtype)
         return near + (far - near) * share
@@ -346,7 +374,10 @@ def zeros(shape: Sequence[int], like: Any) -> Any:
 
 
 def takes_flash(
-    query: "Tensor", keys: "Tensor", values: "Tensor", style: Style
+    query: "Tensor",
+    keys: "Tensor",
+    values: "Tensor",
+    style: Style,
 ) -> bool:
     """Return True if flash attention can compute this: half precision on CUDA."""
     size = query.shape[-1]

@@ -37,7 +37,10 @@ class VoiceModel:
     """A text-to-waveform model."""
 
     def __init__(
-        self, model: "PreTrainedModel", renderer: Renderer, where: str
+        self,
+        model: "PreTrainedModel",
+        renderer: Renderer,
+        where: str,
     ) -> None:
         self.model = model
         self.renderer = renderer

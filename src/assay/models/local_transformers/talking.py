@@ -86,7 +86,8 @@ class TalkingModel(MediaModel):
             try:
                 with self.plain.drawing(request, index), finite_only(self.whole.talker):
                     ids, audio = self.whole.generate(
-                        **arguments, **self._spoken_settings(request, length)
+                        **arguments,
+                        **self._spoken_settings(request, length),
                     )
             except NotFinite as error:
                 return not_finite(str(error))
@@ -108,7 +109,10 @@ class TalkingModel(MediaModel):
                 Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids)
             )
         return self.answers.output(
-            request, candidates, length, self.plain.squeezed(request, length)
+            request,
+            candidates,
+            length,
+            self.plain.squeezed(request, length),
         )
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:

@@ -41,7 +41,11 @@ class TextModel:
     """A language model with its tokenizer."""
 
     def __init__(
-        self, model: "PreTrainedModel", renderer: Renderer, limits: Limits, where: str
+        self,
+        model: "PreTrainedModel",
+        renderer: Renderer,
+        limits: Limits,
+        where: str,
     ) -> None:
         self.model = model
         self.renderer = renderer
@@ -61,7 +65,10 @@ class TextModel:
         planned = []
         for request in requests:
             plan = plan_pairs(
-                self.renderer, request, self.limits.context, self.limits.truncate
+                self.renderer,
+                request,
+                self.limits.context,
+                self.limits.truncate,
             )
             planned.append((request, plan))
         return planned
@@ -94,7 +101,11 @@ class TextModel:
     def _written(self, entry: Answering) -> Output:
         length = len(entry.rows[0].prompt)
         return self.answers.of_rows(
-            entry.request, entry.rows, length, entry.squeezed, entry.cut
+            entry.request,
+            entry.rows,
+            length,
+            entry.squeezed,
+            entry.cut,
         )
 
     def _answering(self, request: Request) -> Output | Answering:
@@ -105,14 +116,20 @@ class TextModel:
             return refused_prompt(error)
         if not whole:
             return Output.failed(
-                "exception", "the prompt has no tokens", retryable=False
+                "exception",
+                "the prompt has no tokens",
+                retryable=False,
             )
         limits = self.limits
         if len(whole) >= limits.context and limits.truncate == "refuse":
             return too_long(len(whole), limits.context)
         most = request.options.max_tokens
         size, room = fit(
-            len(whole), limits.context, most, limits.max_tokens, limits.truncate
+            len(whole),
+            limits.context,
+            most,
+            limits.max_tokens,
+            limits.truncate,
         )
         prompt = shortened(whole, size, limits.truncate)
         stops = self.answers.stops(request.options.stop)

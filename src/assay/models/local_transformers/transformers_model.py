@@ -86,11 +86,17 @@ class LocalTransformers(LocalModel):
     trust_remote_code: bool = False
     _loaded: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(
-        default_factory=threading.RLock, init=False, repr=False, compare=False
+        default_factory=threading.RLock,
+        init=False,
+        repr=False,
+        compare=False,
     )
     _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _reading: Any = field(
-        default_factory=threading.Lock, init=False, repr=False, compare=False
+        default_factory=threading.Lock,
+        init=False,
+        repr=False,
+        compare=False,
     )
     """Held while requests become token ids, because tokenizers and processors are not safe for several threads."""
 
@@ -316,7 +322,10 @@ class LocalTransformers(LocalModel):
         model = load_model(self.source, kind)
         renderer = self._prompts
         limits = Limits(
-            self._context(model), self.max_tokens, self.truncate, self._slots
+            self._context(model),
+            self.max_tokens,
+            self.truncate,
+            self._slots,
         )
         if kind == "text":
             return TextModel(model, renderer, limits, self.path)

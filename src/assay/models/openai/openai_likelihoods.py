@@ -233,7 +233,9 @@ def _check_covered(
 
 
 def _check_rows(
-    tokens: Sequence[str], values: Sequence[Any], tops: Sequence[Any]
+    tokens: Sequence[str],
+    values: Sequence[Any],
+    tops: Sequence[Any],
 ) -> None:
     """Raise if a token is more likely than the most likely one of its row, or most have another value there.
 

@@ -33,7 +33,9 @@ SAMPLING = (
 
 
 def modalities(
-    produces: Sequence[str], voice: str, audio_format: str
+    produces: Sequence[str],
+    voice: str,
+    audio_format: str,
 ) -> dict[str, Any]:
     """Return the members of a chat body that request more than text."""
     kinds = list(dict.fromkeys(("text", *produces)))
@@ -86,7 +88,10 @@ def read_images(answer: Any) -> Output:
 
 
 def speech_fields(
-    name: str, request: Request, voice: str, audio_format: str
+    name: str,
+    request: Request,
+    voice: str,
+    audio_format: str,
 ) -> dict[str, Any]:
     """Return the body of a speech request; system text becomes the speaking instructions."""
     refuse_options(request, SAMPLING, "the speech endpoint")
@@ -115,7 +120,9 @@ def read_audio(reply: Reply, audio_format: str) -> Output:
 
 
 def audio_form(
-    name: str, request: Request, more: Mapping[str, Any]
+    name: str,
+    request: Request,
+    more: Mapping[str, Any],
 ) -> tuple[bytes, str]:
     """Return the audio to transcribe, as a form and its content type.
 
@@ -143,12 +150,15 @@ def read_transcript(answer: object, request: Request) -> Output:
     )
     usage = _usage(answer.get("usage"))
     return Output(
-        (Candidate((Text(answer["text"]),), "stop"),), usage=usage, details=left_out
+        (Candidate((Text(answer["text"]),), "stop"),),
+        usage=usage,
+        details=left_out,
     )
 
 
 def form(
-    fields: Mapping[str, Any], files: Iterable[tuple[str, Media]]
+    fields: Mapping[str, Any],
+    files: Iterable[tuple[str, Media]],
 ) -> tuple[bytes, str]:
     """Build `multipart/form-data`.
 

@@ -312,7 +312,9 @@ class OpenAI(HttpModel):
             **self.body,
         }
         reply = await self._client.send(
-            self._address("audio/speech"), msgspec.json.encode(body), self._headers
+            self._address("audio/speech"),
+            msgspec.json.encode(body),
+            self._headers,
         )
         return media.read_audio(reply, self.audio_format)
 
@@ -337,7 +339,9 @@ class OpenAI(HttpModel):
             # The server does not support `likelihood_by`, so further requests would fail too.
             message, _, fix = failure.message.partition("; fix: ")
             raise UsageError(
-                message, where=f"model 'openai/{self.name}'", fix=fix or None
+                message,
+                where=f"model 'openai/{self.name}'",
+                fix=fix or None,
             ) from failure
         self._has_weighed = True
         return output
@@ -363,7 +367,9 @@ class OpenAI(HttpModel):
         return output
 
     async def _weigh_together(
-        self, texts: Sequence[str], way: weighing.Way
+        self,
+        texts: Sequence[str],
+        way: weighing.Way,
     ) -> weighing.Choices | None:
         """Return the choices for a list of prompts, or None if the server takes one prompt a request."""
         question = weighing.question(self.name, list(texts), way)

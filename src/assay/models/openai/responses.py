@@ -45,7 +45,10 @@ UNFINISHED = frozenset({"cancelled", "in_progress", "queued"})
 def question(name: str, request: Request) -> dict[str, Any]:
     """Return the body of one request. The server stores nothing, since every turn sends its whole history."""
     refuse_options(
-        request, UNKNOWN, "the Responses API", "choose api=chat, or leave it out"
+        request,
+        UNKNOWN,
+        "the Responses API",
+        "choose api=chat, or leave it out",
     )
     options = request.options
     items: list[dict[str, Any]] = []
@@ -154,7 +157,9 @@ def read(answer: Any) -> Output:
         overloaded = error.get("code") == "rate_limit_exceeded"
         message = f"the response failed: {error.get('message') or error.get('code')}"
         raise HttpFailure(
-            "rate_limit" if overloaded else "http", message, retryable=True
+            "rate_limit" if overloaded else "http",
+            message,
+            retryable=True,
         )
     parts: list[Part] = []
     tokens: list[Token] = []
@@ -205,7 +210,9 @@ def read(answer: Any) -> Output:
     usage = read_usage(answer.get("usage"), "input", "output")
     details = {"refusal": " ".join(refusals)} if refusals else EMPTY
     return Output(
-        (Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details
+        (Candidate(tuple(parts), reason, tuple(tokens)),),
+        usage=usage,
+        details=details,
     )
 
 
@@ -235,7 +242,9 @@ def _texts(pieces: Any) -> list[str]:
 
 
 def _read_message(
-    item: Mapping[str, Any], parts: list[Part], tokens: list[Token]
+    item: Mapping[str, Any],
+    parts: list[Part],
+    tokens: list[Token],
 ) -> list[str]:
     """Add the texts and tokens of a message, and return its refusals, which are not answers."""
     refusals = []

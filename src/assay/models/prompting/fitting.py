@@ -27,7 +27,11 @@ class Limits:
 
 
 def fit(
-    length: int, context: int, max_tokens: int | None, usual: int, policy: str
+    length: int,
+    context: int,
+    max_tokens: int | None,
+    usual: int,
+    policy: str,
 ) -> tuple[int, int]:
     """Return how many tokens of a prompt to keep, and how many its answer may have.
 

@@ -63,7 +63,9 @@ class LocalModel(ABC):
         return has_template is not False or self.tool_syntax == PROMPTED
 
     def _with_calls(
-        self, outputs: Sequence[Output], requests: Sequence[Request]
+        self,
+        outputs: Sequence[Output],
+        requests: Sequence[Request],
     ) -> list[Output]:
         """Return the outputs with the calls in their texts as parts."""
         read: list[Output] = []
@@ -90,7 +92,10 @@ class LocalModel(ABC):
         )
 
     def _squeezed(
-        self, request: Request, candidates: Sequence[Candidate], room: int
+        self,
+        request: Request,
+        candidates: Sequence[Candidate],
+        room: int,
     ) -> int | None:
         """Return the shortened limit of the answers if one of them reached it; else None."""
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)

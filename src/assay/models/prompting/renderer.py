@@ -238,7 +238,10 @@ class Renderer:
         return self._pairs(text, prompt.continuations or (), is_chat)
 
     def _pairs(
-        self, text: str, continuations: Sequence[str], is_chat: bool
+        self,
+        text: str,
+        continuations: Sequence[str],
+        is_chat: bool,
     ) -> list[Pair]:
         if not text:
             return [self._alone(continuation) for continuation in continuations]
@@ -247,7 +250,9 @@ class Renderer:
         blank = text[len(bare) :]
         if not bare:
             return self._pairs(
-                "", [blank + continuation for continuation in continuations], is_chat
+                "",
+                [blank + continuation for continuation in continuations],
+                is_chat,
             )
         context = self.encode_text(bare, is_chat=is_chat)
         pairs = []
@@ -400,7 +405,10 @@ class Seq2SeqRenderer(Renderer):
         return tuple(self.tokenizer.encode(text, add_special_tokens=not is_chat))
 
     def _pairs(
-        self, text: str, continuations: Sequence[str], is_chat: bool
+        self,
+        text: str,
+        continuations: Sequence[str],
+        is_chat: bool,
     ) -> list[Pair]:
         context = self.encode_text(text, is_chat=is_chat) or (self._need_prefix(),)
         pairs = []
@@ -425,7 +433,8 @@ def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) ->
 
 
 def special_ids(
-    tokenizer: "PreTrainedTokenizerBase", strings: Sequence[str]
+    tokenizer: "PreTrainedTokenizerBase",
+    strings: Sequence[str],
 ) -> set[int]:
     """Return the ids of the strings that are single special tokens, because decoded answers never contain them."""
     special = set()

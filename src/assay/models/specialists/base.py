@@ -35,7 +35,10 @@ class Specialist(ABC):
     """The smallest and largest values of options."""
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(
-        default_factory=threading.Lock, init=False, repr=False, compare=False
+        default_factory=threading.Lock,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def __post_init__(self) -> None:
@@ -49,7 +52,9 @@ class Specialist(ABC):
                     else f"{least:g} to {most:g}"
                 )
                 raise UsageError(
-                    f"{name} is {value}", where=f"model {self.label!r}", fix=fix
+                    f"{name} is {value}",
+                    where=f"model {self.label!r}",
+                    fix=fix,
                 )
 
     def load(self) -> None:
@@ -88,7 +93,9 @@ class Specialist(ABC):
             candidate for output in (first, *more) for candidate in output.candidates
         )
         return replace(
-            first, candidates=candidates, seconds=time.perf_counter() - started
+            first,
+            candidates=candidates,
+            seconds=time.perf_counter() - started,
         )
 
     @abstractmethod

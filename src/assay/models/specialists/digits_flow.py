@@ -132,7 +132,11 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
             * (1 + np.cos(np.pi * step / steps))
         )
         for weight, gradient, mean, square in zip(
-            weights, gradients, first, second, strict=True
+            weights,
+            gradients,
+            first,
+            second,
+            strict=True,
         ):
             mean += 0.1 * (gradient - mean)
             square += 0.01 * (gradient * gradient - square)
@@ -142,7 +146,10 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
 
 
 def draw(
-    weights: "list[Floats]", noise: "Floats", labels: object, steps: int
+    weights: "list[Floats]",
+    noise: "Floats",
+    labels: object,
+    steps: int,
 ) -> "Floats":
     """Draw images with values from 0 to 1 from noise, with the midpoint method."""
     import numpy as np
@@ -184,7 +191,8 @@ def _inputs(at: "Floats", labels: Any, times: "Floats") -> "Floats":
 
 
 def _forward(
-    weights: "list[Floats]", inputs: "Floats"
+    weights: "list[Floats]",
+    inputs: "Floats",
 ) -> "tuple[Floats, Floats, Floats]":
     """Return both hidden layers and the direction."""
     import numpy as np
@@ -195,7 +203,9 @@ def _forward(
 
 
 def _gradients(
-    weights: "list[Floats]", inputs: "Floats", expected: "Floats"
+    weights: "list[Floats]",
+    inputs: "Floats",
+    expected: "Floats",
 ) -> "list[Floats]":
     """Return the gradients of the mean squared error."""
     hidden, deeper, direction = _forward(weights, inputs)

@@ -16,7 +16,9 @@ class MoonshineEngine:
         from moonshine_voice import ModelArch, Transcriber
 
         self._transcriber = Transcriber(
-            model_path=model_path, model_arch=ModelArch.TINY, options=options
+            model_path=model_path,
+            model_arch=ModelArch.TINY,
+            options=options,
         )
 
     def answer(self, request: Any) -> str:

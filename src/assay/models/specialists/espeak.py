@@ -24,7 +24,10 @@ POS_CHARACTER = 1
 CHARS_UTF8 = 1
 RATE, PITCH = 1, 3
 CALLBACK = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+    ctypes.c_int,
+    ctypes.POINTER(ctypes.c_short),
+    ctypes.c_int,
+    ctypes.c_void_p,
 )
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -83,7 +86,14 @@ class Espeak(Specialist):
             self._choose_voice(library)
             library.espeak_SetSynthCallback(callback)
             status = library.espeak_Synth(
-                text, len(text) + 1, 0, POS_CHARACTER, 0, CHARS_UTF8, None, None
+                text,
+                len(text) + 1,
+                0,
+                POS_CHARACTER,
+                0,
+                CHARS_UTF8,
+                None,
+                None,
             )
         if status != 0 or not pieces:
             raise ModelError(f"espeak made no audio clip (status {status})")
@@ -116,7 +126,10 @@ def _opened() -> Iterator[tuple[Any, int]]:
     data = espeakng_loader.get_data_path().encode()
     try:
         rate = library.espeak_Initialize(
-            AUDIO_OUTPUT_SYNCHRONOUS, 0, ctypes.c_char_p(data), INITIALIZE_DONT_EXIT
+            AUDIO_OUTPUT_SYNCHRONOUS,
+            0,
+            ctypes.c_char_p(data),
+            INITIALIZE_DONT_EXIT,
         )
         if rate <= 0:
             raise ModelError(

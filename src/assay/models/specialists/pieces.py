@@ -53,7 +53,11 @@ def in_pieces(samples: "Floats", rate: int, longest_seconds: float) -> "list[Flo
 
 
 def _places(
-    samples: "Floats", rate: int, longest: int, loudness: "Floats", speech: float
+    samples: "Floats",
+    rate: int,
+    longest: int,
+    loudness: "Floats",
+    speech: float,
 ) -> list[tuple[int, int]]:
     import numpy as np
 

@@ -58,10 +58,17 @@ class Renderer(Specialist):
         text = "\n".join(lines)
         left, top, right, bottom = ImageDraw.Draw(
             Image.new("L", (1, 1))
-        ).multiline_textbbox((0, 0), text, self._engine)
+        ).multiline_textbbox(
+            (0, 0),
+            text,
+            self._engine,
+        )
         size = (int(right - left) + 2 * MARGIN, int(bottom - top) + 2 * MARGIN)
         image = Image.new("L", size, 255)
         ImageDraw.Draw(image).multiline_text(
-            (MARGIN - left, MARGIN - top), text, fill=0, font=self._engine
+            (MARGIN - left, MARGIN - top),
+            text,
+            fill=0,
+            font=self._engine,
         )
         return Output.of(image_from(image))

@@ -43,7 +43,10 @@ class WorkerProcess:
     """One process that runs one class."""
 
     def __init__(
-        self, name: str, python: str = "", env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        python: str = "",
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self._command = [python or sys.executable, str(SERVE)]
@@ -82,7 +85,9 @@ class WorkerProcess:
         assert self._process.stdin is not None and self._process.stderr is not None
         os.set_blocking(self._process.stdin.fileno(), False)
         self._listener = threading.Thread(
-            target=self._listen, args=(self._process.stderr,), daemon=True
+            target=self._listen,
+            args=(self._process.stderr,),
+            daemon=True,
         )
         self._listener.start()
         hello = {

@@ -126,7 +126,9 @@ def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]
         defaulted = len(constructor.args.defaults)
         without = [item.arg for item in named[: len(named) - defaulted]]
         keywords = zip(
-            constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True
+            constructor.args.kwonlyargs,
+            constructor.args.kw_defaults,
+            strict=True,
         )
         without += [item.arg for item, default in keywords if default is None]
         return frozenset(
@@ -173,7 +175,9 @@ def missing_modules(file: Path, python: str, env: Mapping[str, str]) -> list[str
     return (
         list(
             _missing(
-                tuple(libraries), python or sys.executable, tuple(sorted(env.items()))
+                tuple(libraries),
+                python or sys.executable,
+                tuple(sorted(env.items())),
             )
         )
         if libraries
@@ -203,7 +207,9 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _missing(
-    names: tuple[str, ...], python: str, env: tuple[tuple[str, str], ...]
+    names: tuple[str, ...],
+    python: str,
+    env: tuple[tuple[str, str], ...],
 ) -> tuple[str, ...]:
     try:
         done = subprocess.run(

@@ -113,7 +113,9 @@ class Worker:
     def check_ready(self) -> None:
         """Raise if the interpreter lacks a library that the file imports. Nothing is started."""
         missing = missing_modules(
-            self.source.file, self._python, own_environment(self._env)
+            self.source.file,
+            self._python,
+            own_environment(self._env),
         )
         if missing:
             raise UsageError(
@@ -159,7 +161,9 @@ class Worker:
         if "error" in reply:
             message_text = f"worker {self.name!r}: {reply['error']}"
             return Output.failed(
-                str(reply.get("kind", "exception")), message_text, retryable=False
+                str(reply.get("kind", "exception")),
+                message_text,
+                retryable=False,
             )
         return Output.of(as_part(reply["answer"]))
 

@@ -77,7 +77,11 @@ class Asking:
         return answers
 
     def known(
-        self, job: Job, stored: Stored | None = None, *, moves: bool = False
+        self,
+        job: Job,
+        stored: Stored | None = None,
+        *,
+        moves: bool = False,
     ) -> Answered | None:
         """Return the answer of the journal to a request, or None.
 
@@ -137,7 +141,10 @@ class Asking:
             try:
                 if self.budget is not None:
                     self.budget.note(
-                        output.error, self.role, job.judged, self.progress.expected
+                        output.error,
+                        self.role,
+                        job.judged,
+                        self.progress.expected,
                     )
             except ErrorBudgetExceeded as error:
                 refused = (
@@ -158,7 +165,10 @@ class Asking:
             self.budget.check(self.progress.done, self.progress.expected)
 
     def _write(
-        self, job: Job, output: Output, details: dict[str, Any] | None = None
+        self,
+        job: Job,
+        output: Output,
+        details: dict[str, Any] | None = None,
     ) -> None:
         """Write an answer to the journal."""
         request, sample = job.request, job.sample

@@ -62,7 +62,11 @@ class BatchLimits:
 
 
 def _number(
-    args: Mapping[str, Any], name: str, default: float, *, whole: bool = False
+    args: Mapping[str, Any],
+    name: str,
+    default: float,
+    *,
+    whole: bool = False,
 ) -> float:
     """Return a setting that is a number above 0."""
     value = args.get(name, default)
@@ -141,7 +145,9 @@ def _wants_likelihoods(prompt: Prompt) -> bool:
 
 
 def batch_notes(
-    planned: PlannedTask, run: RunOptions, limits: BatchLimits
+    planned: PlannedTask,
+    run: RunOptions,
+    limits: BatchLimits,
 ) -> list[str]:
     """Return notes for users before batches are sent: their price, and what is not supported in batches."""
     notes = []

@@ -147,7 +147,10 @@ class BatchService:
             is_certain = False
             try:
                 batch_id = await self.api.create(
-                    logged.marker, draft.request, draft.lines, logged.input_id
+                    logged.marker,
+                    draft.request,
+                    draft.lines,
+                    logged.input_id,
                 )
                 self.log.note(logged, "created", batch_id=batch_id)
                 return
@@ -181,7 +184,10 @@ class BatchService:
                 await self._sleep(min(self.limits.poll, SECONDS_BETWEEN_LOOKS))
             ids = await self._call(
                 lambda: self.api.find(
-                    logged.marker, logged.input_id, logged.newest, len(logged.keys)
+                    logged.marker,
+                    logged.input_id,
+                    logged.newest,
+                    len(logged.keys),
                 )
             )
             candidates = [batch_id for batch_id in ids if batch_id not in others]

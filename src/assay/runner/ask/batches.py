@@ -68,7 +68,11 @@ class BatchAsker:
         servers = getattr(self.model, "servers", None) or (self.model,)
         self._batched = BatchedModel(self.service.api.model)
         self._single = ServerGroup(
-            servers, self.window, self.policy, 0, say=self.whisper
+            servers,
+            self.window,
+            self.policy,
+            0,
+            say=self.whisper,
         )
         self._drafts: dict[tuple[Any, ...], Draft] = {}
         self._adopted: list[OpenBatch] = []
@@ -156,7 +160,9 @@ class BatchAsker:
         ]
         try:
             done, _ = await asyncio.wait(
-                waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+                waiting,
+                timeout=seconds,
+                return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
             for task in waiting:
@@ -256,7 +262,11 @@ class BatchAsker:
         return bool(ended)
 
     async def _collect(
-        self, batch: OpenBatch, results: BatchResults | None, work: Work, sink: Sink
+        self,
+        batch: OpenBatch,
+        results: BatchResults | None,
+        work: Work,
+        sink: Sink,
     ) -> None:
         """Pass on the answers of a batch that ended, and ask again for missing ones."""
         if batch in self._claimable:

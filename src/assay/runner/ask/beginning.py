@@ -46,7 +46,11 @@ class Beginning:
         self._sent.pop(whose, None)
 
     def is_hopeless(
-        self, error: ErrorInfo | None, started: float, now: float, asked_wait: float
+        self,
+        error: ErrorInfo | None,
+        started: float,
+        now: float,
+        asked_wait: float,
     ) -> bool:
         """Record a reply or an answer (`error` is None). Return True if the server should be given up."""
         if self.is_over:

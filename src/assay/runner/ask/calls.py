@@ -38,7 +38,8 @@ def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
 
 
 def call_in_halves(
-    model: Model, requests: Sequence[Request]
+    model: Model,
+    requests: Sequence[Request],
 ) -> tuple[list[Output], int]:
     """Return the outputs, and how many requests fit into memory at once if the whole batch did not (else 0)."""
     refused = not_accepted(model, requests)
@@ -65,7 +66,9 @@ def call_in_halves(
 
 
 def _call_accepted(
-    model: Model, requests: Sequence[Request], refused: Mapping[int, Output]
+    model: Model,
+    requests: Sequence[Request],
+    refused: Mapping[int, Output],
 ) -> tuple[list[Output], int]:
     """Call the model with the requests that it accepts. `refused` has the failures of the others by index."""
     accepted = [
@@ -82,7 +85,9 @@ def _call_accepted(
 
 
 def _call_by_kind(
-    model: Model, requests: Sequence[Request], want_likelihoods: Sequence[bool]
+    model: Model,
+    requests: Sequence[Request],
+    want_likelihoods: Sequence[bool],
 ) -> tuple[list[Output], int]:
     """Call the model once for text and once for likelihoods, because one call has only one kind of request."""
     pairs = list(zip(requests, want_likelihoods, strict=True))
@@ -105,7 +110,9 @@ def _is_too_large(output: Output) -> bool:
 
 
 async def load_model(
-    model: Model, what: str, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]
+    model: Model,
+    what: str,
+    in_thread: Callable[[Callable[[], Any]], Awaitable[Any]],
 ) -> None:
     """Load a model, if it has a `load` method. Its errors are reported as errors of `what`."""
     load = getattr(model, "load", None)
@@ -201,7 +208,9 @@ def _failure(error: BaseException) -> Output:
     elif isinstance(error, ConnectionError):
         kind, passes = "connection", True
     return Output.failed(
-        kind, scrub(f"{type(error).__name__}: {error}"), retryable=passes
+        kind,
+        scrub(f"{type(error).__name__}: {error}"),
+        retryable=passes,
     )
 
 
@@ -229,7 +238,9 @@ def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]
             continue
         if request.prompt.tools and not model.abilities.tools:
             refused[index] = Output.failed(
-                "data", str(no_tools(model)), retryable=False
+                "data",
+                str(no_tools(model)),
+                retryable=False,
             )
             continue
         for message in request.prompt.messages:

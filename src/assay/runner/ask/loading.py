@@ -35,7 +35,9 @@ class LoadedModels:
             return
         self._models.append(model)
         await load_model(
-            model, f"model {planned.model_name!r} could not be loaded", in_thread
+            model,
+            f"model {planned.model_name!r} could not be loaded",
+            in_thread,
         )
 
     async def replicas(self, planned: PlannedTask, progress: TaskProgress) -> Spread:
@@ -43,7 +45,10 @@ class LoadedModels:
         if self._spread is None or self._spread.model is not planned.model:
             await self._close_replicas()
             self._spread = await make_spread(
-                planned, self.options, self.say, self.whisper
+                planned,
+                self.options,
+                self.say,
+                self.whisper,
             )
         self._spread.watched_by(progress)
         return self._spread

@@ -156,7 +156,9 @@ class ServerQueue:
         return self.outage.is_on and self.outage.look_at <= now
 
     async def _wait_for_slot(
-        self, request: RequestState, may_leave: Callable[[], bool]
+        self,
+        request: RequestState,
+        may_leave: Callable[[], bool],
     ) -> bool:
         """Wait until the request may be sent.
 
@@ -180,7 +182,9 @@ class ServerQueue:
         return request.sent_at == 0.0 and self.is_probe_due(_now())
 
     async def _try_once(
-        self, attempt: Callable[[], Awaitable[Output]], request: RequestState
+        self,
+        attempt: Callable[[], Awaitable[Output]],
+        request: RequestState,
     ) -> Output:
         """Make one attempt, and give its slot back."""
         request.sent_at = _now()
@@ -216,7 +220,10 @@ class ServerQueue:
             self.limiter.let_go(request.sent_at)
 
     def _record_failure(
-        self, error: ErrorInfo, request: RequestState, now: float
+        self,
+        error: ErrorInfo,
+        request: RequestState,
+        now: float,
     ) -> bool:
         """Record a failed attempt. Return True if the server should be given up."""
         outage = self.outage
@@ -306,7 +313,11 @@ def may_pass(output: Output) -> bool:
 
 
 def tries_again(
-    work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random
+    work: Work,
+    job: Job,
+    output: Output,
+    policy: RetryPolicy,
+    rng: random.Random,
 ) -> bool:
     """Schedule another try of a batch's job if its failure may be temporary; return whether that was done."""
     error = output.error
@@ -316,7 +327,9 @@ def tries_again(
     job.failed_at = job.failed_at or loop.time()
     job.attempts += 1
     if work.stopped or not policy.allows(
-        error, job.attempts, loop.time() - job.failed_at
+        error,
+        job.attempts,
+        loop.time() - job.failed_at,
     ):
         return False
     loop.call_later(policy.delay(error, job.attempts - 1, rng), work.again, job)

@@ -109,7 +109,10 @@ class Scheduler:
         return finished, failed
 
     async def _ask_one_by_one(
-        self, work: Work, sink: Sink, threads: Threads | None
+        self,
+        work: Work,
+        sink: Sink,
+        threads: Threads | None,
     ) -> None:
         """Send single requests to an asynchronous model until no jobs are left."""
         while True:
@@ -136,7 +139,10 @@ class Scheduler:
         return await self.servers.send(lambda server: call_async(server, request))
 
     async def _ask_in_batches(
-        self, work: Work, sink: Sink, threads: Threads | None
+        self,
+        work: Work,
+        sink: Sink,
+        threads: Threads | None,
     ) -> None:
         """Send batches until no jobs are left. The next batch is sent before the previous one is scored."""
         assert threads is not None

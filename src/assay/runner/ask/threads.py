@@ -27,7 +27,9 @@ class Threads:
             thread.start()
 
     def submit(
-        self, function: Callable[..., T], *values: object
+        self,
+        function: Callable[..., T],
+        *values: object,
     ) -> "asyncio.Future[T]":
         """Call a function in one of the threads. Return a future of the running loop."""
         loop = asyncio.get_running_loop()

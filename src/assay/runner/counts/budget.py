@@ -128,7 +128,10 @@ class ErrorBudget:
         )
 
     def _check_first_calls(
-        self, error: ErrorInfo, whose: str, expected: int | None
+        self,
+        error: ErrorInfo,
+        whose: str,
+        expected: int | None,
     ) -> None:
         """Raise if all calls so far failed in the same way, and further calls cannot change that."""
         if self._share is None or whose in self._answering:

@@ -21,7 +21,9 @@ class Leaks:
     """Counts the samples of one task × model whose prompt contains their target."""
 
     def __init__(
-        self, scorings: Sequence[Scoring] = (), produces: Sequence[str] = ("text",)
+        self,
+        scorings: Sequence[Scoring] = (),
+        produces: Sequence[str] = ("text",),
     ) -> None:
         self._for_transcripts = any(
             getattr(scoring.scorer, "measures_transcripts", False)

@@ -121,7 +121,8 @@ class SpendingLimit:
 
 
 def spent_of(
-    usage: Usage | None, prices: Mapping[str, Any]
+    usage: Usage | None,
+    prices: Mapping[str, Any],
 ) -> tuple[float | None, float | None]:
     """Return tokens and cost of one answer; None for an unknown one."""
     if usage is None:

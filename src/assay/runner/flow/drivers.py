@@ -159,7 +159,15 @@ class RecordingEngine:
             outcome = Outcome.DATA_ERROR.value
             self.asking.writer.write(
                 ScoreLine(
-                    name, model, id, name, "", {}, outcome, details=more, order=order
+                    name,
+                    model,
+                    id,
+                    name,
+                    "",
+                    {},
+                    outcome,
+                    details=more,
+                    order=order,
                 )
             )
         self._count(Outcome.DATA_ERROR, id, message)
@@ -358,7 +366,9 @@ class RecordingEngine:
         self._progress.done += 1
         if output.error is not None:
             self._count(
-                failure_score(output.error).outcome, job.sample.id, output.error.message
+                failure_score(output.error).outcome,
+                job.sample.id,
+                output.error.message,
             )
 
     def _count(self, outcome: Outcome, id: str, message: str) -> None:
@@ -387,7 +397,9 @@ async def drive(engine: RecordingEngine) -> list[Result]:
         raise
     except Exception as error:
         raise engine.failure or blamed(
-            ScorerError, error, f"driver of task {planned.task.name!r}"
+            ScorerError,
+            error,
+            f"driver of task {planned.task.name!r}",
         ) from error
     finally:
         # Also if this coroutine is cancelled: the thread then ends at its next question.

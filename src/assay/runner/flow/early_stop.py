@@ -109,7 +109,9 @@ class EarlyStop:
             attempts = Attempts(records, candidates)
             reader = reads(self._scoring, self._metric)
             for id, value in values_by_sample(
-                attempts, reader, self._planned.task.reducer
+                attempts,
+                reader,
+                self._planned.task.reducer,
             )[0].items():
                 if not self._rule.is_paired:
                     self._sequence.add(value)
@@ -126,14 +128,20 @@ class EarlyStop:
 
 
 def early_stop(
-    planned: PlannedTask, tallies: Mapping[str, Tally], writer: RunWriter
+    planned: PlannedTask,
+    tallies: Mapping[str, Tally],
+    writer: RunWriter,
 ) -> EarlyStop | None:
     """Return the `--until` rule of a task × model, or None."""
     scoring = watched_scoring(planned)
     if planned.run.until is None or scoring is None:
         return None
     return EarlyStop(
-        parse_until(planned.run.until), planned, scoring, tallies[scoring.name], writer
+        parse_until(planned.run.until),
+        planned,
+        scoring,
+        tallies[scoring.name],
+        writer,
     )
 
 

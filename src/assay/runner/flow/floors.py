@@ -34,7 +34,8 @@ Floors = Mapping[tuple[str, str], Mapping[str, float]]
 
 
 def tasks_with_floors(
-    options: RunOptions, planned_tasks: Sequence[PlannedTask]
+    options: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
 ) -> tuple[list[PlannedTask], list[str]]:
     """Return the planned tasks whose floors are measured, each task once, and notes on tasks that are left out."""
     chosen: dict[str, PlannedTask] = {}

@@ -67,7 +67,9 @@ class Helper(GivenModel):
         return {"asked": self._asking.asked, **self._asking.tokens}
 
     async def answer(
-        self, prompt: Prompt, options: GenerateOptions | None = None
+        self,
+        prompt: Prompt,
+        options: GenerateOptions | None = None,
     ) -> Output:
         """Return the answer, from the journal if it is there. Media are sent without their metadata."""
         job = self._job(*without_metadata(prompt), options)
@@ -86,7 +88,10 @@ class Helper(GivenModel):
         return await asyncio.shield(self._underway[key])
 
     def _job(
-        self, prompt: Prompt, removed: Sequence[str], options: GenerateOptions | None
+        self,
+        prompt: Prompt,
+        removed: Sequence[str],
+        options: GenerateOptions | None,
     ) -> Job:
         """Return a question as a job. Its key is also its sample id, so the same question is asked once."""
         chosen = options or prompt.options or DEFAULT_OPTIONS
@@ -100,7 +105,10 @@ class Helper(GivenModel):
         )
         notes = {"metadata_removed": list(removed)} if removed else None
         return Job(
-            Sample(key, media=prompt.media), request, judged=judged.get(), notes=notes
+            Sample(key, media=prompt.media),
+            request,
+            judged=judged.get(),
+            notes=notes,
         )
 
     async def _ask(self, job: Job) -> Output:
@@ -176,7 +184,9 @@ class Helpers:
         return notes
 
     async def canaries(
-        self, scorings: Sequence[Scoring], say: Callable[[str], None] | None = None
+        self,
+        scorings: Sequence[Scoring],
+        say: Callable[[str], None] | None = None,
     ) -> list[str]:
         """Ask each judge to grade answers that demand the top grade. Return a report line for each judge.
 
@@ -197,7 +207,9 @@ class Helpers:
             first = self.planned.first_sample()
             row = EMPTY if first is None else first.fields
             report = await try_canaries(
-                replace(scoring.scorer, models={role: canary}), best, row
+                replace(scoring.scorer, models={role: canary}),
+                best,
+                row,
             )
             line = f"{self.planned.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
             lines.append(line)
@@ -231,7 +243,9 @@ class Helpers:
             None if role_of_canary(role) != role else self.budget
         )  # an unjudged canary costs no sample
         think_tags = think_tags_of(
-            self.planned.task.protocol, model, self._prices(role)
+            self.planned.task.protocol,
+            model,
+            self._prices(role),
         )
         asking = Asking(
             task,

@@ -16,7 +16,8 @@ ANSWERS_WITHIN = 1.0
 
 @contextlib.contextmanager
 def interruptible(
-    stop: Callable[[], None], stop_at_once: Callable[[], None]
+    stop: Callable[[], None],
+    stop_at_once: Callable[[], None],
 ) -> Iterator[None]:
     """Call `stop` at the first signal. At the second one, or ten seconds later, cancel the run.
 
@@ -37,7 +38,9 @@ class _Interruption:
     """The received signals, and the thread that checks whether the event loop answers them."""
 
     def __init__(
-        self, stop: Callable[[], None], stop_at_once: Callable[[], None]
+        self,
+        stop: Callable[[], None],
+        stop_at_once: Callable[[], None],
     ) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -88,7 +91,9 @@ class _Interruption:
             self._sent += 1
             if self._sent == 1:
                 threading.Thread(
-                    target=self._watch, args=(number,), daemon=True
+                    target=self._watch,
+                    args=(number,),
+                    daemon=True,
                 ).start()
             return
         self._is_blocked = False

@@ -54,7 +54,11 @@ class TaskRun:
     """One task × model in progress, and the sink that receives its answers."""
 
     def __init__(
-        self, planned: PlannedTask, asking: Asking, *, known_by_id: bool
+        self,
+        planned: PlannedTask,
+        asking: Asking,
+        *,
+        known_by_id: bool,
     ) -> None:
         self.planned = planned
         self.asking = asking
@@ -337,7 +341,9 @@ class TaskRun:
         )
 
     def _finished(
-        self, stored: Sequence[Answered | None], sample: Sample
+        self,
+        stored: Sequence[Answered | None],
+        sample: Sample,
     ) -> Sequence[Answered | None]:
         """Return the stored answers if all rounds of the sample are answered; else an empty sequence.
 
@@ -373,7 +379,11 @@ class TaskRun:
             outputs = [self.asking.output_of(record) for record in records]
             prompts = whole_prompts(records)
             self.verdicts.score(
-                sample, with_rounds(outputs, prompts), epoch, order, stale
+                sample,
+                with_rounds(outputs, prompts),
+                epoch,
+                order,
+                stale,
             )
         else:
             self.progress.done += 1
@@ -402,13 +412,20 @@ class TaskRun:
             self.planned.rounds[id, epoch] = count
 
     def remark_on(
-        self, sample: Sample, epoch: int, stored: Sequence[Answered | None]
+        self,
+        sample: Sample,
+        epoch: int,
+        stored: Sequence[Answered | None],
     ) -> None:
         """Count the notes about answers from the journal."""
         for round, answer in enumerate(stored):
             if answer is not None:
                 self.remarks.count_stored(
-                    sample, epoch, round, answer, self.asking.output
+                    sample,
+                    epoch,
+                    round,
+                    answer,
+                    self.asking.output,
                 )
 
     def _count_bad(
@@ -453,7 +470,11 @@ class TaskRun:
                 prompts = [prompt_to_plain(request.prompt) for request, _ in rounds]
                 output = with_rounds([answer for _, answer in rounds], prompts)
             self.verdicts.score(
-                job.sample, output, job.epoch, job.order, self.planned.scorings
+                job.sample,
+                output,
+                job.epoch,
+                job.order,
+                self.planned.scorings,
             )
             failed = failed or output.error is not None
         if failed:
@@ -487,7 +508,12 @@ class TaskRun:
         for medium in prompt.media:
             check_media(medium)
         request = self.request_of(
-            job.sample, prompt, job.epoch, job.round + 1, job.request.key, output.state
+            job.sample,
+            prompt,
+            job.epoch,
+            job.round + 1,
+            job.request.key,
+            output.state,
         )
         history = (*job.history, (job.request, output))
         return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)
@@ -518,7 +544,11 @@ class TaskRun:
         if not self.asking.may_ask:
             del self._dialogues[sample.id, epoch]
             self.pass_over(
-                sample, epoch, order, [*answers, *stored[job.round :]], job.round
+                sample,
+                epoch,
+                order,
+                [*answers, *stored[job.round :]],
+                job.round,
             )
             return None
         self.remark_on(sample, epoch, answers)

@@ -83,7 +83,11 @@ async def ask_rows(
 
 
 def _batch_asker(
-    task_run: TaskRun, options: RunOptions, log: BatchLog, say: Say, whisper: Say
+    task_run: TaskRun,
+    options: RunOptions,
+    log: BatchLog,
+    say: Say,
+    whisper: Say,
 ) -> BatchAsker:
     """Return the object that asks the model through its batch API."""
     planned = task_run.planned

@@ -131,7 +131,10 @@ class Session:
                 interruptible(self._stop, self._stop_at_once),
             ):
                 for planned, progress, described in zip(
-                    self.planned_tasks, self.progress, manifest["cells"], strict=True
+                    self.planned_tasks,
+                    self.progress,
+                    manifest["cells"],
+                    strict=True,
                 ):
                     if self._failure or (
                         self.stopped
@@ -221,7 +224,10 @@ class Session:
         return task_run
 
     async def _run_planned(
-        self, planned: PlannedTask, progress: TaskProgress, earlier: EarlierRun
+        self,
+        planned: PlannedTask,
+        progress: TaskProgress,
+        earlier: EarlierRun,
     ) -> None:
         """Ask, score and summarize one task × model."""
         task = planned.task.name
@@ -263,7 +269,10 @@ class Session:
             planned.unchecked = False
         self.writer.journal.flush()
         usage = meter.read(
-            progress, asking.tokens, asking.remarks.to_plain(), planned.run.model_args
+            progress,
+            asking.tokens,
+            asking.remarks.to_plain(),
+            planned.run.model_args,
         )
         self.usage.update({f"{task}/{name}": usage, **helpers.spent()})
         self.notes += [*asking.remarks.lines(task, name), *planned.notes()]
@@ -275,7 +284,9 @@ class Session:
             await self._summarize(planned, task_run)
 
     def _exchanges(
-        self, planned: PlannedTask, asking: Asking
+        self,
+        planned: PlannedTask,
+        asking: Asking,
     ) -> RecordedConversations | None:
         """Return the recorded conversations of an agent; None if the model is asked itself."""
         if not isinstance(planned.model, AsksThroughRun):
@@ -408,7 +419,12 @@ class Session:
             name: tally.offsets() for name, tally in task_run.verdicts.tallies.items()
         }
         results = await task_results(
-            planned, self.writer, offsets, expected, self.results, self._say_fault
+            planned,
+            self.writer,
+            offsets,
+            expected,
+            self.results,
+            self._say_fault,
         )
         results = with_cut_answers(results, task_run.remarks.cut_answers)
         results = with_chance(results, task_run.chance, planned.scorings)
@@ -433,7 +449,9 @@ class Session:
             self.notes.append(str(self._failure))
         else:
             status = status_of(
-                self.results, self.progress, is_incomplete=self._is_incomplete
+                self.results,
+                self.progress,
+                is_incomplete=self._is_incomplete,
             )
             if self._spent and status == "failed":
                 status = (
@@ -448,7 +466,11 @@ class Session:
             )
         notes = tuple(self.writer.redactor.text(note) for note in self.notes)
         result = RunResult(
-            status, self.writer.layout.folder, tuple(self.results), notes, self.usage
+            status,
+            self.writer.layout.folder,
+            tuple(self.results),
+            notes,
+            self.usage,
         )
         close_manifest(
             manifest,

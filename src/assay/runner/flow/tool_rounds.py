@@ -93,7 +93,10 @@ class SampleAtWork:
         if self.limit is not None:
             details[LIMIT] = self.limit.value
         return replace(
-            last, rounds=tuple(self.rounds), state=self.tools.state, details=details
+            last,
+            rounds=tuple(self.rounds),
+            state=self.tools.state,
+            details=details,
         )
 
 
@@ -201,7 +204,10 @@ class ToolRounds:
         tools = SampleTools(self._set, context, self._limits)
         template = self._run.planned.template
         dialogue = rounds(
-            sample, prompt, template=template, history=self._run.planned.task.history
+            sample,
+            prompt,
+            template=template,
+            history=self._run.planned.task.history,
         )
         at_work = SampleAtWork(sample, epoch, tools, dialogue, prompt)
         self._open[sample.id, epoch] = at_work
@@ -227,7 +233,10 @@ class ToolRounds:
             queue.finished(1)
 
     async def _walk(
-        self, at_work: SampleAtWork, job: Job, stored: Sequence[Answered | None]
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        stored: Sequence[Answered | None],
     ) -> None:
         """Replay the rounds in the journal, then ask for the next one or score the sample."""
         judged.set((job.sample.id, job.epoch))
@@ -271,7 +280,10 @@ class ToolRounds:
         return replace(job, request=request)
 
     async def _after_answer(
-        self, at_work: SampleAtWork, job: Job, output: Output
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        output: Output,
     ) -> None:
         """Continue a sample after a new answer."""
         judged.set((job.sample.id, job.epoch))
@@ -286,7 +298,10 @@ class ToolRounds:
             self._run.work.put(following)
 
     async def _next(
-        self, at_work: SampleAtWork, job: Job, output: Output
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        output: Output,
     ) -> Job | None:
         """Return the next round of a sample, or None if it is over, failed or at a limit."""
         at_work.add_round(job.request, job.known_messages, output)
@@ -319,7 +334,10 @@ class ToolRounds:
         return any(c.name in declared and c.name not in runnable for c in calls)
 
     def _own_message(
-        self, at_work: SampleAtWork, request: Request, output: Output
+        self,
+        at_work: SampleAtWork,
+        request: Request,
+        output: Output,
     ) -> Message:
         """Return the answer as a turn, with an own id for each call, and with reasoning that services require."""
         parts: list[Any] = []
@@ -332,7 +350,10 @@ class ToolRounds:
         return Message(generation_role(request.messages), tuple(parts))
 
     async def _result_turns(
-        self, at_work: SampleAtWork, job: Job, calls: Sequence[ToolCall]
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        calls: Sequence[ToolCall],
     ) -> tuple[Message, ...]:
         """Run the calls, and return a turn for each result; none if the tools end the sample."""
         results = await self._results(at_work, job, calls)
@@ -352,7 +373,10 @@ class ToolRounds:
         return tuple(Message("tool", (result,)) for result in results)
 
     async def _results(
-        self, at_work: SampleAtWork, job: Job, calls: Sequence[ToolCall]
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        calls: Sequence[ToolCall],
     ) -> tuple[ToolResult, ...]:
         """Return the results of calls: the recorded ones, or new ones, which are then recorded."""
         recorded, seconds = self._recorded_results(job)
@@ -407,7 +431,10 @@ class ToolRounds:
         return tuple(results), output.seconds or 0.0
 
     def _record(
-        self, job: Job, results: tuple[ToolResult, ...], seconds: float
+        self,
+        job: Job,
+        results: tuple[ToolResult, ...],
+        seconds: float,
     ) -> None:
         """Write results to the journal. When this returns, they survive a kill."""
         writer = self._run.writer
@@ -485,7 +512,10 @@ class ToolRounds:
         )
 
     async def _finish(
-        self, at_work: SampleAtWork, job: Job, scorings: Sequence[Scoring]
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        scorings: Sequence[Scoring],
     ) -> None:
         """Score a sample that is over, then close its tools."""
         run = self._run
@@ -502,7 +532,11 @@ class ToolRounds:
             run.note_rounds(job.sample.id, job.epoch, job.round + 1)
         try:
             later = run.verdicts.score(
-                job.sample, output, job.epoch, job.order, scorings
+                job.sample,
+                output,
+                job.epoch,
+                job.order,
+                scorings,
             )
             if output.error is not None:
                 run.asking.check()

@@ -188,7 +188,12 @@ class Verdicts:
             self._threads.close()
 
     async def _score_later(
-        self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int
+        self,
+        scoring: Scoring,
+        sample: Sample,
+        output: Output,
+        epoch: int,
+        order: int,
     ) -> None:
         """Score an answer with a slow or asynchronous scorer."""
         judged.set((sample.id, epoch))  # each asyncio task has its own context

@@ -61,7 +61,9 @@ def check_abilities(planned: PlannedTask) -> None:
     excess = abilities.excess_images(prompt.media) if prompt else ""
     if excess:
         raise ModalityMismatch(
-            excess, where=f"task {task!r}, model {model!r}", fix=FEWER_IMAGES
+            excess,
+            where=f"task {task!r}, model {model!r}",
+            fix=FEWER_IMAGES,
         )
     _check_carried(planned, prompt)
     if (
@@ -193,7 +195,9 @@ def check_device(planned: PlannedTask) -> None:
     if why:
         fix = "--device cpu, or leave it out to take what there is"
         raise UsageError(
-            f"device={model.device}: {why}", where=planned.model_name, fix=fix
+            f"device={model.device}: {why}",
+            where=planned.model_name,
+            fix=fix,
         )
 
 

@@ -93,7 +93,8 @@ def _limited(lines: int | None, limit: str | int | float | None) -> int | None:
 
 
 def small_limit_note(
-    options: RunOptions, planned_tasks: Sequence[PlannedTask]
+    options: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
 ) -> str | None:
     """Return a note if `--limit` leaves too few samples to estimate a value or compare models; else None."""
     if options.limit is None or options.until is not None or not planned_tasks:

@@ -107,13 +107,17 @@ def _are_targets(planned: PlannedTask, model: Predictions) -> bool:
 
 
 def _notices(
-    planned: PlannedTask, sample_ids: Mapping[str, None], ids: Mapping[str, int]
+    planned: PlannedTask,
+    sample_ids: Mapping[str, None],
+    ids: Mapping[str, int],
 ) -> Iterator[str]:
     """Yield notes about samples and predictions without a counterpart."""
     missing = [id for id in sample_ids if id not in ids]
     if missing:
         yield _said(
-            planned, missing, f"of {len(sample_ids):,} samples without a prediction"
+            planned,
+            missing,
+            f"of {len(sample_ids):,} samples without a prediction",
         )
     left = [id for id in ids if id not in sample_ids]
     if left:  # the file may cover all data while a part of it is asked
@@ -121,7 +125,9 @@ def _notices(
         left = [id for id in left if id not in whole]
     if left:
         yield _said(
-            planned, left, f"of {len(ids):,} ids of the predictions belong to no sample"
+            planned,
+            left,
+            f"of {len(ids):,} ids of the predictions belong to no sample",
         )
 
 

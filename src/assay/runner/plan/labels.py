@@ -34,7 +34,10 @@ class _Clashing:
 
 
 def name_apart(
-    entries: Sequence[Any], built: Sequence[Named], where: str, faults: list[AssayError]
+    entries: Sequence[Any],
+    built: Sequence[Named],
+    where: str,
+    faults: list[AssayError],
 ) -> list[Named]:
     """Return the scorers with unique names. The same scorer twice is an error.
 
@@ -51,7 +54,9 @@ def name_apart(
         indexes = [index for index, (other, _) in enumerate(built) if other == name]
         clashing = {
             index: _Clashing(
-                name, _file(entries[index], built[index][1]), _options(entries[index])
+                name,
+                _file(entries[index], built[index][1]),
+                _options(entries[index]),
             )
             for index in indexes
         }
@@ -93,7 +98,9 @@ def name_apart(
 
 
 def metrics_apart(
-    results: Iterable[Result], before: Iterable[Result], scorer: str
+    results: Iterable[Result],
+    before: Iterable[Result],
+    scorer: str,
 ) -> list[Result]:
     """Return the results of one scorer. A metric that another scorer has, too, is followed by the scorer's name."""
     used = {(result.task, result.model, result.metric) for result in before}
@@ -139,7 +146,8 @@ def _name_by_options(clashing: Sequence[_Clashing]) -> None:
 
 
 def differing_options(
-    options: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
+    options: Mapping[str, Any],
+    others: Sequence[Mapping[str, Any]],
 ) -> str:
     """Return the options in which a component differs from others with its name: `by=topic most=3`."""
     names = [

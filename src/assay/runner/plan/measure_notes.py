@@ -90,7 +90,8 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
 
 
 def scorer_notes(
-    samples: Iterable[Sample | BadSample], scorers: Sequence[tuple[str, Any]]
+    samples: Iterable[Sample | BadSample],
+    scorers: Sequence[tuple[str, Any]],
 ) -> Iterator[str]:
     """Yield advice if the form of the targets suggests another scorer or a normalizer."""
     looked_at = islice(samples, ROWS_LOOKED_AT)

@@ -10,7 +10,8 @@ from ..options import RunOptions
 
 
 def name_models(
-    run: RunOptions, objects: Container[str] = ()
+    run: RunOptions,
+    objects: Container[str] = (),
 ) -> tuple[RunOptions, list[str]]:
     """Return the options with each model under its own name, and a note for each translated name.
 

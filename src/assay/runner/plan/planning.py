@@ -198,7 +198,9 @@ def _passes_checks(planned: PlannedTask, faults: list[AssayError]) -> bool:
 
 
 def _scorings_of(
-    task: Task, planned_tasks: Sequence[PlannedTask], preparing: "_Preparing"
+    task: Task,
+    planned_tasks: Sequence[PlannedTask],
+    preparing: "_Preparing",
 ) -> list[tuple[Scoring, str]]:
     """Return the scorers whose judges are checked, each with the name of its task.
 
@@ -221,7 +223,8 @@ def _scorings_of(
 
 
 def _measure_faults(
-    run: RunOptions, planned_tasks: Sequence[PlannedTask]
+    run: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
 ) -> list[AssayError]:
     """Return an error if `--measure` applies to no task of the run."""
     if not run.measure or any(planned.measure for planned in planned_tasks):
@@ -238,7 +241,10 @@ class _Models:
     """The models of a run, each built once; a task's own files may define some of them."""
 
     def __init__(
-        self, run: RunOptions, objects: Mapping[str, Model], faults: list[AssayError]
+        self,
+        run: RunOptions,
+        objects: Mapping[str, Model],
+        faults: list[AssayError],
     ) -> None:
         self._run, self._given, self._faults = run, objects, faults
         self._built: dict[tuple[str, int], Model | None] = {}
@@ -440,7 +446,9 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
 
 
 def _build_questions(
-    task: Task, run: RunOptions, tools: ToolSet | None
+    task: Task,
+    run: RunOptions,
+    tools: ToolSet | None,
 ) -> tuple[Samples, Any, Any]:
     """Return the samples, the template, and the pool of few-shot examples (None without)."""
     with saying_where(task, run.data):
@@ -478,7 +486,12 @@ def _build_questions(
     shots = None
     if fewshot_of(task, run).num and not is_whole:
         template, shots = with_shots(
-            task, run, samples, template, _source_of, _media_permissions(task, run)
+            task,
+            run,
+            samples,
+            template,
+            _source_of,
+            _media_permissions(task, run),
         )
     return samples, template, shots
 
@@ -520,7 +533,9 @@ def _source_of(task: Task, run: RunOptions) -> Any:
 
 
 def build_scorers(
-    task: Task, entries: Sequence[Any], faults: list[AssayError]
+    task: Task,
+    entries: Sequence[Any],
+    faults: list[AssayError],
 ) -> list[tuple[str, Any]]:
     """Build the scorers in `entries`. Return each with a name that no other scorer of the task has."""
     where = f"task {task.name!r}"

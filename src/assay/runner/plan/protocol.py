@@ -58,7 +58,10 @@ def protocol_of(planned: PlannedTask, judges: Mapping[str, Any]) -> str:
     if shots != base.fewshot.num:
         label = f"{shots}shot"
         named = re.sub(
-            rf"(?<!\d){base.fewshot.num}[-_]?shots?(?![a-z])", label, name, count=1
+            rf"(?<!\d){base.fewshot.num}[-_]?shots?(?![a-z])",
+            label,
+            name,
+            count=1,
         )
         if named != name:
             name = named
@@ -194,7 +197,9 @@ def _shots(planned: PlannedTask, base: Task) -> Iterator[Change]:
 
 
 def _scoring(
-    planned: PlannedTask, base: Task, judges: Mapping[str, Any]
+    planned: PlannedTask,
+    base: Task,
+    judges: Mapping[str, Any],
 ) -> Iterator[Change]:
     """Yield the changes of scorers and judges."""
     usual = default_scorers(planned.samples.kind)

@@ -39,7 +39,10 @@ def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
 
 
 def _unreadable(
-    planned: PlannedTask, scoring: Scoring, kind: str, kinds: frozenset[str]
+    planned: PlannedTask,
+    scoring: Scoring,
+    kind: str,
+    kinds: frozenset[str],
 ) -> UsageError:
     """Return the error for a scorer that has nothing to read."""
     words = " and ".join(

@@ -25,19 +25,26 @@ def prepare_until(options: RunOptions, planned_tasks: Sequence[PlannedTask]) -> 
         )
     if rule.is_paired and options.baseline is None:
         raise UsageError(
-            "no earlier run to decide against", where=where, fix="--baseline RUN"
+            "no earlier run to decide against",
+            where=where,
+            fix="--baseline RUN",
         )
     for planned in planned_tasks:
         scoring = watched_scoring(planned)
         fault = _unfit(planned, scoring)
         if fault:
             raise UsageError(
-                f"task {planned.task.name!r}: {fault}", where=where, fix="--limit N"
+                f"task {planned.task.name!r}: {fault}",
+                where=where,
+                fix="--limit N",
             )
         assert scoring is not None  # otherwise `_unfit` reports it
         if options.baseline is not None:
             planned.earlier_values = _earlier_values(
-                options.baseline, planned, scoring, where
+                options.baseline,
+                planned,
+                scoring,
+                where,
             )
 
 
@@ -68,7 +75,10 @@ def _unfit(planned: PlannedTask, scoring: Scoring | None) -> str:
 
 
 def _earlier_values(
-    baseline: str, planned: PlannedTask, scoring: Scoring, where: str
+    baseline: str,
+    planned: PlannedTask,
+    scoring: Scoring,
+    where: str,
 ) -> Mapping[str, float]:
     """Return the baseline's value of each sample."""
     reader = RunReader(Path(baseline).expanduser())

@@ -76,5 +76,7 @@ def check_prompts(planned: PlannedTask) -> None:
             return
     if first is not None:
         raise UsageError(
-            f"no sample can be asked: {first.what}", where=first.where, fix=first.fix
+            f"no sample can be asked: {first.what}",
+            where=first.where,
+            fix=first.fix,
         )

@@ -73,7 +73,9 @@ class EarlierRun:
         return int(count) // planned.task.epochs
 
     def results(
-        self, planned_tasks: Sequence[PlannedTask], whisper: Callable[[str], None]
+        self,
+        planned_tasks: Sequence[PlannedTask],
+        whisper: Callable[[str], None],
     ) -> RunResult | None:
         """Return the results of that run if it is complete and nothing has changed since; else None."""
         before = self.manifest

@@ -30,7 +30,9 @@ _LIBRARIES = (
 
 
 def make_manifest(
-    run: RunOptions, planned_tasks: Sequence[PlannedTask], status: str
+    run: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
+    status: str,
 ) -> dict[str, Any]:
     """Return everything that is known when a run starts. Status and counts are added at the end."""
     return {
@@ -166,6 +168,10 @@ def _may_be_repository(folder: Path) -> bool:
 def _git(*arguments: str) -> str:
     """Return the output of a git command."""
     done = subprocess.run(
-        ["git", *arguments], capture_output=True, text=True, timeout=5, check=True
+        ["git", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=5,
+        check=True,
     )
     return done.stdout.strip()

@@ -24,7 +24,9 @@ class Recorded:
         """Return an error for each request, because scoring reads the journal."""
         return [
             Output.failed(
-                "not_recorded", "the model is not asked while scoring", retryable=False
+                "not_recorded",
+                "the model is not asked while scoring",
+                retryable=False,
             )
             for _ in requests
         ]

@@ -34,7 +34,9 @@ class _Line(msgspec.Struct):
 
 
 def spent_before(
-    writer: RunWriter, manifest: Mapping[str, Any], options: RunOptions
+    writer: RunWriter,
+    manifest: Mapping[str, Any],
+    options: RunOptions,
 ) -> dict[Unit, float]:
     """Return what the earlier runs in the folder spent, by unit."""
     spent: dict[Unit, float] = {

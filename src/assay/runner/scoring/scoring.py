@@ -154,7 +154,11 @@ class Scoring:
         return self._ended(score, sample, output, outcome_without_answer(output))
 
     def _ended(
-        self, score: Score, sample: Sample, output: Output, missing: Outcome | None
+        self,
+        score: Score,
+        sample: Sample,
+        output: Output,
+        missing: Outcome | None,
     ) -> Score:
         """Return the score with the outcome of a sample that has no answer, called missing tools, or was limited."""
         if output.details.get(LIMIT) is not None:
@@ -242,7 +246,12 @@ class Scoring:
         return Score(None, Outcome.JUDGE_ERROR, details={"error": scrub(str(error))})
 
     def line(
-        self, sample: Sample, score: Score, epoch: int, order: int, judged_by: str
+        self,
+        sample: Sample,
+        score: Score,
+        epoch: int,
+        order: int,
+        judged_by: str,
     ) -> ScoreLine:
         """Return a score as a line of the journal. `judged_by` is the digest of the judged fields of the sample."""
         return ScoreLine(
@@ -294,11 +303,15 @@ class NoHelper(GivenModel):
         self.role = role
 
     async def answer(
-        self, prompt: Prompt, options: GenerateOptions | None = None
+        self,
+        prompt: Prompt,
+        options: GenerateOptions | None = None,
     ) -> Output:
         """Return an error, as a helper that failed."""
         return Output.failed(
-            "exception", "there is no answer to judge", retryable=False
+            "exception",
+            "there is no answer to judge",
+            retryable=False,
         )
 
 
@@ -337,12 +350,15 @@ def failure_score(error: ErrorInfo) -> Score:
     if error.kind == "data":
         return Score(None, Outcome.DATA_ERROR, details={"error": error.message})
     return Score(
-        None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"}
+        None,
+        Outcome.MODEL_ERROR,
+        details={"error": f"{error.kind}: {error.message}"},
     )
 
 
 def with_rounds(
-    outputs: Sequence[Output], prompts: Sequence[Sequence[Mapping[str, Any]]]
+    outputs: Sequence[Output],
+    prompts: Sequence[Sequence[Mapping[str, Any]]],
 ) -> Output:
     """Return the last answer of a dialogue with all its rounds, for scorers that read them.
 
@@ -368,7 +384,8 @@ def singles_of(output: Output) -> list[Output]:
 
 
 def reduce_candidates(
-    scores: Sequence[Score], scale: ValueScale = ValueScale()
+    scores: Sequence[Score],
+    scale: ValueScale = ValueScale(),
 ) -> Score:
     """Combine the scores of the candidates of one request: the mean of their values, with the details of each.
 
@@ -423,7 +440,8 @@ def reduce_candidates(
 
 
 def _counted(
-    score: Score, scale: ValueScale
+    score: Score,
+    scale: ValueScale,
 ) -> float | Mapping[str, float | None] | None:
     """Return the value of a candidate for the mean of its request: the worst possible if it could not be read.
 

@@ -95,7 +95,10 @@ def _relabelled(
 
 
 def difference_of(
-    values: Mapping[str, float], planned: PlannedTask, scoring: Scoring, rule: Until
+    values: Mapping[str, float],
+    planned: PlannedTask,
+    scoring: Scoring,
+    rule: Until,
 ) -> dict[str, Any]:
     """Return the paired difference from the baseline with its anytime interval and decision."""
     before = planned.earlier_values or {}
@@ -163,7 +166,10 @@ def _values(
 
 
 def _estimate(
-    values: Sequence[float], scoring: Scoring, *, is_paired: bool
+    values: Sequence[float],
+    scoring: Scoring,
+    *,
+    is_paired: bool,
 ) -> Estimate | None:
     """Return the estimate of the confidence sequence, with the same checks as in the run."""
     if not values or scoring.bounds is None:

@@ -43,7 +43,9 @@ class ChanceLevel:
 
 
 def with_chance(
-    results: Iterable[Result], level: ChanceLevel, scorings: Sequence[Scoring]
+    results: Iterable[Result],
+    level: ChanceLevel,
+    scorings: Sequence[Scoring],
 ) -> list[Result]:
     """Return the results with the chance level of each number that is a share of right choices."""
     results = list(results)

@@ -97,7 +97,8 @@ def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
 
 
 def _interval(
-    name: str, numbers: Mapping[str, float]
+    name: str,
+    numbers: Mapping[str, float],
 ) -> tuple[tuple[float, float] | None, str]:
     """Return the interval of a number and how it was computed."""
     if not _is_share(name, numbers):
@@ -111,7 +112,9 @@ def _interval(
 
 
 def _bounds(
-    name: str, numbers: Mapping[str, float], unresolved: Mapping[str, int]
+    name: str,
+    numbers: Mapping[str, float],
+    unresolved: Mapping[str, int],
 ) -> tuple[float, float] | None:
     """Return worst and best case. Rows that were not asked are not in the total; failed requests are, as wrong."""
     if not unresolved or not _is_share(name, numbers):

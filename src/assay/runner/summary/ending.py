@@ -37,11 +37,20 @@ async def task_results(
             records = writer.scores_at(offsets[scoring.name])
             if scoring.is_set_level:
                 scorer_results = await set_level(
-                    planned, scoring, writer, expected, records
+                    planned,
+                    scoring,
+                    writer,
+                    expected,
+                    records,
                 )
             else:
                 scorer_results = summarize(
-                    planned, scoring, records, expected, say_fault, beside
+                    planned,
+                    scoring,
+                    records,
+                    expected,
+                    say_fault,
+                    beside,
                 )
         except StoreError:
             raise
@@ -49,7 +58,9 @@ async def task_results(
             say_fault(error)
             continue
         scorer_results = metrics_apart(
-            scorer_results, [*others, *results], scoring.name
+            scorer_results,
+            [*others, *results],
+            scoring.name,
         )
         if planned.run.until is not None:
             scorer_results = anytime_results(scorer_results, records, planned, scoring)
@@ -58,7 +69,9 @@ async def task_results(
 
 
 def headline_first(
-    results: list[Result], planned: PlannedTask, say_fault: Callable[[AssayError], None]
+    results: list[Result],
+    planned: PlannedTask,
+    say_fault: Callable[[AssayError], None],
 ) -> list[Result]:
     """Return the results with the task's headline first. Report an error if no summarizer computes it."""
     task = planned.task
@@ -83,7 +96,10 @@ def headline_first(
 
 
 def status_of(
-    results: Sequence[Result], progress: Sequence[TaskProgress], *, is_incomplete: bool
+    results: Sequence[Result],
+    progress: Sequence[TaskProgress],
+    *,
+    is_incomplete: bool,
 ) -> str:
     """Return how a run has ended: complete, partial or failed."""
     if not results or all(r.n == 0 for r in results):
@@ -101,7 +117,8 @@ def status_of(
 
 
 def first_errors(
-    results: Sequence[Result], progress: Sequence[TaskProgress]
+    results: Sequence[Result],
+    progress: Sequence[TaskProgress],
 ) -> Iterator[str]:
     """Yield a line for each outcome that left samples without a number, with the first example."""
     for task_progress in progress:
@@ -128,7 +145,10 @@ def close_manifest(
     manifest["status"] = status
     manifest["finished"] = finished
     for described, planned, task_progress in zip(
-        manifest["cells"], planned_tasks, progress, strict=True
+        manifest["cells"],
+        planned_tasks,
+        progress,
+        strict=True,
     ):
         if status == "complete":
             described["n_expected"] = task_progress.done
@@ -140,7 +160,8 @@ def close_manifest(
 
 
 def counted_samples(
-    planned_tasks: Sequence[PlannedTask], writer: RunWriter
+    planned_tasks: Sequence[PlannedTask],
+    writer: RunWriter,
 ) -> dict[str, Any]:
     """Return the entry `counted` of `summary.json`: the samples of its table, for readers of the journal.
 
@@ -152,7 +173,8 @@ def counted_samples(
 
 
 def _counted(
-    planned_tasks: Sequence[PlannedTask], writer: RunWriter
+    planned_tasks: Sequence[PlannedTask],
+    writer: RunWriter,
 ) -> Iterator[dict[str, Any]]:
     """Yield an entry for each task × model whose journal has more samples than were counted."""
     for planned in planned_tasks:

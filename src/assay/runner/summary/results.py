@@ -167,7 +167,9 @@ async def set_level(
 
 
 def _answered(
-    planned: PlannedTask, writer: RunWriter, epoch: int
+    planned: PlannedTask,
+    writer: RunWriter,
+    epoch: int,
 ) -> tuple[Rows, Counter[str]]:
     """Return the samples of one epoch with their answers, and the count of each outcome without an answer."""
     answers = writer.cell(planned.task.name, planned.model_name).answers

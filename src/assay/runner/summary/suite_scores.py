@@ -38,7 +38,9 @@ def _weighing_suites(references: Sequence[Any]) -> Iterator[Suite]:
 
 
 def _headlines(
-    suite: Suite, model: str, results: Sequence[Result]
+    suite: Suite,
+    model: str,
+    results: Sequence[Result],
 ) -> dict[str, Result] | None:
     """Return the first number of each task of a suite by name; None if a task has none."""
     by_task: dict[str, Result] = {}
@@ -82,7 +84,8 @@ def _overall(suite: Suite, model: str, by_task: dict[str, Result]) -> Result:
 
 
 def _interval(
-    value: float, weighed: Sequence[tuple[float, Result]]
+    value: float,
+    weighed: Sequence[tuple[float, Result]],
 ) -> tuple[float, float] | None:
     """Return the interval of a weighted sum of independent numbers, from the interval of each.
 

@@ -46,7 +46,10 @@ class Made:
             else:
                 options = {}
         return cls(
-            name, options, getattr(summarizer, "function", None), checked_result(result)
+            name,
+            options,
+            getattr(summarizer, "function", None),
+            checked_result(result),
         )
 
 

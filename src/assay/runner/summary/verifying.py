@@ -64,7 +64,10 @@ def recompute(reader: RunReader, **settings: object) -> Recomputed:
     recomputed = Recomputed()
     with guarded(run.gate):
         for planned in make_plan(
-            run.options, run.models, may_have_unused=True, recorded=run.ways
+            run.options,
+            run.models,
+            may_have_unused=True,
+            recorded=run.ways,
         ):
             if planned.task.driver is not None:
                 recomputed.unchecked.append(
@@ -77,7 +80,10 @@ def recompute(reader: RunReader, **settings: object) -> Recomputed:
 
 
 def _add(
-    recomputed: Recomputed, reader: RunReader, planned: PlannedTask, scoring: Scoring
+    recomputed: Recomputed,
+    reader: RunReader,
+    planned: PlannedTask,
+    scoring: Scoring,
 ) -> None:
     """Add the numbers of one scorer."""
     task = planned.task.name
@@ -102,16 +108,26 @@ def _add(
             beside[other.name] = _in_order(reader, task, model, other.name)
     expected = _expected(reader, planned)
     scorer_results = summarize(
-        planned, scoring, records, expected, faults.append, beside
+        planned,
+        scoring,
+        records,
+        expected,
+        faults.append,
+        beside,
     )
     recomputed.results += metrics_apart(
-        scorer_results, recomputed.results, scoring.name
+        scorer_results,
+        recomputed.results,
+        scoring.name,
     )
     recomputed.unchecked += [f"{name}: {fault}" for fault in faults]
 
 
 def _in_order(
-    reader: RunReader, task: str, model: str, scorer: str
+    reader: RunReader,
+    task: str,
+    model: str,
+    scorer: str,
 ) -> Sequence[ScoreRecord]:
     """Return the scores that the last summary counted, in the order of the data."""
     scores = reader.counted_scores(task, model, scorer)

@@ -41,7 +41,10 @@ def build_scorer(entry: object, where: str) -> tuple[str, Any]:
         if is_reference(spec.name):
             name, thing = load_component(spec.name, "score")
             return label or name, registry.construct(
-                thing, bare, kind="scorer", where=where
+                thing,
+                bare,
+                kind="scorer",
+                where=where,
             )
         name = label or registry.scorers.resolve(spec.name) or spec.name
         return name, registry.scorers.build(bare, where=where)
@@ -56,7 +59,9 @@ def build_scorer(entry: object, where: str) -> tuple[str, Any]:
 
 
 def default_scorers(
-    kind: str, sample: Sample | None = None, prompt: Prompt | None = None
+    kind: str,
+    sample: Sample | None = None,
+    prompt: Prompt | None = None,
 ) -> tuple[Any, ...]:
     """Return the scorers for data of a kind, if the task names none.
 

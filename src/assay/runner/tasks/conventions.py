@@ -153,7 +153,9 @@ def _wrong_kind(
     ):
         return None
     return UsageError(
-        f"`{name}` is {shorten(value)}", where=str(path), fix=f"write {expected}"
+        f"`{name}` is {shorten(value)}",
+        where=str(path),
+        fix=f"write {expected}",
     )
 
 
@@ -216,7 +218,9 @@ def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
             if name in OPTION_NAMES:
                 fix = f'write options = {{"{name}": …}}'
             yield UsageError(
-                f"a benchmark has no `{name}`", where=f"{path}:{line}", fix=fix
+                f"a benchmark has no `{name}`",
+                where=f"{path}:{line}",
+                fix=fix,
             )
 
 

@@ -63,10 +63,16 @@ def with_shots(
         )
     pool = [s for s in pool_samples if isinstance(s, Sample)]
     template_with_shots = apply_fewshot(
-        template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}"
+        template,
+        fewshot,
+        pool,
+        own_data=is_own,
+        where=f"shots of {task.name!r}",
     )
     return template_with_shots, Shots(
-        fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples)
+        fewshot,
+        pool_samples,
+        is_own or _is_same_data(pool_samples, samples),
     )
 
 

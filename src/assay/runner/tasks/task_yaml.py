@@ -89,12 +89,16 @@ def _resolve_scalar(tag: str, pattern: str, first: str) -> None:
 _resolve_scalar("tag:yaml.org,2002:bool", r"^(?:true|false)$", "tf")
 _resolve_scalar("tag:yaml.org,2002:int", r"^(?:0|-?[1-9][0-9]*)$", "-0123456789")
 _resolve_scalar(
-    "tag:yaml.org,2002:float", r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$", "-0123456789"
+    "tag:yaml.org,2002:float",
+    r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$",
+    "-0123456789",
 )
 
 
 def _mapping(
-    loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False
+    loader: _StrictLoader,
+    node: yaml.MappingNode,
+    deep: bool = False,
 ) -> dict[Any, Any]:
     """Build a mapping; raise for a key that is given twice."""
     lines: dict[Any, Any] = {}
@@ -102,7 +106,10 @@ def _mapping(
         key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
         if key in lines:
             raise yaml.constructor.ConstructorError(
-                None, None, f"key {key!r} is given twice", key_node.start_mark
+                None,
+                None,
+                f"key {key!r} is given twice",
+                key_node.start_mark,
             )
         lines[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
     return lines
@@ -130,7 +137,9 @@ def load_yaml(path: Path) -> Any:
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(
-            error, "context_mark", None
+            error,
+            "context_mark",
+            None,
         )
         if mark:
             location = f"{path}:{mark.line + 1}"
@@ -214,7 +223,9 @@ def _read(
 
 
 def _generation(
-    plain: Mapping[str, Any], path: Path, faults: list[AssayError]
+    plain: Mapping[str, Any],
+    path: Path,
+    faults: list[AssayError],
 ) -> GenerateOptions:
     """Return the generation options."""
     options = DEFAULT_OPTIONS
@@ -240,7 +251,9 @@ def _check_kind(name: str, value: object, path: Path) -> None:
 
 
 def _fewshot(
-    plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError]
+    plain: Mapping[str, Any] | int,
+    path: Path,
+    faults: list[AssayError],
 ) -> Fewshot:
     """Return the few-shot settings."""
     if isinstance(plain, int):
@@ -249,7 +262,9 @@ def _fewshot(
     for key in [key for key in plain if key not in names]:
         fix = suggest(str(key), sorted(names), "known keys:")
         fault = UsageError(
-            f"unknown key {key!r} under fewshot", where=str(path), fix=fix
+            f"unknown key {key!r} under fewshot",
+            where=str(path),
+            fix=fix,
         )
         faults.append(fault)
     values = {name: value for name, value in plain.items() if name in names}

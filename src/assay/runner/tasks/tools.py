@@ -57,7 +57,9 @@ def limits_of(task: Task, run: RunOptions) -> SampleLimits:
         is_number = isinstance(value, (int, float))
         if isinstance(value, bool) or not is_number:
             raise UsageError(
-                f"the limit {name!r} is {value!r}", where=where, fix="write a number"
+                f"the limit {name!r} is {value!r}",
+                where=where,
+                fix="write a number",
             )
         values[str(name)] = value
     for name, option in LIMIT_FLAGS.items():

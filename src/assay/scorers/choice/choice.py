@@ -42,7 +42,10 @@ class Choice:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __new__(
-        cls, letters: str = "", extractor: str = "rules", **_options: object
+        cls,
+        letters: str = "",
+        extractor: str = "rules",
+        **_options: object,
     ) -> "Choice":
         """Return a `JudgedChoice` if a model reads the answers, because such a scorer is asynchronous."""
         from .read_by_judge import JudgedChoice
@@ -109,7 +112,10 @@ def _outcome_without_letter(output: Output, extraction: Extraction) -> Outcome:
 
 
 def _add_span(
-    details: dict[str, Any], text: str, extraction: Extraction, letter: str
+    details: dict[str, Any],
+    text: str,
+    extraction: Extraction,
+    letter: str,
 ) -> None:
     """Record where in the answer its letter was read."""
     comes_first = extraction.rule not in BEFORE_LETTER

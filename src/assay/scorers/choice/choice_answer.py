@@ -90,7 +90,11 @@ class AnswerWords:
         return self.plain[self.starts[index] :][:EVIDENCE_CHARS]
 
     def result(
-        self, letter: str | None, rule: str, first: int, option: int
+        self,
+        letter: str | None,
+        rule: str,
+        first: int,
+        option: int,
     ) -> Extraction:
         """Return what a rule read from the words `first` to `option`; without a letter several were named."""
         begin = self.starts[first]

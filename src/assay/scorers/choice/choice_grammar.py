@@ -175,7 +175,9 @@ LEAD = pattern(
 )
 """What may come before a cue: a clause that ends with a comma (`opener`), then filler words."""
 NEW_THOUGHT = pattern(
-    any_of("CONTRASTS CORRECTS CONCLUDES"), "At first I thought A, but", "Wait, the"
+    any_of("CONTRASTS CORRECTS CONCLUDES"),
+    "At first I thought A, but",
+    "Wait, the",
 )
 """A word that begins a new thought. The lead starts after it."""
 DOUBTS = pattern(any_of("SUPPOSES REPORTS"), "If it barks", "Many students think")
@@ -264,10 +266,14 @@ DENIED = pattern(
 )
 """The declaration is denied at once."""
 DENIED_BOX = pattern(
-    f"{IS}{FILLER}*{DENIES}", "\\boxed{A‸} is not it", "\\boxed{B‸} is the wrong one"
+    f"{IS}{FILLER}*{DENIES}",
+    "\\boxed{A‸} is not it",
+    "\\boxed{B‸} is the wrong one",
 )
 NEGATED_BEFORE = pattern(
-    f"{DENIES}{any_of('IS FILLER OPTION_WORD COMMA')}*$", "It is not", "not the option,"
+    f"{DENIES}{any_of('IS FILLER OPTION_WORD COMMA')}*$",
+    "It is not",
+    "not the option,",
 )
 HEADS_A_DENIAL = pattern(
     any_of("COLON DASH")
@@ -278,7 +284,9 @@ HEADS_A_DENIAL = pattern(
     "Answer B‸: not at all",
 )
 ANSWER_NUMBER = pattern(
-    ANSWER + NUMBER + any_of("COLON DASH"), "Answer 1: A", "Answer 2 - C"
+    ANSWER + NUMBER + any_of("COLON DASH"),
+    "Answer 1: A",
+    "Answer 2 - C",
 )
 
 # --- answers without a declaration
@@ -321,7 +329,9 @@ ALONE = pattern(
 )
 """An option's letter and text open an output that names no other option."""
 LIST_FOLLOWS = pattern(
-    COLON + any_of("LINE PARAGRAPH") + "$", "Let me look at them:\n", "I see:\n\n"
+    COLON + any_of("LINE PARAGRAPH") + "$",
+    "Let me look at them:\n",
+    "I see:\n\n",
 )
 ENTRY = pattern(
     f"{SENTENCE_BEGINS}{any_of('NUMBER OPTION_WORD')}*{LETTER}"
@@ -421,7 +431,9 @@ MAY_NOT_ANSWER = pattern(
 )
 """Words by which an answer that names one option may still not take it."""
 DENIES_OR_DOUBTS = pattern(
-    any_of("DENIES SUPPOSES REPORTS"), "It is not", "If it barks, it may be"
+    any_of("DENIES SUPPOSES REPORTS"),
+    "It is not",
+    "If it barks, it may be",
 )
 _IS_CALLED_RIGHT = (
     any_of("IS WOULD")
@@ -496,7 +508,9 @@ REST_AFTER_LAST_LETTER = pattern(
 )
 """An option, then another one that is denied or compared with it."""
 LISTS_OPTIONS = pattern(
-    f"{OPTION_WORD}{any_of('FILLER IS')}*{COLON}.$", "The options are:\n", "Options:\n"
+    f"{OPTION_WORD}{any_of('FILLER IS')}*{COLON}.$",
+    "The options are:\n",
+    "Options:\n",
 )
 RETRACTION = pattern(
     f"{DENIES}|{CORRECTS}{COMMA}?{CORRECTS}",

@@ -188,7 +188,11 @@ def find_texts(plain: str, options: Mapping[str, str]) -> TextSpans:
 
 
 def find_letters(
-    plain: str, options: Mapping[str, str], texts: TextSpans, *, is_cut: bool
+    plain: str,
+    options: Mapping[str, str],
+    texts: TextSpans,
+    *,
+    is_cut: bool,
 ) -> Iterator[Mention]:
     """Yield the letters that name an option, each with its own text if that follows."""
     last = len(plain)
@@ -237,7 +241,10 @@ def _is_whole(plain: str, start: int, end: int) -> bool:
 
 
 def _mention_at(
-    plain: str, start: int, options: Mapping[str, str], texts: TextSpans
+    plain: str,
+    start: int,
+    options: Mapping[str, str],
+    texts: TextSpans,
 ) -> Mention | None:
     """Return the mention that begins with the letter at `start`, None if the letter names no option."""
     end = start + 1

@@ -89,7 +89,10 @@ class Claim:
 
 
 def extract_choice(
-    text: str, options: Mapping[str, str], *, is_cut: bool = False
+    text: str,
+    options: Mapping[str, str],
+    *,
+    is_cut: bool = False,
 ) -> Extraction:
     """Return the option that a single-choice answer chooses, the rule that read it and the outcome.
 
@@ -111,7 +114,9 @@ def extract_choice(
 
 
 def _lone_letter(
-    text: str, options: Mapping[str, str], is_cut: bool
+    text: str,
+    options: Mapping[str, str],
+    is_cut: bool,
 ) -> Extraction | None:
     """Read an answer that is one letter. The rules would give the same result, but take longer."""
     if len(text) >= 9:
@@ -241,7 +246,10 @@ class AnswerReader(TextReader):
         return behind.startswith((COLON, DASH))
 
     def _is_stated(
-        self, match: re.Match[str], letter: str | None, end_of_repeats: int
+        self,
+        match: re.Match[str],
+        letter: str | None,
+        end_of_repeats: int,
     ) -> bool:
         """Return True if nothing around a cue and its option retracts the statement."""
         start, end = match.span("all")
@@ -259,7 +267,10 @@ class AnswerReader(TextReader):
         return not self.is_supposed(start, end_of_repeats)
 
     def _ends_well(
-        self, match: re.Match[str], behind: str, end_of_repeats: int
+        self,
+        match: re.Match[str],
+        behind: str,
+        end_of_repeats: int,
     ) -> bool:
         """Return True if what follows the option does not limit or change the statement."""
         option = match.end("all") - 1

@@ -33,7 +33,10 @@ class ChoiceLikelihood:
 
     def __post_init__(self) -> None:
         check_option(
-            "choice_likelihood", "continuation", self.continuation, ("text", "letter")
+            "choice_likelihood",
+            "continuation",
+            self.continuation,
+            ("text", "letter"),
         )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -72,7 +75,10 @@ class ChoiceLikelihood:
         )
 
     def _columns(
-        self, choices: Sequence[str], weights: Sequence[float], output: Output
+        self,
+        choices: Sequence[str],
+        weights: Sequence[float],
+        output: Output,
     ) -> dict[str, Sequence[float]]:
         """Return the weight of each option under each normalization."""
         count = len(choices)
@@ -119,7 +125,8 @@ def _plain(weights: Sequence[float]) -> list[float | str]:
 
 
 def _normalized(
-    weights: Sequence[float], texts: Sequence[str]
+    weights: Sequence[float],
+    texts: Sequence[str],
 ) -> dict[str, list[float]]:
     """Return the weights divided by the lengths of the texts in characters and in bytes."""
     by_characters = []
@@ -133,7 +140,9 @@ def _normalized(
 
 
 def _unconditioned(
-    output: Output, extra: Sequence[float], count: int
+    output: Output,
+    extra: Sequence[float],
+    count: int,
 ) -> Sequence[float] | None:
     """Return the likelihood of each option without the question: from further continuations, or from the details."""
     logprobs: Any = output.details.get("unconditioned", extra)

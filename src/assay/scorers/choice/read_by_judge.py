@@ -88,11 +88,16 @@ def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
 
 
 async def read_letter(
-    models: Mapping[str, Any], text: str, options: Mapping[str, str]
+    models: Mapping[str, Any],
+    text: str,
+    options: Mapping[str, str],
 ) -> str | None:
     """Return the letter that the model reads; None if it finds no single one. Raise `ModelError` for another reply."""
     reply: Output = await ask_model(
-        models, ROLE, reading_prompt(text, options), GenerateOptions(temperature=0.0)
+        models,
+        ROLE,
+        reading_prompt(text, options),
+        GenerateOptions(temperature=0.0),
     )
     match = _REPLY.fullmatch(reply.text.strip())
     name = match["letter"].upper() if match else ""

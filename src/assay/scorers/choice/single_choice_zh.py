@@ -63,18 +63,25 @@ class SingleChoiceZh:
                 f"target {'/'.join(sorted(golds))} is not among the letters {self.letters}"
             )
         reading = read_choice(
-            output.text, self._question(sample), self.letters, cushion=self.cushion
+            output.text,
+            self._question(sample),
+            self.letters,
+            cushion=self.cushion,
         )
         details = {"rule": reading.rule, "evidence": reading.evidence}
         if reading.letter is None:
             silence = no_answer(output) or Score.unparsed()
             return named(
-                Score(0.0, silence.outcome, details=details), "correct", "cover"
+                Score(0.0, silence.outcome, details=details),
+                "correct",
+                "cover",
             )
         correct = float(reading.letter in golds)
         with_span(details, evidence_span(output.text, reading.evidence, reading.letter))
         return Score(
-            {"correct": correct, "cover": 1.0}, answer=reading.letter, details=details
+            {"correct": correct, "cover": 1.0},
+            answer=reading.letter,
+            details=details,
         )
 
     def _question(self, sample: Sample) -> str:
@@ -86,7 +93,11 @@ class SingleChoiceZh:
 
 
 def read_choice(
-    answer: str, question: str = "", letters: str = "ABCD", *, cushion: bool = False
+    answer: str,
+    question: str = "",
+    letters: str = "ABCD",
+    *,
+    cushion: bool = False,
 ) -> Reading:
     """Return the letter on which an answer decides: the last claim among those of the firmest rule.
 
@@ -118,7 +129,8 @@ def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 @lru_cache(maxsize=16)
 def _patterns(
-    letters: str, asks_for_wrong: bool
+    letters: str,
+    asks_for_wrong: bool,
 ) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the rules from firm to loose."""
     both = letters + letters.lower()

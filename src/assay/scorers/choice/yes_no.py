@@ -63,7 +63,9 @@ class YesNo:
         }
         if answer is None:
             return Score(
-                0.0, silence.outcome if silence else Outcome.UNPARSED, details=details
+                0.0,
+                silence.outcome if silence else Outcome.UNPARSED,
+                details=details,
             )
         return Score(float(answer == gold), answer=answer, details=details)
 

@@ -48,7 +48,9 @@ def last_block(text: str) -> str:
 
 
 def whole_program(
-    text: str, language: str = "python", tests: str = ""
+    text: str,
+    language: str = "python",
+    tests: str = "",
 ) -> tuple[str, Rule]:
     """Return the program of an answer: its last fenced block, else all of it.
 
@@ -127,7 +129,9 @@ def is_python(code: str) -> bool:
 def prompt_before(prompt: str, entry: str) -> str:
     """Return the part of a prompt before the function that is to be completed: imports and helpers."""
     definition = re.search(
-        rf"^(?:async\s+)?def\s+{re.escape(entry)}\b", prompt, re.MULTILINE
+        rf"^(?:async\s+)?def\s+{re.escape(entry)}\b",
+        prompt,
+        re.MULTILINE,
     )
     if definition:
         return prompt[: definition.start()]

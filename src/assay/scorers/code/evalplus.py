@@ -124,7 +124,9 @@ class EvalPlus(InSandbox):
         score = Score(None)
         for number, test in enumerate(tests):
             score = await run_program(
-                self.models, ToRun(program, test, limits=limits), rule
+                self.models,
+                ToRun(program, test, limits=limits),
+                rule,
             )
             if score.value != 1.0:
                 if number == 0 and len(tests) > 1:
@@ -151,14 +153,19 @@ def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[Functio
     for code in codes:
         tests.append(
             FunctionTests(
-                code, f"check({entry})" if "def check" in code else "", COMPARED
+                code,
+                f"check({entry})" if "def check" in code else "",
+                COMPARED,
             )
         )
     return tests
 
 
 def _by_inputs(
-    fields: Mapping[str, Any], name: str, solution: str, entry: str
+    fields: Mapping[str, Any],
+    name: str,
+    solution: str,
+    entry: str,
 ) -> FunctionTests:
     """Return tests that compare the function with the canonical solution on the inputs of a column."""
     cell = fields[name]

@@ -38,7 +38,10 @@ class HumanEval(GivenModels):
     _digest: str = field(default="", init=False, repr=False)
     """Digest of the verdict file. A changed file makes the scores outdated."""
     _passed: Mapping[tuple[str, str], bool] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+        default_factory=dict,
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def __post_init__(self) -> None:
@@ -65,7 +68,9 @@ class HumanEval(GivenModels):
         limits = limits_of(self.timeout, self.memory_mb)
         tests = FunctionTests(str(test), f"check({entry})")
         score = await run_program(
-            self.models, ToRun(program, tests, limits=limits), rule
+            self.models,
+            ToRun(program, tests, limits=limits),
+            rule,
         )
         if self.extra:
             more = sample.fields.get(self.extra)
@@ -78,7 +83,9 @@ class HumanEval(GivenModels):
             f"check({entry})" if "def check" in str(more) else "",
         )
         return await run_program(
-            self.models, ToRun(program, tests, limits=limits), rule
+            self.models,
+            ToRun(program, tests, limits=limits),
+            rule,
         )
 
     def _looked_up(self, sample: Sample, output: Output) -> Score:
@@ -90,7 +97,10 @@ class HumanEval(GivenModels):
         if passed is None:
             reason = f"{self.verdicts} has no verdict on this completion of {sample.id}"
             return Score(
-                None, Outcome.JUDGE_ERROR, answer=completion, details={"reason": reason}
+                None,
+                Outcome.JUDGE_ERROR,
+                answer=completion,
+                details={"reason": reason},
             )
         return Score(float(passed), answer=completion)
 
@@ -123,7 +133,9 @@ class PythonSyntax:
         if not completion.strip():
             # A signature with its docstring is a whole function already, although the model wrote nothing.
             return no_answer(output) or Score(
-                0.0, answer=completion, details={"reason": "nothing was written"}
+                0.0,
+                answer=completion,
+                details={"reason": "nothing was written"},
             )
         names = set()
         for node in tree.body:

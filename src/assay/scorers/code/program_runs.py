@@ -89,7 +89,10 @@ class Runs(InSandbox):
         if cases is not None:
             program, rule = whole_program(text, self.language)
             execution = ToRun(
-                program, cases=cases, language=self.language, limits=limits
+                program,
+                cases=cases,
+                language=self.language,
+                limits=limits,
             )
         elif self.language not in PYTHON:
             return data_error(f"{self.language} is tested by cases, not code")
@@ -105,19 +108,26 @@ class Runs(InSandbox):
                 return data_error(str(error))
             program, rule = whole_program(text, self.language, code)
             execution = ToRun(
-                program, FunctionTests(code, before=self.setup), limits=limits
+                program,
+                FunctionTests(code, before=self.setup),
+                limits=limits,
             )
         return await run_program(self.models, execution, rule)
 
 
 async def run_program(
-    models: Mapping[str, Any], execution: ToRun, rule: Rule, answer: str | None = None
+    models: Mapping[str, Any],
+    execution: ToRun,
+    rule: Rule,
+    answer: str | None = None,
 ) -> Score:
     """Run a program in the sandbox and return its score; a `judge_error` if the sandbox gave no verdict."""
     code = execution.program if answer is None else answer
     try:
         reply = await ask_model(
-            models, ROLE, Prompt((Message.of("user", execution.to_text()),))
+            models,
+            ROLE,
+            Prompt((Message.of("user", execution.to_text()),)),
         )
     except ModelError as error:
         return Score(

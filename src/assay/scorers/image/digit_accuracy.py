@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SKLEARN = Requirement(
-    "sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn"
+    "sklearn",
+    "scikit-learn, which judges drawn digits,",
+    "scikit-learn",
 )
 DARKEST = 16
 WIDTH_OF_KERNEL = 0.001
@@ -41,7 +43,9 @@ class DigitAccuracy:
         )
         if image is None:
             return Score(
-                0.0, Outcome.UNPARSED, details={"reason": "no image in the output"}
+                0.0,
+                Outcome.UNPARSED,
+                details={"reason": "no image in the output"},
             )
         digit = str(int(judge().predict([digit_pixels(image) * DARKEST])[0]))
         details = {

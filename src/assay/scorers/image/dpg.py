@@ -59,7 +59,8 @@ class Dpg:
 
 
 def settle(
-    answers: Mapping[str, bool], parents: Mapping[str, Sequence[str]]
+    answers: Mapping[str, bool],
+    parents: Mapping[str, Sequence[str]],
 ) -> dict[str, bool]:
     """Return which propositions are fulfilled: their own answer is yes, and so is that of all their parents."""
     fulfilled: dict[str, bool] = {}
@@ -91,7 +92,8 @@ def is_yes(answer: object) -> bool:
 
 
 def _by_category(
-    questions: Sequence[Mapping[str, Any]], views: Sequence[Mapping[str, bool]]
+    questions: Sequence[Mapping[str, Any]],
+    views: Sequence[Mapping[str, bool]],
 ) -> dict[str, list[int]]:
     """Return the number of yes answers and of all answers by category.
 

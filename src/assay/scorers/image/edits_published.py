@@ -272,7 +272,10 @@ class ImgEditPublished(EditPublished):
 
 
 def _not_judged(
-    output: Output, images: Sequence[Image], names: Sequence[str], worst: float
+    output: Output,
+    images: Sequence[Image],
+    names: Sequence[str],
+    worst: float,
 ) -> Score | None:
     """Return the score of an output without an image, which the judge does not see; `None` if it has one."""
     silence = no_answer(output)

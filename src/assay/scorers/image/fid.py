@@ -72,7 +72,9 @@ class Fid(GivenModels):
         if not images:
             # A set cannot include a missing image, and there is no worst distance either.
             return Score(
-                None, Outcome.MODEL_ERROR, details={"error": "no image was made"}
+                None,
+                Outcome.MODEL_ERROR,
+                details={"error": "no image was made"},
             )
         targets: tuple[Image, ...] = ()
         if not self.statistics:
@@ -108,7 +110,9 @@ class FrechetSummary:
     pools: ClassVar[bool] = True
 
     def __call__(
-        self, records: Sequence[ScoreRecord], context: SummaryContext
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
     ) -> Iterator[Result]:
         import numpy as np
 
@@ -149,7 +153,10 @@ class FrechetSummary:
             mean, covariance = read_statistics(self.statistics, width)
             few_images(len(features), width)
             value = distance_of_moments(
-                features.mean(axis=0), np.cov(features, rowvar=False), mean, covariance
+                features.mean(axis=0),
+                np.cov(features, rowvar=False),
+                mean,
+                covariance,
             )
             flags: tuple[str, ...] = (
                 "the reference images are known by their statistics alone",

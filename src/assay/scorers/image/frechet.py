@@ -19,7 +19,10 @@ TRUSTED = 10_000
 
 
 def frechet_distance(
-    features: "Floats", reference: "Floats", *, fewest: int = FEWEST
+    features: "Floats",
+    reference: "Floats",
+    *,
+    fewest: int = FEWEST,
 ) -> tuple[float, tuple[str, ...]]:
     """Return the distance between two tables of features, one row for each image, and flags to report with it."""
     import numpy as np
@@ -62,7 +65,10 @@ def few_images(number: int, fewest: int) -> None:
 
 
 def distance_of_moments(
-    mean1: "Floats", covariance1: "Floats", mean2: "Floats", covariance2: "Floats"
+    mean1: "Floats",
+    covariance1: "Floats",
+    mean2: "Floats",
+    covariance2: "Floats",
 ) -> float:
     """Return the distance between two normal distributions."""
     import numpy as np

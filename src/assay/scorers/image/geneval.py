@@ -113,7 +113,9 @@ def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
         counted = list(zip(names, counts, strict=True))
         clauses = []
         for (name, count), colour, position in zip_longest(
-            counted, colours[: len(names)], positions[: len(names)]
+            counted,
+            colours[: len(names)],
+            positions[: len(names)],
         ):
             clause: dict[str, Any] = {"class": name, "count": int(float(count))}
             if colour:

@@ -48,7 +48,10 @@ class ImageSimilarity:
 
     def __post_init__(self) -> None:
         check_option(
-            "image_similarity", "ssim_window", self.ssim_window, get_args(Window)
+            "image_similarity",
+            "ssim_window",
+            self.ssim_window,
+            get_args(Window),
         )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -80,7 +83,9 @@ class ImageSimilarity:
         if pixels.shape != expected.shape:
             reason = f"the image is {_shown(pixels)}, the reference {_shown(expected)}: resize: true compares them"
             return Score(
-                {"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason}
+                {"psnr": 0.0, "ssim": 0.0},
+                Outcome.UNPARSED,
+                details={"reason": reason},
             )
         mask = None
         if self.keep:
@@ -160,7 +165,11 @@ def ssim(
     for x, y in channels:
         maps.append(
             _ssim_map(
-                np.asarray(x, float), np.asarray(y, float), weights, span, correction
+                np.asarray(x, float),
+                np.asarray(y, float),
+                weights,
+                span,
+                correction,
             )
         )
     if mask is None:
@@ -186,7 +195,11 @@ def _averaged(image: "Pixels") -> "Pixels":
     height = image.shape[0] // step
     width = image.shape[1] // step
     squares = image[: height * step, : width * step].reshape(
-        height, step, width, step, *image.shape[2:]
+        height,
+        step,
+        width,
+        step,
+        *image.shape[2:],
     )
     return np.asarray(
         squares.all(axis=(1, 3)) if image.dtype == bool else squares.mean(axis=(1, 3))
@@ -194,7 +207,11 @@ def _averaged(image: "Pixels") -> "Pixels":
 
 
 def _ssim_map(
-    x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float
+    x: "Floats",
+    y: "Floats",
+    weights: "Floats",
+    span: float,
+    correction: float,
 ) -> "Floats":
     """Return the structural similarity of two channels at each position of the window."""
     mean_x = smooth(x, weights)

@@ -39,7 +39,9 @@ class Lpips(GivenModels):
         if image is None:
             # There is no worst distance to give to a missing image.
             return Score(
-                None, Outcome.MODEL_ERROR, details={"error": "no image was made"}
+                None,
+                Outcome.MODEL_ERROR,
+                details={"error": "no image was made"},
             )
         try:
             reply = structure_of(

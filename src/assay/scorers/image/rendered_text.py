@@ -44,14 +44,18 @@ class RenderedText(GivenModels):
         if image is None:
             nothing = {"exact": 0.0, "ned": 0.0}
             return Score(
-                nothing, Outcome.UNPARSED, details={"reason": "no image in the output"}
+                nothing,
+                Outcome.UNPARSED,
+                details={"reason": "no image in the output"},
             )
         parts: tuple[Part, ...] = (image,)
         if self.instruction:
             parts = (image, Text(self.instruction))
         try:
             reply = await ask_model(
-                self.models, "ocr", Prompt((Message("user", parts),))
+                self.models,
+                "ocr",
+                Prompt((Message("user", parts),)),
             )
         except ModelError as error:
             return no_verdict(str(error))

@@ -67,7 +67,9 @@ class T2ICompBench(GivenModels):
         image = next((item for item in output.media if isinstance(item, Image)), None)
         if image is None:
             return Score(
-                0.0, Outcome.UNPARSED, details={"reason": "no image in the output"}
+                0.0,
+                Outcome.UNPARSED,
+                details={"reason": "no image in the output"},
             )
         parts = parts_of(sample.fields, self.category)
         if not parts:
@@ -84,7 +86,10 @@ class T2ICompBench(GivenModels):
         return Score(sum(values.values()) / len(values), details=details)
 
     async def _value(
-        self, role: str, sample: Sample, image: Image
+        self,
+        role: str,
+        sample: Sample,
+        image: Image,
     ) -> tuple[float, Any]:
         """Return the value of one role, and the reply from which it was computed."""
         prompt = question_of(sample)
@@ -166,7 +171,10 @@ def _class_of(name: object) -> str:
 
 
 def spatial_score(
-    prompt: str, first: str, second: str, detections: Mapping[str, Sequence[Any]]
+    prompt: str,
+    first: str,
+    second: str,
+    detections: Mapping[str, Sequence[Any]],
 ) -> float:
     """Return a quarter for the confidence of each object plus half for their position; 0 if below one half."""
     surest = {}

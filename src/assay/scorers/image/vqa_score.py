@@ -21,5 +21,9 @@ class VqaScore(GivenModels):
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         return await Asked(
-            "vqa", "score", SavedNumber(), question_of(sample), models=self.models
+            "vqa",
+            "score",
+            SavedNumber(),
+            question_of(sample),
+            models=self.models,
         )(sample, output)

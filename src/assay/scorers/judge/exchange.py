@@ -66,7 +66,9 @@ class Exchange:
 
 
 def exchanges(
-    sample: Sample, output: Output, rounds: Rounds = "last"
+    sample: Sample,
+    output: Output,
+    rounds: Rounds = "last",
 ) -> list[Exchange]:
     """Return the last answer, or those of all rounds, each with the conversation before it."""
     opening = _opening(sample)

@@ -253,7 +253,9 @@ class Judge(ModelAsJudge):
             grade = str(verdict)
             details["grade"] = grade
             return Score(
-                self._grades.values[grade], answer=output.text, details=details
+                self._grades.values[grade],
+                answer=output.text,
+                details=details,
             )
         low, high = self.bounds
         if isinstance(verdict, str):
@@ -268,7 +270,9 @@ class Judge(ModelAsJudge):
         )
 
     def _ask_for(
-        self, sample: Sample, exchange: Exchange
+        self,
+        sample: Sample,
+        exchange: Exchange,
     ) -> tuple[Prompt, dict[str, Any]]:
         """Return the prompt for the judge, and the details about it for the record."""
         scale = self.reply_scale
@@ -277,7 +281,12 @@ class Judge(ModelAsJudge):
         answer_media = shown_media(exchange.output)
         if self._own is not None:
             prompt = self._own.single(
-                scale, sample, exchange, self.criteria, context, self.verdict == "json"
+                scale,
+                sample,
+                exchange,
+                self.criteria,
+                context,
+                self.verdict == "json",
             )
         else:
             prompt = single_prompt(
@@ -290,7 +299,9 @@ class Judge(ModelAsJudge):
             )
         details: dict[str, Any] = {
             "prompt": self.wording(
-                scale, exchange, has_media=bool(context or answer_media)
+                scale,
+                exchange,
+                has_media=bool(context or answer_media),
             )
         }
         if answer_media:

@@ -79,7 +79,10 @@ async def try_canaries(
 
     async def put(index: int, order: str) -> Score:
         sample = Sample(
-            id=f"canary-{index}", input=QUESTION, target=TARGET, fields=fields
+            id=f"canary-{index}",
+            input=QUESTION,
+            target=TARGET,
+            fields=fields,
         )
         try:
             return await judge(
@@ -111,7 +114,9 @@ def written(order: str) -> Image:
 
     image = Pillow.new("RGB", (640, 160), "white")
     ImageDraw.Draw(image).multiline_text(
-        (12, 12), "\n".join(textwrap.wrap(order, 80)), fill="black"
+        (12, 12),
+        "\n".join(textwrap.wrap(order, 80)),
+        fill="black",
     )
     stream = io.BytesIO()
     image.save(stream, "PNG")

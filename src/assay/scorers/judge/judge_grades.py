@@ -48,7 +48,9 @@ class Grades:
         folded = {name.strip().casefold() for name in names} - {""}
         if len(numbers) + len(rows) < len(names) or len(folded) < len(names):
             raise UsageError(
-                f"grades cannot be read: {shorten(grades)}", where=where, fix=FORMS
+                f"grades cannot be read: {shorten(grades)}",
+                where=where,
+                fix=FORMS,
             )
         if numbers and rows:
             raise UsageError(

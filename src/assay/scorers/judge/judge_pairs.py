@@ -54,14 +54,19 @@ class PairwiseJudge(ModelAsJudge):
         others = shown_media(other.output)
         context = question_media(sample) if self.shows_question else ()
         wording = self.wording(
-            PAIR_SCALE, exchange, has_media=bool(context or media or others)
+            PAIR_SCALE,
+            exchange,
+            has_media=bool(context or media or others),
         )
         details: dict[str, Any] = {"prompt": wording}
         if media or others:
             details["shown"] = {"answer": _digests(media), "other": _digests(others)}
         try:
             verdicts, replies = await self._both_orders(
-                sample, exchange, other, context
+                sample,
+                exchange,
+                other,
+                context,
             )
         except JudgeFailure as failure:
             return judge_error(details, failure)
@@ -111,12 +116,17 @@ class PairwiseJudge(ModelAsJudge):
         return f"{kind}{f' for round {mine.number}' if is_list else ''} in column {self.against!r}"
 
     async def _both_orders(
-        self, sample: Sample, mine: Exchange, other: Exchange, context: Sequence[Media]
+        self,
+        sample: Sample,
+        mine: Exchange,
+        other: Exchange,
+        context: Sequence[Media],
     ) -> tuple[tuple[str, str], list[str]]:
         """Return the winners with the answer first and second, and the replies: "A" is the answer, "B" the other."""
 
         async def ask(
-            first: Exchange, second: Exchange
+            first: Exchange,
+            second: Exchange,
         ) -> tuple[float | int | str, str]:
             prompt = self._ask_for(sample, first, second, context)
             return await ask_judge(
@@ -129,7 +139,9 @@ class PairwiseJudge(ModelAsJudge):
             )
 
         forward, backward = await asyncio.gather(
-            ask(mine, other), ask(other, mine), return_exceptions=True
+            ask(mine, other),
+            ask(other, mine),
+            return_exceptions=True,
         )
         for result in (forward, backward):
             if isinstance(result, BaseException):
@@ -149,11 +161,21 @@ class PairwiseJudge(ModelAsJudge):
         """Return the prompt for the judge, with `first` as answer A."""
         if self._own is not None:
             return self._own.pair(
-                PAIR_SCALE, sample, first, second, self.criteria, self.verdict == "json"
+                PAIR_SCALE,
+                sample,
+                first,
+                second,
+                self.criteria,
+                self.verdict == "json",
             )
         template = template_for(self.template, first)
         return pair_prompt(
-            template, sample.id, first, second, criteria=self.criteria, context=context
+            template,
+            sample.id,
+            first,
+            second,
+            criteria=self.criteria,
+            context=context,
         )
 
 

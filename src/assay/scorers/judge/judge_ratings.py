@@ -92,7 +92,9 @@ class JudgeRatings(GivenModels):
         ends = f"{self.lowest} (worst) to {self.highest} (best)"
         form = f'{{{fields}, "reason": "…"}} where each N is a whole number from {ends}'
         return Scale(
-            ", ".join(self.aspects), form, tuple(range(self.lowest, self.highest + 1))
+            ", ".join(self.aspects),
+            form,
+            tuple(range(self.lowest, self.highest + 1)),
         )
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
@@ -157,7 +159,10 @@ class JudgeRatings(GivenModels):
     async def _reply(self, prompt: Prompt) -> str:
         return (
             await ask_model(
-                self.models, "judge", prompt, JUDGE_OPTIONS.set(**self.options)
+                self.models,
+                "judge",
+                prompt,
+                JUDGE_OPTIONS.set(**self.options),
             )
         ).text
 

@@ -45,7 +45,11 @@ class OwnPrompt:
     """A judge's prompt written by the user."""
 
     def __init__(
-        self, scorer: str, text: str | Mapping[str, Any], *, pairwise: bool
+        self,
+        scorer: str,
+        text: str | Mapping[str, Any],
+        *,
+        pairwise: bool,
     ) -> None:
         allowed = frozenset(NAMES.keys() - (_ONE if pairwise else _PAIR))
         if isinstance(text, str):
@@ -94,7 +98,9 @@ class OwnPrompt:
             "answer": exchange.output.text,
         }
         return self._prompt(
-            values, json, {"QUESTION": context, "ANSWER": shown_media(exchange.output)}
+            values,
+            json,
+            {"QUESTION": context, "ANSWER": shown_media(exchange.output)},
         )
 
     def pair(
@@ -121,7 +127,11 @@ class OwnPrompt:
         return self._prompt(values, json, media)
 
     def _values(
-        self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str
+        self,
+        scale: Scale,
+        sample: Sample,
+        exchange: Exchange,
+        criteria: str,
     ) -> dict[str, Any]:
         """Return the values of the names that every prompt may use."""
         return {
@@ -171,7 +181,8 @@ class OwnPrompt:
 
 
 def prompt_text(
-    scorer: str, prompt: str | Mapping[str, str]
+    scorer: str,
+    prompt: str | Mapping[str, str],
 ) -> str | Mapping[str, str]:
     """Return a prompt, read from its file if it names one."""
     if not isinstance(prompt, str) or not is_prompt_file(prompt):

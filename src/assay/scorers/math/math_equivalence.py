@@ -44,7 +44,9 @@ class MathEquivalence(AgainstTargets):
             reply = worker.ask({"golds": targets, "answer": output.text[-_TAIL_CHARS:]})
         except WorkerUnready as error:
             raise MissingExtra(
-                "math-verify", "assay[metrics]", where="scorer 'math'"
+                "math-verify",
+                "assay[metrics]",
+                where="scorer 'math'",
             ) from error
         if "error" in reply:
             return Score.unparsed(reason=reply["error"])
@@ -59,7 +61,10 @@ class MathEquivalence(AgainstTargets):
             else:
                 outcome = Outcome.UNPARSED
             return Score(
-                0.0, outcome, answer=reply["answer"], details={"reason": reason}
+                0.0,
+                outcome,
+                answer=reply["answer"],
+                details={"reason": reason},
             )
         return Score(float(reply["equal"]), answer=reply["answer"])
 
@@ -67,5 +72,7 @@ class MathEquivalence(AgainstTargets):
 @cache
 def _worker(seconds: float, memory_bytes: int) -> KillableWorker:
     return KillableWorker(
-        Path(__file__).with_name("_math_worker.py"), seconds, memory_bytes
+        Path(__file__).with_name("_math_worker.py"),
+        seconds,
+        memory_bytes,
     )

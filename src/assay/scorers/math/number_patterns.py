@@ -37,7 +37,14 @@ _ARTICLE = any_of("the", "all", "its", "these", "those")
 _OF_ALL = rf"(?<=\d)\s(?:out\s)?of\s(?:{_ARTICLE}\s)?\d[\d,]*(?!\d|\.\d|%)"
 # (check: 3 * 4 = 12)
 _REASON_WORD = any_of(
-    "check", "see", "verify", "because", "since", r"as\sin", "from", "between"
+    "check",
+    "see",
+    "verify",
+    "because",
+    "since",
+    r"as\sin",
+    "from",
+    "between",
 )
 _IN_BRACKETS = rf"\({_REASON_WORD}\b[^()\n]{{0,120}}\)"
 # (not 17); , not 17; rather than 17; instead of 17
@@ -167,7 +174,13 @@ _JAPANESE = r"(?:答え|正解|解答)(?:は|：|:)"
 _KOREAN = r"(?:정답|답)(?:은|：|:)"
 # La respuesta es 3,5; Die Antwort lautet: 3,5
 _EUROPEAN_ANSWER = any_of(
-    "respuesta", "resposta", "risposta", "r[ée]ponse", "antwort", "antwoord", "ответ"
+    "respuesta",
+    "resposta",
+    "risposta",
+    "r[ée]ponse",
+    "antwort",
+    "antwoord",
+    "ответ",
 )
 _EUROPEAN_IS = any_of(
     any_of("est", "es", "é", "è", "ist", "is", "lautet") + r"\b", "[:=—-]"
@@ -183,7 +196,17 @@ DECLARED = re.compile(
 """Words that declare a result. If they belong to a language with decimal commas, `3,5` is one number."""
 
 _CLAUSE_WORD = any_of(
-    "because", "since", "as", "so", "if", "when", "where", "not", "and", "but", "or"
+    "because",
+    "since",
+    "as",
+    "so",
+    "if",
+    "when",
+    "where",
+    "not",
+    "and",
+    "but",
+    "or",
 )
 _SAME_CLAUSE = rf"(?:(?!\b{_CLAUSE_WORD}\b)[^\n=;!?]){{0,120}}?"
 # … 5 + 10 =
@@ -202,7 +225,13 @@ TURNED = re.compile(
 
 # 7, no, 8; 7 — or rather 8
 _RETRACTION = any_of(
-    "no", "wait", "sorry", "actually", "or rather", "i mean", "correction"
+    "no",
+    "wait",
+    "sorry",
+    "actually",
+    "or rather",
+    "i mean",
+    "correction",
 )
 CORRECTION = re.compile(
     rf"[\s,.;–—-]{{0,4}}(?:{_RETRACTION}\b[\s,:;–—-]{{0,4}}){{1,3}}(?=[-+$]?\d)",

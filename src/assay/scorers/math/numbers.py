@@ -149,7 +149,9 @@ class NumberMatch:
         if number is None:
             return no_answer(output) or Score.unparsed()
         return Score(
-            float(is_right), answer=_shown(number), details=with_span({}, span)
+            float(is_right),
+            answer=_shown(number),
+            details=with_span({}, span),
         )
 
 
@@ -178,7 +180,9 @@ class _Golds:
         )
 
     def judge(
-        self, text: str, tolerance: float = 0.0
+        self,
+        text: str,
+        tolerance: float = 0.0,
     ) -> tuple[Quantity | None, bool, list[int] | None]:
         """Return the number of an answer, whether it is right, and its span in the text.
 
@@ -217,7 +221,10 @@ def _comparable(text: str) -> str:
 
 
 def final_number(
-    text: str, *, has_blanks: bool = False, has_comma: bool = False
+    text: str,
+    *,
+    has_blanks: bool = False,
+    has_comma: bool = False,
 ) -> Quantity | None:
     """Return the number of an answer: the first after its last declaration (`####`, a box), else the last."""
     match = _final(text, has_blanks, has_comma)
@@ -273,7 +280,9 @@ def _is_one_of_two(number: re.Match[str], pattern: re.Pattern[str]) -> bool:
             return True
     # Only a number just before it can be the other one.
     nearby = _written_numbers(
-        text[: number.start()], max(0, number.start() - 80), pattern
+        text[: number.start()],
+        max(0, number.start() - 80),
+        pattern,
     )
     before = last_of(nearby)
     return before is not None and _are_alternatives(before, number)
@@ -299,7 +308,9 @@ def _are_alternatives(first: re.Match[str], second: re.Match[str]) -> bool:
 
 
 def _corrected(
-    text: str, declared: re.Match[str], pattern: re.Pattern[str]
+    text: str,
+    declared: re.Match[str],
+    pattern: re.Pattern[str],
 ) -> re.Match[str]:
     """Return the number that replaces a declared one, as in `7, no, 8`, or the declared one."""
     correction = CORRECTION.match(text, declared.end())
@@ -309,7 +320,10 @@ def _corrected(
 
 
 def _result(
-    text: str, start: int, first: re.Match[str], pattern: re.Pattern[str]
+    text: str,
+    start: int,
+    first: re.Match[str],
+    pattern: re.Pattern[str],
 ) -> re.Match[str]:
     """Return the right side of a declared equation, `5 + 10 = 15`; the left side of `15 = 5 + 10`."""
     result = first
@@ -372,7 +386,9 @@ def _has_several(target: str) -> bool:
 
 
 def _written_numbers(
-    text: str, start: int, pattern: re.Pattern[str]
+    text: str,
+    start: int,
+    pattern: re.Pattern[str],
 ) -> Iterator[re.Match[str]]:
     for number in pattern.finditer(text, start):
         # A longer number is noise, and exact arithmetic on it would be slow.

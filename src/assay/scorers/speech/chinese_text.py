@@ -111,7 +111,10 @@ def _converter() -> Callable[[str], str]:
 def _speller() -> Callable[[str], str]:
     normalize = (
         WETEXT.library("wetext", "normalizer 'zh'")
-        .Normalizer(lang="zh", operator="tn")
+        .Normalizer(
+            lang="zh",
+            operator="tn",
+        )
         .normalize
     )
 

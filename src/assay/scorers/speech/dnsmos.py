@@ -27,7 +27,9 @@ SILENT_PEAK = 1e-3
 NAMES = ("ovrl", "sig", "bak", "p808")
 
 _SPEECHMOS = Requirement(
-    "speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]"
+    "speechmos",
+    "speechmos, which holds the DNSMOS networks,",
+    "assay[speech]",
 )
 _ONNXRUNTIME = Requirement("onnxruntime", "onnxruntime", "assay[speech]")
 _CALIBRATION = {
@@ -109,7 +111,11 @@ def _rate_window(piece: "NDArray[np.float32]") -> dict[str, float]:
     for name, raw in zip(("sig", "bak", "ovrl"), raw_ratings, strict=True):
         ratings[name] = calibrate(name, float(raw))
     mel = mel_spectrogram(
-        piece[:-160].astype(np.float64), RATE, window=321, hop=160, bands=120
+        piece[:-160].astype(np.float64),
+        RATE,
+        window=321,
+        hop=160,
+        bands=120,
     )
     scaled = (power_to_db(mel) + 40) / 40
     features = scaled.T.astype(np.float32)
@@ -133,7 +139,9 @@ def _networks() -> tuple[Any, Any]:
 
     def load(name: str) -> Any:
         return onnxruntime.InferenceSession(
-            str(folder / name), options, providers=["CPUExecutionProvider"]
+            str(folder / name),
+            options,
+            providers=["CPUExecutionProvider"],
         )
 
     return load("sig_bak_ovr.onnx"), load("model_v8.onnx")

@@ -25,7 +25,10 @@ class HeardRate(PooledRate, GivenModels):
     needs: ClassVar[tuple[str, ...]] = ("asr",)
 
     async def heard(
-        self, rate: ErrorRate, references: Sequence[str], output: Output
+        self,
+        rate: ErrorRate,
+        references: Sequence[str],
+        output: Output,
     ) -> Score:
         """Return the error rate of a transcript of the output's speech, with its counts named after the metric."""
         speech = next(
@@ -46,12 +49,16 @@ class HeardRate(PooledRate, GivenModels):
             return no_verdict(str(error))
         edits, answer = rate.compare(references, transcript)
         return Score(
-            edits.rate, answer=answer, details=rate_details(edits, self.metric)
+            edits.rate,
+            answer=answer,
+            details=rate_details(edits, self.metric),
         )
 
 
 async def transcribe(
-    models: Mapping[str, Any], speech: Audio, instruction: str = ""
+    models: Mapping[str, Any],
+    speech: Audio,
+    instruction: str = "",
 ) -> str:
     """Return the recogniser's transcript. Raise `ModelError` if it fails."""
     parts = (speech, Text(instruction)) if instruction else (speech,)

@@ -16,7 +16,12 @@ _LOG_STEP = 6.4 ** (1 / 27)
 
 
 def mel_spectrogram(
-    samples: "Floats", rate: int, *, window: int, hop: int, bands: int
+    samples: "Floats",
+    rate: int,
+    *,
+    window: int,
+    hop: int,
+    bands: int,
 ) -> "Floats":
     """Return the power in each band (rows) of each frame (columns).
 
@@ -36,7 +41,10 @@ def mel_spectrogram(
 
 
 def power_to_db(
-    power: "Floats", *, floor: float = 1e-10, range_db: float = 80.0
+    power: "Floats",
+    *,
+    floor: float = 1e-10,
+    range_db: float = 80.0,
 ) -> "Floats":
     """Return decibels below the loudest value, at most `range_db` of them."""
     import numpy as np

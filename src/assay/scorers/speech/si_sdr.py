@@ -61,7 +61,8 @@ class SiSdr:
 
 
 def si_sdr(
-    reference: "NDArray[np.floating[Any]]", estimate: "NDArray[np.floating[Any]]"
+    reference: "NDArray[np.floating[Any]]",
+    estimate: "NDArray[np.floating[Any]]",
 ) -> float:
     """Return 10 log10(|a r|² / |a r - e|²) for the best factor a; NaN if either signal is silent.
 

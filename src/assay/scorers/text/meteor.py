@@ -20,7 +20,9 @@ from ..scorer_options import java_command, package_folder
 from ._ptb import ptb_tokens
 
 _CARRIER = Requirement(
-    "pycocoevalcap", "pycocoevalcap, which has METEOR's jar,", "pycocoevalcap"
+    "pycocoevalcap",
+    "pycocoevalcap, which has METEOR's jar,",
+    "pycocoevalcap",
 )
 SIZE = 23
 """Number of counts in a line of METEOR."""
@@ -69,7 +71,9 @@ class Program:
         )
 
     def judge(
-        self, caption: str, references: Sequence[str]
+        self,
+        caption: str,
+        references: Sequence[str],
     ) -> tuple[list[float], float]:
         """Return the counts to pool and the score of the segment."""
         with self._lock:

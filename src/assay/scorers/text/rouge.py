@@ -107,14 +107,18 @@ class Rouge:
         return words
 
     def _against(
-        self, reference: Sequence[str], answer: Sequence[str]
+        self,
+        reference: Sequence[str],
+        answer: Sequence[str],
     ) -> dict[str, tuple[float, float, float]]:
         """Return F-measure, precision and recall of each ROUGE against one reference."""
         return {
             "rouge1": _ngram_score(reference, answer, 1),
             "rouge2": _ngram_score(reference, answer, 2),
             "rougeL": _f_measure(
-                _common(reference, answer), len(reference), len(answer)
+                _common(reference, answer),
+                len(reference),
+                len(answer),
             ),
         }
 
@@ -135,7 +139,9 @@ def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
 
 
 def _ngram_score(
-    reference: Sequence[str], answer: Sequence[str], n: int
+    reference: Sequence[str],
+    answer: Sequence[str],
+    n: int,
 ) -> tuple[float, float, float]:
     """Return F-measure, precision and recall of shared n-grams."""
     reference_grams = _ngrams(reference, n)
@@ -156,7 +162,9 @@ def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
 
 
 def _f_measure(
-    shared: int, in_reference: int, in_answer: int
+    shared: int,
+    in_reference: int,
+    in_answer: int,
 ) -> tuple[float, float, float]:
     """Return F-measure, precision and recall."""
     if not shared:

@@ -43,7 +43,10 @@ class Ter:
         if not references:
             return no_target(sample)
         metric = _ter(
-            self.normalized, self.no_punct, self.asian_support, self.case_sensitive
+            self.normalized,
+            self.no_punct,
+            self.asian_support,
+            self.case_sensitive,
         )
         score, edits, length = _score(metric, output.text, references)
         # sacreBLEU pools the mean length of the references.
@@ -65,7 +68,9 @@ class Ter:
 
 
 def _score(
-    metric: "TER", text: str, references: Sequence[str]
+    metric: "TER",
+    text: str,
+    references: Sequence[str],
 ) -> tuple[float, float, float]:
     """Return the rate, the edits and the mean length of the references.
 
@@ -92,7 +97,10 @@ def _score(
 
 @cache
 def _ter(
-    normalized: bool, no_punct: bool, asian_support: bool, case_sensitive: bool
+    normalized: bool,
+    no_punct: bool,
+    asian_support: bool,
+    case_sensitive: bool,
 ) -> "TER":
     module = SACREBLEU.library("sacrebleu.metrics.ter", "scorer 'ter'")
     settings = {

@@ -141,7 +141,9 @@ def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> An
 
 
 def _matches(
-    words: list[str], order: int, reference_ngrams: dict[tuple[str, ...], int]
+    words: list[str],
+    order: int,
+    reference_ngrams: dict[tuple[str, ...], int],
 ) -> int:
     """Return how many n-grams of one order match, each at most as often as in a reference."""
     shifted = [words[start:] for start in range(order)]
@@ -164,7 +166,9 @@ def _case(lowercase: bool) -> str:
 def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
     module = SACREBLEU.library("sacrebleu.metrics.bleu", "scorer 'bleu'")
     metric: BLEU = module.BLEU(
-        tokenize=tokenize, lowercase=lowercase, effective_order=True
+        tokenize=tokenize,
+        lowercase=lowercase,
+        effective_order=True,
     )
     return metric
 
@@ -178,7 +182,10 @@ def _chrf(
 ) -> "CHRF":
     module = SACREBLEU.library("sacrebleu.metrics.chrf", "scorer 'chrf'")
     metric: CHRF = module.CHRF(
-        char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase
+        char_order=char_order,
+        word_order=word_order,
+        beta=beta,
+        lowercase=lowercase,
     )
     return metric
 

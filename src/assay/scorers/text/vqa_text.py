@@ -68,7 +68,9 @@ def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
             touches_blank = f"{mark} " in text or f" {mark}" in text
             plain = plain.replace(mark, "" if has_digit_comma or touches_blank else " ")
     return (_PERIOD_OF_WORDS if as_vlmeval else _PERIOD).sub(
-        "", plain, count=_MAX_PERIODS
+        "",
+        plain,
+        count=_MAX_PERIODS,
     )
 
 

@@ -49,7 +49,8 @@ def has_words(text: str, words: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _edges(
-    words: str, is_ascii: bool
+    words: str,
+    is_ascii: bool,
 ) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
     """Return a target in comparable form, and patterns for the edges before and after it.
 

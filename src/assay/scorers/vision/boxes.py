@@ -82,7 +82,9 @@ class BoxIou:
         overlap = iou(
             _in_shares(corners_of(box, self.corners), self.scale, size),
             _in_shares(
-                corners_of(target_box, self.target_corners), self.target_scale, size
+                corners_of(target_box, self.target_corners),
+                self.target_scale,
+                size,
             ),
         )
         value = {self.accuracy: float(overlap >= self.threshold), "iou": overlap}
@@ -95,7 +97,9 @@ def find_box(text: str) -> Box | None:
         match for pattern in (_FOUR, _TWO_POINTS) if (match := pattern.search(text))
     ]
     first = min(
-        matches, key=lambda match: match.start(), default=None
+        matches,
+        key=lambda match: match.start(),
+        default=None,
     ) or _BARE.fullmatch(text)
     if first is None:
         return None

@@ -59,7 +59,8 @@ class Caption:
 
 
 def bleu_counts(
-    tokens: Sequence[str], references: Sequence[Sequence[str]]
+    tokens: Sequence[str],
+    references: Sequence[Sequence[str]],
 ) -> list[int]:
     """Return the counts of BLEU.
 

@@ -54,7 +54,9 @@ class MathVista:
         else:
             read = _rounded(number.value, kind, sample)
         return _compared(
-            _rounded(Fraction(str(gold).replace(",", "")), kind, sample), read, kind
+            _rounded(Fraction(str(gold).replace(",", "")), kind, sample),
+            read,
+            kind,
         )
 
 

@@ -19,7 +19,9 @@ from ..answers import accepted
 from ..scorer_options import java_command, package_folder
 
 _CARRIER = Requirement(
-    "pycocoevalcap", "pycocoevalcap, which has SPICE's program,", "pycocoevalcap"
+    "pycocoevalcap",
+    "pycocoevalcap, which has SPICE's program,",
+    "pycocoevalcap",
 )
 JAR = "spice-1.0.jar"
 PARSER = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")

@@ -57,7 +57,10 @@ class ChoiceVlmevalJudged(GivenModels):
             return _verdict(read, sample, rule="judge", replies=replies)
         draw = random.Random(f"{self.seed}/{sample.id}")
         return _verdict(
-            draw.choice([*options, NONE]), sample, rule="drawn", replies=replies
+            draw.choice([*options, NONE]),
+            sample,
+            rule="drawn",
+            replies=replies,
         )
 
 
@@ -78,7 +81,10 @@ class YesNoVlmeval(GivenModels):
         details: dict[str, Any] = {"rule": "words"}
         if answer is None:
             answer, replies = await ask_again(
-                self.models, yes_or_no(sample, output.text), HOTTER, read_words
+                self.models,
+                yes_or_no(sample, output.text),
+                HOTTER,
+                read_words,
             )
             details = {"rule": "judge", "replies": replies}
         if answer is None or isinstance(answer, Score):
@@ -99,7 +105,9 @@ class MmVetVlmeval(GivenModels):
         if sample.target is None:
             return no_target(sample)
         prompt = grading_prompt(
-            question_of(sample), " <OR> ".join(map(str, sample.targets)), output.text
+            question_of(sample),
+            " <OR> ".join(map(str, sample.targets)),
+            output.text,
         )
         grade, replies = await ask_again(self.models, prompt, HOTTER, whole_grade)
         if isinstance(grade, Score):

@@ -51,14 +51,18 @@ class VqaAccuracy:
 
 
 def vqa_accuracy(
-    prediction: str, answers: Sequence[str], v: Behaviour = "always"
+    prediction: str,
+    answers: Sequence[str],
+    v: Behaviour = "always",
 ) -> float:
     """Return the accuracy of one prediction, 0 to 1; always 0 for a single annotator."""
     return agreement(*compared(prediction, answers, v))
 
 
 def compared(
-    prediction: str, answers: Sequence[str], v: Behaviour
+    prediction: str,
+    answers: Sequence[str],
+    v: Behaviour,
 ) -> tuple[str, list[str]]:
     """Return the prediction and the answers in the form in which they are compared."""
     flat = [flatten(answer) for answer in answers]

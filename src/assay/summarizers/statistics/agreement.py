@@ -63,7 +63,8 @@ Ratings = Sequence[Sequence[Hashable | None]]
 
 
 def krippendorff_alpha(
-    ratings: Ratings, level: Literal["nominal", "ordinal"] = "nominal"
+    ratings: Ratings,
+    level: Literal["nominal", "ordinal"] = "nominal",
 ) -> float:
     """Return Krippendorff's alpha: 1 is full agreement, 0 is agreement by chance.
 

@@ -27,7 +27,11 @@ class BettingSequence:
     """The mean so far with its confidence sequence, fed one score after another."""
 
     def __init__(
-        self, *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0
+        self,
+        *,
+        alpha: float = 0.05,
+        minimum: float = 0.0,
+        maximum: float = 1.0,
     ) -> None:
         import numpy as np
 

@@ -79,7 +79,10 @@ def compare_corpus(
 
 
 def _paired_bootstrap(
-    gap: "Callable[[Floats], Floats]", units: "Floats", level: float, size: float
+    gap: "Callable[[Floats], Floats]",
+    units: "Floats",
+    level: float,
+    size: float,
 ) -> PairedBootstrap | None:
     """Return the difference over resampled units; `size` is the larger of the two values.
 
@@ -141,7 +144,9 @@ def _difference(
 
 
 def _resampled_sums(
-    units: "Floats", resamples: int, rng: "np.random.Generator"
+    units: "Floats",
+    resamples: int,
+    rng: "np.random.Generator",
 ) -> "Floats":
     """Return the column sums of `resamples` draws of all units with replacement."""
     import numpy as np

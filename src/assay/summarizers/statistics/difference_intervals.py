@@ -114,7 +114,10 @@ def compare_paired(
 
 
 def common_ids(
-    a: Mapping[str, Any], b: Mapping[str, Any], *, force: bool = False
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    *,
+    force: bool = False,
 ) -> list[str]:
     """Return the common samples, sorted. Raise if there are none, or less than 95 % of all unless `force`."""
     common = sorted(a.keys() & b.keys())
@@ -135,7 +138,9 @@ def common_ids(
 
 
 def _widest(
-    first: list[float], second: list[float], bounds: Ends | None
+    first: list[float],
+    second: list[float],
+    bounds: Ends | None,
 ) -> Ends | None:
     """Return the lowest and highest possible difference.
 
@@ -161,7 +166,10 @@ def _cut(difference: Estimate, ends: Ends | None) -> Estimate:
         return difference
     method = f"{difference.method}, cut to bounds"
     return replace(
-        difference, low=max(low, ends[0]), high=min(high, ends[1]), method=method
+        difference,
+        low=max(low, ends[0]),
+        high=min(high, ends[1]),
+        method=method,
     )
 
 
@@ -178,7 +186,11 @@ def _mean_difference(
     else:
         keys = cluster_keys(ids, clusters)
         estimate = clustered_mean(
-            differences, keys, level, binary=False, correct_skew=False
+            differences,
+            keys,
+            level,
+            binary=False,
+            correct_skew=False,
         )
     if estimate.stderr != 0.0:
         return estimate
@@ -186,7 +198,8 @@ def _mean_difference(
 
 
 def cluster_keys(
-    ids: Sequence[str], clusters: Mapping[str, Hashable]
+    ids: Sequence[str],
+    clusters: Mapping[str, Hashable],
 ) -> list[Hashable]:
     """Return the cluster of each sample. Raise if a sample has none."""
     missing = [key for key in ids if clusters.get(key) is None]

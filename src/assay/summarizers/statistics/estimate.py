@@ -91,7 +91,8 @@ class Estimate:
 
 
 def flag_few_units(
-    estimate: Estimate, sizes: Sequence[float] | None = None
+    estimate: Estimate,
+    sizes: Sequence[float] | None = None,
 ) -> Estimate:
     """Return the estimate, flagged if its interval comes from too few clusters or samples.
 

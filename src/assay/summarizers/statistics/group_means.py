@@ -44,13 +44,22 @@ def weighted_mean(
     reason = _why_no_interval(parts, scale)
     if reason:
         return Estimate.without_interval(
-            value, n, reason, clusters=clusters, scale=scale, method=method
+            value,
+            n,
+            reason,
+            clusters=clusters,
+            scale=scale,
+            method=method,
         )
     single_variance = _worst_case_variance(shares, parts, value, scale)
     stderr = _standard_error(shares, parts, single_variance)
     if scale is None and stderr == 0:
         return Estimate.without_interval(
-            value, n, "no spread seen", clusters=clusters, method=method
+            value,
+            n,
+            "no spread seen",
+            clusters=clusters,
+            method=method,
         )
     spread = _combined_spread(shares, parts, single_variance)
     low, high = _interval(value, spread, scale, level)
@@ -112,7 +121,9 @@ def _worst_case_variance(
 
 
 def _standard_error(
-    shares: Sequence[float], parts: Sequence[Estimate], single_variance: float
+    shares: Sequence[float],
+    parts: Sequence[Estimate],
+    single_variance: float,
 ) -> float:
     """Return the standard error of the weighted sum."""
     variances = []
@@ -122,7 +133,10 @@ def _standard_error(
 
 
 def _interval(
-    value: float, spread: Spread, scale: Ends | None, level: float
+    value: float,
+    spread: Spread,
+    scale: Ends | None,
+    level: float,
 ) -> tuple[float, float]:
     """Return the interval; at an end of the scale, the one for values without any spread."""
     if scale is None or scale[0] < value < scale[1]:
@@ -132,7 +146,9 @@ def _interval(
 
 
 def _combined_spread(
-    shares: Sequence[float], parts: Sequence[Estimate], single_variance: float
+    shares: Sequence[float],
+    parts: Sequence[Estimate],
+    single_variance: float,
 ) -> Spread:
     """Return the spread of the weighted sum; `single_variance` is added for parts that show none of their own."""
     spreads = [part.spread or _spread_of(part) for part in parts]

@@ -45,7 +45,11 @@ def is_constant(low: float, high: float) -> bool:
 
 
 def without_spread(
-    value: float, n: int, clusters: int | None, ends: Ends | None, level: float
+    value: float,
+    n: int,
+    clusters: int | None,
+    ends: Ends | None,
+    level: float,
 ) -> Estimate:
     """Return the estimate of a mean whose samples, or clusters, are all equal; its interval needs a scale with ends."""
     if not _has_scale(value, ends):
@@ -87,7 +91,11 @@ def mean_interval(
     if n < 2:
         spread = Spread(0.0, n)
         return Estimate.without_interval(
-            mean, n, ONE_SAMPLE, scale=scale, spread=spread
+            mean,
+            n,
+            ONE_SAMPLE,
+            scale=scale,
+            spread=spread,
         )
     residuals = [number - mean for number in numbers]
     squares = [residual * residual for residual in residuals]
@@ -124,7 +132,11 @@ def proportion(values: Sequence[float], level: float = 0.95) -> Estimate:
     if n < 2:
         spread = Spread(0.0, n)
         return Estimate.without_interval(
-            share, n, ONE_SAMPLE, scale=UNIT, spread=spread
+            share,
+            n,
+            ONE_SAMPLE,
+            scale=UNIT,
+            spread=spread,
         )
     wrong = n - right
     variance = right * wrong / n / (n - 1) / n
@@ -209,7 +221,9 @@ def clustered_mean(
 
 
 def _leverage_corrected(
-    squares: Sequence[float], sizes: Sequence[float], n: int
+    squares: Sequence[float],
+    sizes: Sequence[float],
+    n: int,
 ) -> float:
     """Return the variance of a mean over clusters, each square divided by 1 - the cluster's share (CR2)."""
     terms = []

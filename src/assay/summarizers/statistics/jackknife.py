@@ -151,7 +151,9 @@ def ratio_estimate(
 
 
 def _share_of_counted(
-    table: "Floats", clusters: Sequence[Hashable] | None, level: float
+    table: "Floats",
+    clusters: Sequence[Hashable] | None,
+    level: float,
 ) -> Estimate:
     """Return the share of ones among the rows whose denominator is 1."""
     counted = table[:, 1] != 0
@@ -194,7 +196,11 @@ def _bounded_ratio(
         trials = max(1, int(kish_size(sizes)))
         trials_are_samples = clusters is None and trials >= n
         estimate = without_spread(
-            value, n, None if trials_are_samples else trials, ends, level
+            value,
+            n,
+            None if trials_are_samples else trials,
+            ends,
+            level,
         )
         spread = Spread(0.0, base, prior, unseen=unseen)
         return replace(estimate, clusters=count, spread=spread)

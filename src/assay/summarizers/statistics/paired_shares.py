@@ -18,7 +18,12 @@ _CERTAIN = 1e-12
 
 
 def paired_share_difference(
-    wins: int, losses: int, n: int, level: float = 0.95, *, mid_p: bool = True
+    wins: int,
+    losses: int,
+    n: int,
+    level: float = 0.95,
+    *,
+    mid_p: bool = True,
 ) -> Estimate:
     """Return the difference of two shares: of n samples the first alone got `wins` right, the second alone `losses`.
 
@@ -39,7 +44,15 @@ def paired_share_difference(
     high = -_bound(losses, wins, n, quantile)
     spread = Spread(variance, n, seen=wins + losses, df=n - 1)
     return Estimate(
-        value, math.sqrt(variance), low, high, n, None, METHOD, (-1.0, 1.0), spread
+        value,
+        math.sqrt(variance),
+        low,
+        high,
+        n,
+        None,
+        METHOD,
+        (-1.0, 1.0),
+        spread,
     )
 
 

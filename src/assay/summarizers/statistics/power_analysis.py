@@ -14,7 +14,11 @@ from .distributions import incomplete_beta, normal_quantile, t_power
 
 
 def sample_size(
-    difference: float, variance: float, *, alpha: float = 0.05, power: float = 0.8
+    difference: float,
+    variance: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> int:
     """Return the samples needed to show `difference` between two models.
 
@@ -41,7 +45,11 @@ def normal_size(difference: float, alpha: float = 0.05, power: float = 0.8) -> i
 
 
 def sample_size_paired_binary(
-    difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8
+    difference: float,
+    discordance: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> int:
     """Return the samples needed if both models answer right or wrong, and differ on a share `discordance` of them."""
     _check_discordance(discordance)
@@ -60,7 +68,11 @@ def sample_size_paired_binary(
 
 
 def paired_binary_power(
-    n: int, difference: float, discordance: float, *, alpha: float = 0.05
+    n: int,
+    difference: float,
+    discordance: float,
+    *,
+    alpha: float = 0.05,
 ) -> float:
     """Return how often McNemar's mid-p test of n samples shows a true `difference`: the sum over all outcomes.
 
@@ -78,7 +90,9 @@ def paired_binary_power(
         fewest = _most_losses(count, alpha)
         if fewest >= 0:
             rejected = _at_most(fewest, count, share) + _at_most(
-                fewest, count, 1 - share
+                fewest,
+                count,
+                1 - share,
             )
             total += rejected * _exactly(count, n, discordance)
     return total
@@ -134,7 +148,11 @@ def _first(reaches: Callable[[int], bool], start: int) -> int:
 
 
 def minimum_detectable_difference(
-    n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8
+    n: int,
+    variance: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> float:
     """Return the smallest true difference that n samples show with this power; `variance` is that of a difference."""
     if n < 2:
@@ -146,7 +164,11 @@ def minimum_detectable_difference(
 
 
 def minimum_detectable_paired_binary(
-    n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8
+    n: int,
+    discordance: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> float:
     """Return the same for right-or-wrong scores of models that differ on a share `discordance` of the samples."""
     _check_discordance(discordance)

@@ -20,7 +20,9 @@ UNSEEN = 1.0
 
 
 def judge_weight(
-    labels: Sequence[float], judged: Sequence[float], others: Sequence[float]
+    labels: Sequence[float],
+    judged: Sequence[float],
+    others: Sequence[float],
 ) -> float:
     """Return the weight of the judge, from 0 to 1: its covariance with people, divided by its own variance."""
     n = len(labels)
@@ -84,7 +86,15 @@ def prediction_powered_mean(
         value, low, high = (min(max(x, ends[0]), ends[1]) for x in (value, low, high))
     unreliable = f"interval unreliable: {n} labels" if n < FEWEST_LABELS else ""
     return Estimate(
-        value, stderr, low, high, n, None, METHOD, scale=ends, unreliable=unreliable
+        value,
+        stderr,
+        low,
+        high,
+        n,
+        None,
+        METHOD,
+        scale=ends,
+        unreliable=unreliable,
     )
 
 

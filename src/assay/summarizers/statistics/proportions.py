@@ -49,7 +49,9 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def share_interval(
-    k: int, n: int, level: float = 0.95
+    k: int,
+    n: int,
+    level: float = 0.95,
 ) -> tuple[tuple[float, float], str]:
     """Return the interval of k right of n, and its name."""
     if n < EXACT_BELOW:
@@ -75,7 +77,10 @@ def wald(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def unseen_spread(
-    value: float, trials: int, ends: Ends, level: float = 0.95
+    value: float,
+    trials: int,
+    ends: Ends,
+    level: float = 0.95,
 ) -> tuple[float, float]:
     """Return an interval for a mean of which every trial gave `value`.
 

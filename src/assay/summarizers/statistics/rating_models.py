@@ -240,7 +240,11 @@ def _inverse(information: "Floats") -> "Floats":
 
 
 def _sandwich(
-    first: Any, second: Any, won: Any, strengths: "Floats", groups: Any
+    first: Any,
+    second: Any,
+    won: Any,
+    strengths: "Floats",
+    groups: Any,
 ) -> "Floats":
     """Return the covariance of the strengths, with battles about one sample as one unit."""
     import numpy as np
@@ -279,5 +283,12 @@ def _rating(
         low = value - quantile * stderr
         high = value + quantile * stderr
     return Rating(
-        name, value, stderr, low, high, results["win"], results["loss"], results["tie"]
+        name,
+        value,
+        stderr,
+        low,
+        high,
+        results["win"],
+        results["loss"],
+        results["tie"],
     )

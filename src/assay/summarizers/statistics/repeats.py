@@ -52,7 +52,8 @@ class Decomposition:
 
 
 def decompose(
-    rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None = None
+    rows: Sequence[Sequence[float]],
+    clusters: Sequence[Hashable] | None = None,
 ) -> Decomposition:
     """Return the decomposition of `rows`: for each question, the values of its answers (their number may differ)."""
     if not rows:
@@ -86,7 +87,11 @@ def decompose(
     else:
         limit = math.sqrt(max(0.0, estimate.stderr**2 - noise / n))
     return Decomposition(
-        estimate, within, between, limit, between / total if total else None
+        estimate,
+        within,
+        between,
+        limit,
+        between / total if total else None,
     )
 
 

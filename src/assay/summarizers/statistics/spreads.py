@@ -123,7 +123,10 @@ def _undo_skew(quantile: float, skew: float) -> float:
 
 
 def stretched_limits(
-    value: float, spread: Spread, ends: Ends | None, level: float
+    value: float,
+    spread: Spread,
+    ends: Ends | None,
+    level: float,
 ) -> tuple[Interval, str]:
     """Return Student's t interval on the scale without ends, and the name of that scale."""
     quantile = t_quantile((1 + level) / 2, spread.df)

@@ -236,7 +236,10 @@ def _chosen(variable: str, formats: tuple[str, ...]) -> str:
 
 
 def get_pred_file_path(
-    work_dir: str, model_name: str, dataset_name: str, use_env_format: bool = True
+    work_dir: str,
+    model_name: str,
+    dataset_name: str,
+    use_env_format: bool = True,
 ) -> str:
     """Return the path of a model's predictions on a dataset."""
     suffix = get_pred_file_format() if use_env_format else "xlsx"
@@ -249,7 +252,9 @@ def get_file_extension(file_path: str) -> str:
 
 
 def get_intermediate_file_path(
-    eval_file: str, suffix: str, target_format: str | None = None
+    eval_file: str,
+    suffix: str,
+    target_format: str | None = None,
 ) -> str:
     """Return the path of a file next to the predictions: `x_acc.csv` for `x.xlsx` and `_acc`.
 

@@ -81,7 +81,10 @@ def encode_image_file_to_base64(
     from PIL import Image
 
     return encode_image_to_base64(
-        Image.open(image_path), target_size, fmt, max_file_size
+        Image.open(image_path),
+        target_size,
+        fmt,
+        max_file_size,
     )
 
 
@@ -92,12 +95,16 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilIma
 
 
 def decode_base64_to_image_file(
-    base64_string: str, image_path: str | Path, target_size: int = -1
+    base64_string: str,
+    image_path: str | Path,
+    target_size: int = -1,
 ) -> None:
     """Write the image of a base64 text to a file; with upstream's rules it is always encoded again."""
     if not as_upstream():
         base64_images.decode_base64_to_image_file(
-            base64_string, image_path, target_size
+            base64_string,
+            image_path,
+            target_size,
         )
         return
     folder = os.path.dirname(image_path)

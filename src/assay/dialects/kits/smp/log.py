@@ -99,7 +99,9 @@ def _file_handler(log_file: str) -> logging.Handler:
 
 
 def _with(
-    logger: logging.Logger, handlers: list[logging.Handler], level: str
+    logger: logging.Logger,
+    handlers: list[logging.Handler],
+    level: str,
 ) -> logging.Logger:
     for handler in handlers:
         handler.setFormatter(_FORMAT)

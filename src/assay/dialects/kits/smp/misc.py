@@ -125,7 +125,8 @@ def istype(s: object, type: type) -> bool:
 
 
 def extract_json_objects(
-    text: str, decoder: json.JSONDecoder | None = None
+    text: str,
+    decoder: json.JSONDecoder | None = None,
 ) -> Iterator[Any]:
     """Yield the JSON objects that occur in a text."""
     reader = decoder or json.JSONDecoder()
@@ -178,7 +179,9 @@ def HFCacheRoot() -> str:
 
 
 def get_cache_path(
-    repo_id: str, branch: str | None = "main", repo_type: str = "datasets"
+    repo_id: str,
+    branch: str | None = "main",
+    repo_type: str = "datasets",
 ) -> str | None:
     """Return the newest snapshot of a repository in the hub's cache, or `None` if it was never downloaded."""
     repo = Path(HFCacheRoot()) / f"{repo_type}--{repo_id.replace('/', '--')}"
@@ -212,7 +215,11 @@ def get_gpu_memory() -> list[int]:
     command = ["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits"]
     try:
         output = subprocess.run(
-            command, capture_output=True, text=True, timeout=30, check=True
+            command,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
         ).stdout
         return [int(line) for line in output.split()]
     except (OSError, subprocess.SubprocessError, ValueError):

@@ -186,7 +186,10 @@ class BatchLoader:
         return rows if isinstance(rows, list) else [rows]
 
     def _process_parquet_records(
-        self, repo_data_dir: str, save_audio_root: str | None, **options: object
+        self,
+        repo_data_dir: str,
+        save_audio_root: str | None,
+        **options: object,
     ) -> list[Row]:
         """Return all rows of Parquet files and write their audio clips; a subclass may override it."""
         if not is_upstream("televal"):
@@ -199,11 +202,18 @@ class BatchLoader:
             pattern = "*.parquet" if path.is_dir() else path.name
             where = str(path if path.is_dir() else path.parent)
             return load_and_process_parquet_dataset(
-                where, pattern, folder, key_col=self.key_col, is_local=True
+                where,
+                pattern,
+                folder,
+                key_col=self.key_col,
+                is_local=True,
             )
         repo, pattern = "/".join(path.parts[:2]), "/".join(path.parts[2:])
         return load_and_process_parquet_dataset(
-            repo, pattern, folder, key_col=self.key_col
+            repo,
+            pattern,
+            folder,
+            key_col=self.key_col,
         )
 
     def _assay_table(self) -> Any:
@@ -366,7 +376,10 @@ def hub_rows(repository: str, files: str) -> Iterator[Row]:
     """Yield the rows of Parquet files on the hub, audio clips undecoded."""
     datasets = library("datasets", "datasets, which fetches from the hub,", "assay[hf]")
     rows: Any = datasets.load_dataset(
-        repository, data_files={"test": files}, split="test", streaming=True
+        repository,
+        data_files={"test": files},
+        split="test",
+        streaming=True,
     )
     for name, kind in (rows.features or {}).items():
         if type(kind).__name__ == "Audio":

@@ -23,7 +23,11 @@ def _getter(kind: str, what: str, **fixed: Any) -> Callable[..., Any]:
 
     def get(self: "Registry", name: str, **kwargs: Any) -> Any:
         return self._dereference(
-            name, getattr(self, f"_{kind}"), kind.replace("_", " "), **fixed, **kwargs
+            name,
+            getattr(self, f"_{kind}"),
+            kind.replace("_", " "),
+            **fixed,
+            **kwargs,
         )
 
     get.__doc__ = what

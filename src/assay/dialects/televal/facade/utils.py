@@ -105,7 +105,9 @@ def workers_of(evaluator: object, default: int) -> int:
 
 
 def retry(
-    max_retries: int = 3, sleep_second: float = 5, default: object = None
+    max_retries: int = 3,
+    sleep_second: float = 5,
+    default: object = None,
 ) -> Callable[[Any], Any]:
     """Repeat a function that raises, with a pause between attempts; the last error is raised."""
 
@@ -135,7 +137,9 @@ def names_for(guest: Any) -> dict[str, Any]:
     """Return `make_object` for one user's checkout, which also finds the user's modules."""
     return {
         "make_object": lambda class_name, **kwargs: _made(
-            guest.import_module, class_name, kwargs
+            guest.import_module,
+            class_name,
+            kwargs,
         )
     }
 
@@ -149,7 +153,9 @@ def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) 
 
 
 def preprocess_audio(
-    source: object, target_sr: int = RATE, device: object = None
+    source: object,
+    target_sr: int = RATE,
+    device: object = None,
 ) -> Any:
     """Return an audio clip, given by path or as bytes, as a tensor of one channel at a rate."""
     if not isinstance(source, (str, bytes)):
@@ -157,7 +163,9 @@ def preprocess_audio(
             f"an audio clip is a path or bytes, not a {type(source).__name__}"
         )
     torch = library(
-        "torch", "torch, which preprocess_audio gives its tensors of,", "assay[hf]"
+        "torch",
+        "torch, which preprocess_audio gives its tensors of,",
+        "assay[hf]",
     )
     import soundfile
 

@@ -29,7 +29,9 @@ class Clip:
         self.device = device
         self.processor = AutoProcessor.from_pretrained(model, revision=revision)
         loaded = CLIPModel.from_pretrained(
-            model, revision=revision, dtype=getattr(torch, dtype)
+            model,
+            revision=revision,
+            dtype=getattr(torch, dtype),
         )
         self.model = loaded.to(device).eval()
         self.longest = int(self.model.config.text_config.max_position_embeddings)
@@ -73,7 +75,8 @@ class Clip:
         ).to(self.device)
         with torch.inference_mode():
             read = self.model.text_model(
-                input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
             )
             return self.model.text_projection(read.pooler_output)
 

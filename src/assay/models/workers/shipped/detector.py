@@ -92,7 +92,9 @@ class Detector:
         )
         self.processor = auto.from_pretrained(model, revision=revision)
         loaded = families[family].from_pretrained(
-            model, revision=revision, dtype=getattr(torch, dtype)
+            model,
+            revision=revision,
+            dtype=getattr(torch, dtype),
         )
         self.model = loaded.to(device).eval()
         self.labels = {
@@ -149,7 +151,9 @@ class Detector:
         return ranked(detections)
 
     def _zero_shot(
-        self, image: Any, names: list[str]
+        self,
+        image: Any,
+        names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
         """Detect objects with a model that takes class names as text."""
         is_grounded = self.model.config.model_type in (
@@ -175,7 +179,10 @@ class Detector:
         )
         detections: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for score, label, box in zip(
-            result["scores"], result["text_labels"], result["boxes"], strict=True
+            result["scores"],
+            result["text_labels"],
+            result["boxes"],
+            strict=True,
         ):
             # Grounding DINO returns the words it grounded, sometimes of two classes at once: those count for neither.
             matches = [name for name in names if name == label]
@@ -187,7 +194,9 @@ class Detector:
         return ranked(detections)
 
     def _segments(
-        self, image: Any, names: list[str]
+        self,
+        image: Any,
+        names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
         """Detect objects with an instance segmenter.
 
@@ -292,7 +301,10 @@ class Colors:
                 for phrase in PHRASES
             ]
             inputs = self.processor(
-                text=texts, return_tensors="pt", padding=True, truncation=True
+                text=texts,
+                return_tensors="pt",
+                padding=True,
+                truncation=True,
             ).to(self.device)
             with torch.inference_mode():
                 read = self.model.text_model(

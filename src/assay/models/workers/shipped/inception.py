@@ -57,7 +57,10 @@ class Inception:
         )
         plain = values.reshape(1, height, width, 3).permute(0, 3, 1, 2).float() / 255
         sized = torch.nn.functional.interpolate(
-            plain, size=(SIDE, SIDE), mode="bilinear", align_corners=False
+            plain,
+            size=(SIDE, SIDE),
+            mode="bilinear",
+            align_corners=False,
         )
         return sized * 2 - 1
 
@@ -106,7 +109,10 @@ class Inception:
 
         _, _, stride, padding = shape
         values = functional.conv2d(
-            values, self.weights[f"{name}.conv.weight"], stride=stride, padding=padding
+            values,
+            self.weights[f"{name}.conv.weight"],
+            stride=stride,
+            padding=padding,
         )
         mean, variance, weight, bias = (
             self.weights[f"{name}.bn.{part}"]

@@ -82,7 +82,10 @@ class Lpips:
         total = 0.0
         with torch.inference_mode():
             for head, a, b in zip(
-                self.heads, self.layers(one), self.layers(other), strict=True
+                self.heads,
+                self.layers(one),
+                self.layers(other),
+                strict=True,
             ):
                 difference = (_unit(a) - _unit(b)) ** 2
                 total += float((difference * head.reshape(1, -1, 1, 1)).sum(1).mean())

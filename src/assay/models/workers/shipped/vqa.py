@@ -94,11 +94,15 @@ class Vqa:
                 attention_mask=inputs["attention_mask"],
                 encoder_hidden_states=vision,
                 encoder_attention_mask=torch.ones(
-                    vision.shape[:-1], dtype=torch.long, device=self.device
+                    vision.shape[:-1],
+                    dtype=torch.long,
+                    device=self.device,
                 ),
             )[0]
             start = torch.full(
-                (1, 1), self.model.decoder_start_token_id, device=self.device
+                (1, 1),
+                self.model.decoder_start_token_id,
+                device=self.device,
             )
             decoder = self.model.text_decoder(
                 input_ids=start,
@@ -151,7 +155,10 @@ class Vqa:
         )
 
     def _yes_and_no(
-        self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]
+        self,
+        logits: Any,
+        yes: tuple[str, ...],
+        no: tuple[str, ...],
     ) -> tuple[float, float]:
         """Return the summed probabilities of the first tokens of the two words, each spelling counted once.
 

@@ -96,7 +96,9 @@ def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
         ) from error
     except AssayError as error:
         raise UsageError(
-            f"{machine} cannot build this one", where=where, fix=fix
+            f"{machine} cannot build this one",
+            where=where,
+            fix=fix,
         ) from error
     if digest_of(dict(copy.identity)) != digest_of(dict(planned.model.identity)):
         raise UsageError(f"{machine} gets another one", where=where, fix=fix)
@@ -117,14 +119,20 @@ async def make_spread(
         or (DEFAULT_WINDOW if is_async else 1)
     )
     source = ModelSource(
-        planned.model_name, _options(run, planned.model_name), model.identity, window
+        planned.model_name,
+        _options(run, planned.model_name),
+        model.identity,
+        window,
     )
     executor: Executor
     if run.executor == "ray":
         from .ray_actors import RayActors
 
         executor, replicas = await RayActors.connect(
-            run.address, run.replicas, run.gpus_per_replica, say
+            run.address,
+            run.replicas,
+            run.gpus_per_replica,
+            say,
         )
     else:
         replicas = run.replicas or 1

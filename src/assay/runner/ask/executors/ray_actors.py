@@ -39,7 +39,7 @@ class RayActors:
             "num_cpus": 1,
             "num_gpus": gpus_per_replica or 0,
             "max_restarts": 0,  # the driver starts a new actor, which must load its model first
-            "scheduling_strategy": "SPREAD",  # so that losing one node costs few replicas
+            "scheduling_strategy": "SPREAD",  # so that losing one node costs few replicas,
         }
         self._thread = thread
         self.needed: dict[str, str] = {}

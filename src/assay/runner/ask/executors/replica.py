@@ -66,7 +66,10 @@ class Replica:
 
     @classmethod
     async def load(
-        cls, number: int, channel: Channel, model: "ModelSource"
+        cls,
+        number: int,
+        channel: Channel,
+        model: "ModelSource",
     ) -> "Replica":
         """Load the model of a replica. Raise if it is not the same model as here."""
         where = f"replica {number} of model {model.name!r}"
@@ -103,7 +106,10 @@ class Replica:
         released, self._released = self._released, []
         frame = {"call": "ask", "requests": requests, "released": released}
         head, answer_blobs = await _ask(
-            self._channel, frame, blobs, f"replica {self.number}"
+            self._channel,
+            frame,
+            blobs,
+            f"replica {self.number}",
         )
         media = media_of(answer_blobs)
         outputs = [self._output(plain, media) for plain in head["outputs"]]
@@ -124,7 +130,10 @@ class Replica:
 
 
 async def _ask(
-    channel: Channel, head: Mapping[str, Any], blobs: Mapping[str, Any], where: str
+    channel: Channel,
+    head: Mapping[str, Any],
+    blobs: Mapping[str, Any],
+    where: str,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Send a frame to a replica. Return the answer, or raise the error that it reports."""
     frame = pack(head, blobs)

@@ -68,7 +68,9 @@ class Server:
         model = trusted_model(head["model"], options)
         self._threads = Threads(head["threads"], "model")
         await load_model(
-            model, f"loading model {head['model']!r}", self._threads.submit
+            model,
+            f"loading model {head['model']!r}",
+            self._threads.submit,
         )
         if options.batch_size == "auto":
             await self._threads.submit(fit_batch, model)
@@ -76,7 +78,9 @@ class Server:
         return {"identity": digest_of(dict(model.identity)), "pid": os.getpid()}
 
     async def _look(
-        self, head: Mapping[str, Any], blobs: Mapping[str, Any]
+        self,
+        head: Mapping[str, Any],
+        blobs: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the model's warnings about a prompt."""
         assert self._model is not None and self._threads is not None
@@ -84,7 +88,9 @@ class Server:
         try:
             preflight = self._model.preflight  # type: ignore[attr-defined]
             faults = await self._threads.submit(
-                preflight, request.prompt, request.options.stop
+                preflight,
+                request.prompt,
+                request.options.stop,
             )
         except AssayError:
             raise

@@ -52,7 +52,10 @@ class SharedWork(Work):
         self._changed.set()
 
     def take_for(
-        self, replica: int, most: int, with_media: int | None = None
+        self,
+        replica: int,
+        most: int,
+        with_media: int | None = None,
     ) -> list[Job]:
         """Return up to `most` jobs for a replica; empty if there are none for it now."""
         jobs: list[Job] = []
@@ -197,7 +200,10 @@ class StandingShares(SharedWork):
         super().__init__(jobs, begin_again=lambda job: job, is_behind=is_behind)
 
     def take_for(
-        self, replica: int, most: int, with_media: int | None = None
+        self,
+        replica: int,
+        most: int,
+        with_media: int | None = None,
     ) -> list[Job]:
         """Return up to `most` jobs for a replica, leaving the other idle replicas their share."""
         idle = sum(not busy for busy in self._open.values())

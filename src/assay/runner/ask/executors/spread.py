@@ -59,7 +59,9 @@ class Spread:
         """Work until no jobs are left, or until the work is stopped and the requests in flight are finished."""
         assert isinstance(work, SharedWork)
         self._queue = ServerQueue(
-            sum(slot.window for slot in self._slots), self.policy, say=self.whisper
+            sum(slot.window for slot in self._slots),
+            self.policy,
+            say=self.whisper,
         )
         work.when_stopped(self._queue.stop)
         serving = {
@@ -171,7 +173,11 @@ class Spread:
             raise
 
     async def _feed(
-        self, slot: "Slot", replica: Replica, work: SharedWork, sink: Sink
+        self,
+        slot: "Slot",
+        replica: Replica,
+        work: SharedWork,
+        sink: Sink,
     ) -> None:
         """Send jobs to a replica until none is left for it, or it dies."""
         while True:
@@ -190,7 +196,12 @@ class Spread:
                 return
 
     async def _ask_one(
-        self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, sink: Sink
+        self,
+        job: Job,
+        slot: "Slot",
+        replica: Replica,
+        work: SharedWork,
+        sink: Sink,
     ) -> None:
         """Send one request, with retries. If the replica dies while the request waits, another one takes it."""
         is_there = False
@@ -272,7 +283,10 @@ class Spread:
         return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
 
     async def _ask(
-        self, slot: "Slot", replica: Replica, jobs: Sequence[Job]
+        self,
+        slot: "Slot",
+        replica: Replica,
+        jobs: Sequence[Job],
     ) -> list[Output]:
         """Send a batch to a replica, and learn from the time it took."""
         slot.progress.meter.begun += len(jobs)
@@ -289,7 +303,11 @@ class Spread:
             work.settled([job for job, _ in answers])
 
     def _fail(
-        self, jobs: Sequence[Job], how: str, work: SharedWork, sink: Sink
+        self,
+        jobs: Sequence[Job],
+        how: str,
+        work: SharedWork,
+        sink: Sink,
     ) -> None:
         """Fail requests on which too many replicas have died. The run goes on."""
         if not jobs:

@@ -64,7 +64,10 @@ def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def request_to_plain(
-    request: Request, blobs: Blobs, *, by_path: bool
+    request: Request,
+    blobs: Blobs,
+    *,
+    by_path: bool,
 ) -> dict[str, Any]:
     """Return a request as plain data, and add its media to `blobs`. Fields that only the journal needs are left out."""
     prompt = request.prompt
@@ -97,7 +100,9 @@ def request_to_plain(
 
 
 def request_from_plain(
-    plain: Mapping[str, Any], media: Mapping[str, Media], state: object = None
+    plain: Mapping[str, Any],
+    media: Mapping[str, Media],
+    state: object = None,
 ) -> Request:
     """Return the request from plain data, with the state that its model keeps for it."""
     continuations = plain.get("continuations")

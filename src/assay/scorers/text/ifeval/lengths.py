@@ -13,7 +13,10 @@ def has_number_of_words(response: str, *, num_words: int, relation: str) -> bool
 
 
 def has_number_of_sentences(
-    response: str, *, num_sentences: int, relation: str
+    response: str,
+    *,
+    num_sentences: int,
+    relation: str,
 ) -> bool:
     """Return True if there are at least, or less than, `num_sentences` sentences."""
     return holds(count_sentences(response), relation, num_sentences)
@@ -32,7 +35,11 @@ def has_number_of_paragraphs(response: str, *, num_paragraphs: int) -> bool:
 
 
 def nth_paragraph_starts_with(
-    response: str, *, num_paragraphs: int, nth_paragraph: int, first_word: str
+    response: str,
+    *,
+    num_paragraphs: int,
+    nth_paragraph: int,
+    first_word: str,
 ) -> bool:
     """Return True for exactly `num_paragraphs` paragraphs, of which the n-th (from 1) begins with the word.
 

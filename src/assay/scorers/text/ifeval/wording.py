@@ -16,7 +16,11 @@ def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:
 
 
 def has_keyword_often(
-    response: str, *, keyword: str, frequency: int, relation: str
+    response: str,
+    *,
+    keyword: str,
+    frequency: int,
+    relation: str,
 ) -> bool:
     """Return True if the keyword occurs at least, or less than, `frequency` times.
 
@@ -35,7 +39,11 @@ def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
 
 
 def has_letter_often(
-    response: str, *, letter: str, let_frequency: int, let_relation: str
+    response: str,
+    *,
+    letter: str,
+    let_frequency: int,
+    let_relation: str,
 ) -> bool:
     """Return True if a letter occurs at least, or less than, `let_frequency` times, in any case.
 
@@ -47,7 +55,10 @@ def has_letter_often(
 
 
 def has_capital_words(
-    response: str, *, capital_frequency: int, capital_relation: str
+    response: str,
+    *,
+    capital_frequency: int,
+    capital_relation: str,
 ) -> bool:
     """Return True if there are at least, or less than, `capital_frequency` words in capitals."""
     return holds(count_capital_words(response), capital_relation, capital_frequency)
