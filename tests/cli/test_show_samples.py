@@ -242,3 +242,32 @@ def test_text_that_is_no_text_is_still_json(assay, folder):
     assert said["samples"][0]["rounds"][0]["output"]["candidates"][0][
         "text"
     ].startswith("a")
+
+
+def test_the_results_of_the_last_calls_are_shown(assay, folder):
+    (folder / "sums.py").write_text(
+        'dataset = [{"question": "What is 17 + 25?", "answer": "42"}]\n'
+        "def add(x: int, y: int) -> int:\n"
+        '    """Add two numbers."""\n'
+        "    return x + y\n"
+        "tools = [add]\nscorers = ['includes']\n"
+    )
+    call = {"calls": [{"name": "add", "arguments": {"x": 17, "y": 25}}]}
+    rounds = f"rounds={json.dumps([call, call])}"
+    assay(
+        "run",
+        "sums.py",
+        "--model",
+        "scripted",
+        "-a",
+        rounds,
+        "--max_turns",
+        "1",
+        "-o",
+        "out",
+    )
+
+    said = assay("show", "out")
+
+    assert said.out.count("[result] 42") == 1
+    assert said.out.index("[call] add") < said.out.index("[result] 42")

@@ -416,6 +416,33 @@ def test_calls_and_results_are_blocks_that_fold_and_are_searched(
 
 
 @pytest.mark.costly
+def test_the_results_of_the_last_calls_are_shown_where_a_limit_ends_the_sample(
+    window: Browser, viewer, tmp_path: Path
+):
+    task = tmp_path / "look.py"
+    task.write_text(
+        'dataset = [{"question": "Where is it?", "answer": "here"}]\n'
+        "def look(place: str) -> str:\n"
+        '    """Look."""\n'
+        "    return f'nothing in the {place}'\n"
+        "tools = [look]\nscorers = ['includes']\n"
+    )
+    call = {"calls": [{"name": "look", "arguments": {"place": "attic"}}]}
+    model = Scripted(rounds=[call, call])
+    assay.run(
+        str(task), model, output=str(tmp_path / "tools"), floors="off", max_turns=1
+    )
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('tools')}/samples?id=0")
+    window.wait("document.querySelectorAll('details.call').length === 2")
+
+    assert "nothing in the attic" in window.text(".conversation")
+
+
+@pytest.mark.costly
 def test_an_answer_of_ten_megabytes_leaves_the_page_alive(
     window: Browser, viewer, tmp_path: Path
 ):

@@ -60,6 +60,9 @@ def sample_lines(
         )
         yield from _media_lines(blobs, line)
         yield from _agent_lines(line.get("output", {}).get("details") or {})
+    results = record.last_results()
+    if results:
+        yield from message_lines([{"role": "tool", "content": results}], most)
     target = next(
         (line["target"] for line in record.rounds if line.get("target") is not None),
         None,

@@ -19,6 +19,8 @@ LONGEST_TEXT = 100_000
 LONGEST_RAW = 64 << 20
 SNIPPET = 160
 MOST_CALLS = 40
+TOOLS_ROLE = "tools"
+"""The role under which the journal has the results of tool calls: `TASK#tools`."""
 MOST_TOKENS = 2000
 """Maximum number of tokens with log-probabilities on a page."""
 
@@ -34,6 +36,8 @@ class Record:
     rounds: list[dict[str, Any]] = field(default_factory=list)
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     calls: list[dict[str, Any]] = field(default_factory=list)
+    results: list[dict[str, Any]] = field(default_factory=list)
+    """Results of the calls in the last answer. Those of earlier ones are in the prompt of the next round."""
     damage: str = ""
 
     def to_plain(self, *, whole: bool = False) -> dict[str, Any]:
@@ -57,20 +61,29 @@ class Record:
                 _slim({**_round(line), "role": line["task"].rpartition("#")[2]}, limit)
                 for line in self.calls
             ],
+            "results": _slim(self.last_results(), limit),
             "damage": self.damage,
         }
         return plain
 
+    def last_results(self) -> list[Any]:
+        """Return the parts that the tools returned for the last answer."""
+        parts: list[Any] = []
+        for line in self.results:
+            for candidate in line.get("output", {}).get("candidates", ()):
+                parts += candidate.get("parts", ())
+        return parts
+
     def raw(self) -> str:
         """Return the journal lines as text."""
-        lines = [*self.rounds, *self.verdicts, *self.calls]
+        lines = [*self.rounds, *self.results, *self.verdicts, *self.calls]
         return "\n".join(
             json.dumps(line, ensure_ascii=False, indent=1) for line in lines
         )[:LONGEST_RAW]
 
     def media(self) -> Iterator[Mapping[str, Any]]:
         """Return every medium that the lines name: kind, digest, and its path if it is a data file."""
-        for line in (*self.rounds, *self.calls):
+        for line in (*self.rounds, *self.results, *self.calls):
             for turn in line.get("prompt", ()):
                 yield from _media_parts(
                     turn.get("content") if isinstance(turn, Mapping) else None
@@ -101,6 +114,11 @@ def read_record(index: JournalIndex, row: int) -> Record:
                     record,
                     record.verdicts if slot < 0 else record.rounds,
                 )
+            if record.rounds:
+                key = str(record.rounds[-1].get("key", ""))
+                offset = index.call(task, TOOLS_ROLE, key)
+                if offset != NONE:
+                    _take(file, offset, record, record.results)
             for verdict in record.verdicts:
                 questions = verdict.get("details", {}).get("asked", ())
                 for call in questions if isinstance(questions, Sequence) else ():

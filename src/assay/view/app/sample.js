@@ -106,6 +106,8 @@ function conversation(sample, place) {
     turns.push(...answers(round, i === sample.rounds.length - 1 ? sample.verdicts : [], place));
     before = spoken;
   }
+  // No later prompt holds the results of the last calls, such as a submitted answer.
+  if (sample.results?.length) turns.push(turnBox("tool", sample.results, place));
   return h("section", { class: "conversation", "aria-label": "Conversation" }, turns.length ? turns : h("p", { class: "muted" }, "This sample was never asked: its row could not be used."));
 }
 
