@@ -53,8 +53,8 @@ from assay.core import Abilities, AssayError, Likelihood, Output, Request
 from assay.dialects.harness.random_state import OTHER_SEED, RandomState
 from assay.dialects.harness.task_index import IndexEntry, installed_index, merged_yaml
 from assay.dialects.lm_eval import lm_eval_package as package
+from assay.dialects.lm_eval.claims import LIBRARY
 from assay.dialects.lm_eval.code_metrics import sandboxed_code_eval
-from assay.dialects.lm_eval.lm_eval_claims import LIBRARY
 
 ASKED = 3
 TOLERANCE = 1e-9

@@ -53,7 +53,7 @@ from assay.dialects.harness.task_index import (
     merged_yaml,
 )
 from assay.dialects.lmms_eval import judge_clients, lmms_package
-from assay.dialects.lmms_eval.lmms_claims import LIBRARY
+from assay.dialects.lmms_eval.claims import LIBRARY
 
 # Before the package is imported, which happens when a task is loaded.
 HOME = tempfile.mkdtemp(prefix="lmms_parity_")

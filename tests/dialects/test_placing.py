@@ -3,7 +3,7 @@
 import pytest
 
 from assay.dialects.placing import home_of
-from assay.dialects.vlmeval.vlmeval_claims import NAMES
+from assay.dialects.vlmeval.claims import NAMES
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,9 @@ def work(arguments: list[str]) -> dict[str, Any]:
 
 def guest(dialect: str, file: Path) -> Any:
     """Return the module of the file, loaded as in a run of assay."""
-    toolkit = importlib.import_module(f"assay.dialects.{dialect}.toolkit").TOOLKIT
+    toolkit = importlib.import_module(
+        f"assay.dialects.{dialect}.{dialect}_toolkit"
+    ).TOOLKIT
     return toolkit.load(file).module
 
 

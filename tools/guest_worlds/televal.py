@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core import AssayError
-from assay.dialects.televal.televal_claims import kinds_in
+from assay.dialects.televal.claims import kinds_in
 from assay.dialects.televal.televal_command import Asked, execute
 from assay.dialects.televal.tree import Entry, Tree, read_tree
 from assay.dialects.televal.workshop import Workshop

@@ -65,7 +65,7 @@ SCORERS = under("assay.scorers", {
         "code.evalplus:EvalPlus",
         "whether a function agrees with the canonical solution on EvalPlus's inputs, in a sandbox",
     ),
-    "runs": ("code.runs:Runs", "whether a program passes the tests of a column, in a sandbox"),
+    "runs": ("code.program_runs:Runs", "whether a program passes the tests of a column, in a sandbox"),
     "livecodebench": ("code.livecodebench:LiveCodeBench", "LiveCodeBench: all public and private cases pass"),
     "python_syntax": ("code.humaneval:PythonSyntax", "whether the code can be parsed"),
     "vqa_accuracy": ("vision.vqa:VqaAccuracy", "official VQA accuracy over ten annotators"),

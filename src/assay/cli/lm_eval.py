@@ -87,6 +87,6 @@ def _names_in(folder: Path | None) -> set[str]:
     if folder is None or not folder.is_dir():
         return set()
     from ..dialects.harness.task_index import index_of_folder
-    from ..dialects.lm_eval.lm_eval_claims import LIBRARY
+    from ..dialects.lm_eval.claims import LIBRARY
 
     return set(index_of_folder(folder, LIBRARY))

@@ -8,7 +8,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.dialects.harness.task_index import index_of_folder, leaf_names
-from assay.dialects.lm_eval.lm_eval_claims import LIBRARY
+from assay.dialects.lm_eval.claims import LIBRARY
 
 needs_lm_eval = pytest.mark.skipif(
     importlib.util.find_spec("lm_eval") is None, reason="pip install 'assay[lm-eval]'"

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.dialects.harness.task_index import index_of_folder, merged_yaml
-from assay.dialects.lmms_eval.lmms_claims import LIBRARY
+from assay.dialects.lmms_eval.claims import LIBRARY
 from assay.dialects.recognise import dialect_of
 
 pytestmark = pytest.mark.without_lmms_eval

@@ -15,9 +15,9 @@ from pipeline_files import write_rows
 
 from assay.cli.pipeline import command
 from assay.dialects.guest import Guest
+from assay.dialects.pipeline.claims import NAMES
 from assay.dialects.pipeline.dataset_registry import DatasetRegistry
 from assay.dialects.pipeline.evaluator_registry import EvaluatorRegistry
-from assay.dialects.pipeline.pipeline_claims import NAMES
 from assay.models.scripted import Scripted
 from assay.registry import models
 from assay.store import RunReader

@@ -10,8 +10,8 @@ from pipeline_files import make_exam, write_rows
 import assay
 from assay.core import UsageError
 from assay.dialects.guest import Guest
+from assay.dialects.pipeline.claims import NAMES
 from assay.dialects.pipeline.evaluator_registry import EvaluatorRegistry
-from assay.dialects.pipeline.pipeline_claims import NAMES
 from assay.dialects.pipeline.pipeline_launch import model_name
 from assay.dialects.pipeline.script_names import (
     EvaluationPipeline,

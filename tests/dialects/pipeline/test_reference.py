@@ -16,7 +16,7 @@ from stub_model import StubModel
 from assay.cli.main import main
 from assay.dialects import protocol
 from assay.dialects.guest import Guest
-from assay.dialects.pipeline.pipeline_claims import NAMES
+from assay.dialects.pipeline.claims import NAMES
 
 pytest.importorskip("torch")
 pytest.importorskip("datasets")

@@ -14,7 +14,7 @@ from pipeline_files import exam_rows, make_exam, write_rows
 import assay
 from assay.cli.main import main
 from assay.core import AssayError, DataError, ModalityMismatch, UnknownName, UsageError
-from assay.dialects.pipeline.pipeline_claims import NAMES, claims
+from assay.dialects.pipeline.claims import NAMES, claims
 from assay.dialects.recognise import dialect_of
 from assay.models.scripted import Scripted
 from assay.runner.options import RunOptions

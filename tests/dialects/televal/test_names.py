@@ -8,7 +8,7 @@ import pytest
 
 from assay.core import MissingExtra, UsageError
 from assay.dialects.guest import Guest
-from assay.dialects.televal.televal_claims import NAMES
+from assay.dialects.televal.claims import NAMES
 
 
 def guest(project):

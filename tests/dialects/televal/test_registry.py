@@ -6,7 +6,7 @@ import pytest
 
 from assay.core import PlanError, UnknownName, UsageError
 from assay.dialects.recognise import dialect_of
-from assay.dialects.televal.televal_listing import lines, listing
+from assay.dialects.televal.listing import lines, listing
 from assay.dialects.televal.tree import read_tree
 
 
@@ -231,7 +231,7 @@ def test_a_registry_is_recognised_by_its_folders(project):
         "televal",
         "asked for by --dialect",
     )
-    from assay.dialects.televal.televal_claims import claims
+    from assay.dialects.televal.claims import claims
 
     assert claims(
         project.registry, frozenset()

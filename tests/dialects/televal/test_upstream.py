@@ -10,7 +10,7 @@ import pytest
 
 from assay.dialects.guest import Guest
 from assay.dialects.protocol import OURS, UPSTREAM, choose
-from assay.dialects.televal.televal_claims import NAMES
+from assay.dialects.televal.claims import NAMES
 from assay.dialects.televal.televal_command import Asked, execute, truth
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions

@@ -4,7 +4,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.dialects.guest import Guest
-from assay.dialects.testbed.testbed_claims import NAMES
+from assay.dialects.testbed.claims import NAMES
 
 datasets = pytest.importorskip("datasets")
 

@@ -12,7 +12,7 @@ import testbed_cases
 from assay.dialects import protocol
 from assay.dialects.guest import Guest
 from assay.dialects.testbed import data_registry
-from assay.dialects.testbed.testbed_claims import NAMES
+from assay.dialects.testbed.claims import NAMES
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

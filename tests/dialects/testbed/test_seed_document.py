@@ -10,7 +10,7 @@ import pytest
 
 from assay.core import as_message, generation_role, render_text
 from assay.dialects.scripts import run_code
-from assay.dialects.testbed.testbed_claims import is_dataset_folder
+from assay.dialects.testbed.claims import is_dataset_folder
 from assay.dialects.testbed.testbed_loading import guest_for
 from assay.dialects.testbed.testbed_planning import tasks
 from assay.runner.options import RunOptions

@@ -8,7 +8,7 @@ import pytest
 import assay
 from assay.core import UsageError
 from assay.dialects.recognise import dialect_of, imported_names
-from assay.dialects.ulmeval.ulmeval_claims import claims
+from assay.dialects.ulmeval.claims import claims
 
 CUT_OUT = """
 from .text_base import TextBaseDataset

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.dialects.guest import Guest
-from assay.dialects.ulmeval.ulmeval_claims import NAMES
+from assay.dialects.ulmeval.claims import NAMES
 
 SEEDS = Path(__file__).parents[3].parent / "shared" / "seeds"
 FOUND = sorted(SEEDS.glob("004_*.txt"))

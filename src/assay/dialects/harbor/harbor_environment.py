@@ -19,6 +19,7 @@ from ...sandbox.container_workspace import ContainerWorkspace
 from ...sandbox.running import Stopper
 from ...sandbox.sandbox_limits import Execution
 from ...sandbox.workspace import PROGRAMS, WorkspaceLimits
+from .claims import CONFIG, INSTRUCTION
 from .container_tier import (
     USUAL_MEMORY_MB,
     ContainerPlan,
@@ -30,7 +31,6 @@ from .container_tier import (
     variables_inside,
 )
 from .dockerfile import Dockerfile, read_dockerfile
-from .harbor_claims import CONFIG, INSTRUCTION
 from .host_tier import CannotRun, HostPlan, HostStep, copied_files, plan_steps
 from .task_config import HealthCheck, TaskConfig, read_config
 

@@ -16,8 +16,8 @@ from ...core import (
 )
 from ...core.plural import plural
 from ...datasets.faults import NamedFault
+from .claims import INSTRUCTION, is_task_folder
 from .container_tier import NeedsEngine, Tiers
-from .harbor_claims import INSTRUCTION, is_task_folder
 from .harbor_environment import HarborEnvironment, HarborTask, read_task
 from .host_tier import CannotRun
 

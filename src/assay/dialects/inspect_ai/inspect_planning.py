@@ -21,7 +21,7 @@ from ...core import (
 from ...runner.options import RunOptions
 from . import inspect_package as package
 from .chat_bridge import messages_of_inspect, options_of
-from .inspect_claims import PREFIXES, split_task, task_names, task_parameters
+from .claims import PREFIXES, split_task, task_names, task_parameters
 from .inspect_driver import InspectDriver
 
 DIGEST_CHARACTERS = 8

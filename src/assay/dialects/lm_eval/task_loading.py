@@ -24,9 +24,9 @@ from ..harness.task_references import check_files, known_names
 from ..harness.task_rows import given_data, hub_dataset
 from ..harness.task_settings import TaskSettings, planned_shots, set_shots
 from . import lm_eval_package as package
+from .claims import LIBRARY
 from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval
 from .config_names import check_names, unknown_names
-from .lm_eval_claims import LIBRARY
 
 _lock = threading.Lock()
 

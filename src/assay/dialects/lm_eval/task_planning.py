@@ -17,8 +17,8 @@ from ..harness.task_references import (
     split_shots,
 )
 from ..harness.task_settings import TaskSettings
+from .claims import LIBRARY
 from .lm_driver import LmDriver, LmRows, LmTemplate
-from .lm_eval_claims import LIBRARY
 from .task_loading import load
 
 LIKELIHOODS = frozenset({"loglikelihood", "loglikelihood_rolling", "multiple_choice"})

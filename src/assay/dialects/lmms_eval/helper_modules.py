@@ -19,8 +19,8 @@ from ...code.userfiles import load_file
 from ...core import UsageError
 from ..harness.package_care import limited_import
 from ..harness.task_index import FUNCTION, merged_yaml
+from .claims import LIBRARY
 from .judge_clients import placeholder_keys, replaced_clients
-from .lmms_claims import LIBRARY
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from ..harness.task_references import check_files, known_names
 from ..harness.task_rows import given_data, hub_dataset
 from ..harness.task_settings import TaskSettings, planned_shots, set_shots
 from . import lmms_package
+from .claims import LIBRARY
 from .helper_modules import forget_helpers, helpers_digest, resolved_yaml
-from .lmms_claims import LIBRARY
 from .lmms_groups import LmmsGroup
 from .lmms_messages import visual_content
 

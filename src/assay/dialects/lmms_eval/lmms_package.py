@@ -9,9 +9,9 @@ from typing import Any
 
 from ...core import MissingExtra
 from ..harness.package_care import cache_templates, quiet_datasets
+from .claims import LIBRARY
 from .decoded_audio import decode_with_soundfile
 from .judge_clients import replace_providers
-from .lmms_claims import LIBRARY
 
 TESTED_VERSION = "0.7.3"
 

@@ -16,7 +16,7 @@ from ..harness.task_references import (
     split_shots,
 )
 from ..harness.task_settings import TaskSettings
-from .lmms_claims import LIBRARY
+from .claims import LIBRARY
 from .lmms_documents import generation_options, is_weighed
 from .lmms_driver import LmmsDriver, LmmsRows, LmmsTemplate
 from .lmms_loading import load

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import Model, Task
-from .pipeline_claims import NAMES
+from .claims import NAMES
 
 __all__ = ["NAMES", "model", "tasks"]
 

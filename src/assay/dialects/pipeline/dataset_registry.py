@@ -147,7 +147,7 @@ def _in_their_words(config: DatasetConfig) -> DatasetConfig:
         return replace(config, **words) if words else config
     if f"{file}:{config.name}" not in _theirs:
         from ..guest import Guest
-        from .pipeline_claims import NAMES
+        from .claims import NAMES
 
         before = dict(DatasetRegistry._registry)
         try:

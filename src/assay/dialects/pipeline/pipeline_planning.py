@@ -14,10 +14,10 @@ from ..recognise import imported_names
 from . import builtin
 from . import pipeline_checkout as checkout
 from . import pipeline_prompts as prompts
+from .claims import NAMES, claims
 from .dataset_registry import DatasetConfig, DatasetRegistry, asks_in_own_words
 from .driver import Drive, Rows, as_upstream
 from .evaluator_registry import EvaluatorConfig, EvaluatorRegistry
-from .pipeline_claims import NAMES, claims
 from .pipeline_engine import as_turn
 from .reference import Reference, parse
 

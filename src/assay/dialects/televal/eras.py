@@ -18,7 +18,7 @@ from typing import Literal
 
 from ...code.sources import parsed
 from ..protocol import OURS, UPSTREAM, following, is_documented, is_upstream
-from .televal_claims import NEAR, kinds_in, yaml_files
+from .claims import NEAR, kinds_in, yaml_files
 
 Era = Literal["newest", "seed"]
 NEWEST: Era = "newest"

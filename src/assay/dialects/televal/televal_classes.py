@@ -16,8 +16,8 @@ from ...core.errors import users_line
 from ...registry import check_options
 from ..guest import Guest, module_exists, replacement, stands_for
 from ..protocol import is_upstream
+from .claims import NAMES
 from .eras import SUPPLIED, era_of, supplied
-from .televal_claims import NAMES
 from .televal_secrets import expand
 from .tree import Entry
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ...core import AssayError, PlanError, UnknownName, UsageError, nearest, shorten
-from .televal_claims import KINDS, kinds_in, yaml_files
+from .claims import KINDS, kinds_in, yaml_files
 
 LINKS: Mapping[str, Mapping[str, str]] = {
     "infer_task": {

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UnknownName
+from .claims import defines_builder
 from .data_registry import SHIPPED
 from .nearby import register_folder
 from .script import ScriptData
-from .testbed_claims import defines_builder
 
 _BOUND = r"-?\d*%?"
 # "train", "train[:100]", "test[10%:20%]"

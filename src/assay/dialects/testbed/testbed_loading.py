@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core import UsageError
 from ..guest import Guest
-from .testbed_claims import NAMES, datasets_home, defines_builder, is_dataset_folder
+from .claims import NAMES, datasets_home, defines_builder, is_dataset_folder
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
 """Modules that assay replaces inside a tree called `testbed`. All others are the user's files."""

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from .ulmeval_claims import NAMES
+from .claims import NAMES
 
 __version__ = "0.2rc1"
 

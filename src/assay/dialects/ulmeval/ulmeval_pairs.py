@@ -13,9 +13,9 @@ from ..kits.judging import is_known
 from ..kits.smp.file import LMUDataRoot
 from ..kits.user_code import read_config
 from ..recognise import imported_names
+from .claims import claims
 from .dataset_tasks import BENCHMARKS, assay_benchmark, tasks_of, upstreams_class
 from .drawing_models import supported_ULM
-from .ulmeval_claims import claims
 from .ulmeval_models import adapt
 from .ulmeval_predictions import imported
 from .ulmeval_toolkit import TOOLKIT, configured_dataset, configured_model

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ..kits.toolkit import Toolkit, UserFile, find_class
+from .claims import NAMES
 from .drawing_datasets import DATASET_CLASSES, ImageBaseDataset, TextBaseDataset
 from .drawing_models import BaseAPI, BaseModel, OpenAIWrapper, supported_ULM
-from .ulmeval_claims import NAMES
 from .ulmeval_models import adapt, is_model_class
 
 

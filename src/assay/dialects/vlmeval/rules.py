@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ..protocol import is_documented, is_upstream
 from ..recognise import imported_names
-from .vlmeval_claims import NAMES
+from .claims import NAMES
 
 DOCUMENTED_NAMES = (
     "vlmeval.eval",

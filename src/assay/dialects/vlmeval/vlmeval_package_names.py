@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from .vlmeval_claims import NAMES
+from .claims import NAMES
 
 _PARTS = ("smp", "utils", "dataset", "vlm", "api", "config")
 

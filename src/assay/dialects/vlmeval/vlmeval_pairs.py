@@ -21,9 +21,9 @@ from ..file_names import file_name
 from ..kits.toolkit import HINT, UserFile, class_of, find_class
 from ..kits.user_code import checked_config, parameters_of, read_config
 from . import dataset_names as datasets
+from .claims import NAMES
 from .dataset_facts import data_root
 from .evaluating import model_label
-from .vlmeval_claims import NAMES
 from .vlmeval_classes import dataset_classes, named_datasets
 from .vlmeval_toolkit import TOOLKIT, supported_VLM
 

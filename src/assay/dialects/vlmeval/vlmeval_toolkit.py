@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..kits.toolkit import Toolkit
-from .vlmeval_claims import NAMES
+from .claims import NAMES
 from .vlmeval_classes import is_dataset_class, named_datasets
 from .vlmeval_models import adapt, is_model_class
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....core import AssayError, UsageError
 from ...protocol import is_upstream
-from ..televal_claims import KINDS
+from ..claims import KINDS
 from ..televal_secrets import expand
 from ..tree import dangling, read_tree
 from . import utils

@@ -14,7 +14,7 @@ _DATASETS = (
 )
 _JUDGES = "DEBUG_MESSAGE build_judge"
 NAMES: dict[str, str] = {
-    "ulmeval": f"{_HERE}.package_names",
+    "ulmeval": f"{_HERE}.ulmeval_package_names",
     "ulmeval.api": f"{_HERE}.drawing_models: BaseAPI OpenAIWrapper",
     "ulmeval.api.base": f"{_HERE}.drawing_models: BaseAPI",
     "ulmeval.api.gpt": f"{_HERE}.drawing_models: OpenAIWrapper",

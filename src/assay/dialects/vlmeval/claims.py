@@ -30,12 +30,12 @@ _YES_NO = (
     "YOrN_match_prompt default_rating"
 )
 NAMES: dict[str, str] = {
-    "vlmeval": f"{_HERE}.package_names",
+    "vlmeval": f"{_HERE}.vlmeval_package_names",
     "vlmeval.api": f"{_HERE}.api_models: BaseAPI GPT4V OpenAIWrapper",
-    "vlmeval.api.base": f"{_HERE}.model_bases: BaseAPI",
+    "vlmeval.api.base": f"{_HERE}.vlmeval_model_bases: BaseAPI",
     "vlmeval.api.gpt": f"{_HERE}.api_models: STANDS_IN GPT4V OpenAIWrapper",
-    "vlmeval.chat_api": f"{_HERE}.judging: OpenAIWrapper OpenAIWrapperInternal",
-    "vlmeval.config": f"{_HERE}.toolkit: api_models partial supported_VLM",
+    "vlmeval.chat_api": f"{_HERE}.vlmeval_judging: OpenAIWrapper OpenAIWrapperInternal",
+    "vlmeval.config": f"{_HERE}.vlmeval_toolkit: api_models partial supported_VLM",
     "vlmeval.dataset": f"{_HERE}.dataset_names: {_DATASETS}",
     "vlmeval.dataset.image_base": f"{_HERE}.dataset_bases: ImageBaseDataset img_root_map",
     "vlmeval.dataset.image_mcq": f"{_HERE}.dataset_kinds: CustomMCQDataset ImageMCQDataset",
@@ -45,9 +45,9 @@ NAMES: dict[str, str] = {
     "vlmeval.dataset.text_base": f"{_HERE}.dataset_bases: TextBaseDataset",
     "vlmeval.dataset.text_mcq": f"{_HERE}.dataset_kinds: CustomTextMCQDataset TextMCQDataset",
     "vlmeval.dataset.utils": f"{_HERE}.matched_choice: {_UTILS}",
-    "vlmeval.dataset.utils.judge_util": f"{_HERE}.judging: DEBUG_MESSAGE build_judge",
+    "vlmeval.dataset.utils.judge_util": f"{_HERE}.vlmeval_judging: DEBUG_MESSAGE build_judge",
     "vlmeval.dataset.utils.multiple_choice": f"{_HERE}.matched_choice: {_CHOICE}",
-    "vlmeval.dataset.utils.yorn": f"{_HERE}.ratings: {_YES_NO}",
+    "vlmeval.dataset.utils.yorn": f"{_HERE}.vlmeval_ratings: {_YES_NO}",
     "vlmeval.dataset.video_base": f"{_HERE}.dataset_bases: VideoBaseDataset",
     "vlmeval.dataset.video_dataset_config": f"{_HERE}.dataset_names: supported_video_datasets",
     "vlmeval.smp": f"{_KITS}.smp",
@@ -57,8 +57,8 @@ NAMES: dict[str, str] = {
     "vlmeval.utils.dataset_config": f"{_HERE}.tsv_dataset: DATASET_TYPE dataset_URLs img_root_map",
     "vlmeval.utils.matching_util": f"{_HERE}.letters: {_MATCHING}",
     "vlmeval.utils.mp_util": f"{_KITS}.many_calls",
-    "vlmeval.vlm": f"{_HERE}.model_bases: BaseModel",
-    "vlmeval.vlm.base": f"{_HERE}.model_bases: BaseModel",
+    "vlmeval.vlm": f"{_HERE}.vlmeval_model_bases: BaseModel",
+    "vlmeval.vlm.base": f"{_HERE}.vlmeval_model_bases: BaseModel",
 }
 """The modules of VLMEvalKit that assay replaces: its own module, or `module: names` for a part of one."""
 FORK = "ulmeval"

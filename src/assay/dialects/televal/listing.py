@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import AssayError
-from .televal_claims import KINDS
+from .claims import KINDS
 from .televal_classes import Classes
 from .tree import Tree, read_tree
 

@@ -20,8 +20,10 @@ NAMES: dict[str, str] = {
     "parallel_batch retry",
     "src.evaluator.process": f"{_HERE}.answer_evaluators: LLMExtractor OptionExtractor SimpleTokenizer",
     "src.evaluator.text_utils": f"{_HERE}.answer_evaluators: TextProcessor",
-    "src.models.base": f"{_HERE}.model_bases: Model",
-    "src.models.model_utils": f"{_HERE}.model_bases: get_no_split_module_candidates load_model_with_auto_device_map",
+    "src.models.base": f"{_HERE}.televal_model_bases: Model",
+    "src.models.model_utils": (
+        f"{_HERE}.televal_model_bases: get_no_split_module_candidates load_model_with_auto_device_map"
+    ),
     "src.prompt": f"{_HERE}.data_templates: DataTemplate",
     "src.prompt.llm_judge": f"{_HERE}.judge_evaluators: TASK_PROMPT_MAP",
     "src.prompt.template": f"{_HERE}.data_templates",

@@ -1,7 +1,7 @@
 """The names of lm-eval, for `assay ls lm_eval` and `assay show lm_eval/NAME`, without importing it."""
 
 from ..harness.task_listing import Listing
-from .lm_eval_claims import LIBRARY
+from .claims import LIBRARY
 
 _listing = Listing(LIBRARY)
 listing, lines, about = _listing.listing, _listing.lines, _listing.about

@@ -16,7 +16,7 @@ _COMMON = (
 )
 _SHIPPED = "SHIPPED caption hateful_meme lettered_question visual_question"
 NAMES = {
-    "testbed": f"{_HERE}.package_names",
+    "testbed": f"{_HERE}.testbed_package_names",
     "testbed.data": f"{_HERE}.data_names: {_DATA}",
     "testbed.data.builtin": f"{_HERE}.data_registry: {_SHIPPED}",
     "testbed.data.common": f"{_HERE}.data_registry: {_COMMON}",
@@ -26,11 +26,11 @@ NAMES = {
     "testbed.models.idefics2": f"{_HERE}.model_families: HF_IDEFICS2 Idefics2 ModelBase",
     "testbed.models.llava": f"{_HERE}.model_families: HF_LLAVA LLaVa ModelBase",
     "testbed.models.mistral": f"{_HERE}.model_families: Mistral ModelBase",
-    "testbed.models.model_base": f"{_HERE}.model_bases: ModelBase",
+    "testbed.models.model_base": f"{_HERE}.testbed_model_bases: ModelBase",
     "testbed.models.qwen2": f"{_HERE}.model_families: ModelBase Qwen2",
-    "testbed.utils": f"{_HERE}.trackers: clone_to_device try_inject_params",
+    "testbed.utils": f"{_HERE}.testbed_trackers: clone_to_device try_inject_params",
     "testbed.utils.fingerprint": f"{_HERE}.fingerprints",
-    "testbed.utils.tracker": f"{_HERE}.trackers: ForwardTracker GradTracker LocalsTracker",
+    "testbed.utils.tracker": f"{_HERE}.testbed_trackers: ForwardTracker GradTracker LocalsTracker",
 }
 """The modules of ICLTestbed that assay replaces: its own module, or `module: names` for a part of one."""
 
