@@ -250,7 +250,7 @@ def test_a_tiff_of_several_pages_says_so():
 
     with pytest.raises(
         DataError,
-        match="the tiff has 2 pages where one image is expected; fix: save the page",
+        match="the tiff has 2 pages where one image is expected; fix: save the intended page",
     ):
         decode_image(Image(buffer.getvalue()))
 

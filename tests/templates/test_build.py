@@ -251,7 +251,7 @@ def test_a_class_that_cannot_ask_is_refused():
 
     with pytest.raises(
         UsageError,
-        match="the class Empty is no template; fix: give it a method `prompt",
+        match="the class Empty is not a template; fix: give it a method `prompt",
     ):
         build_template(Empty)
 

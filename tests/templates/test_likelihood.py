@@ -96,7 +96,7 @@ def test_a_wrong_option_is_refused_before_the_run(template, fault):
             Rolling(column="txt"),
             "sample 's': there is no column 'txt'; fix: the row has the columns: n, text",
         ),
-        (Rolling(column="n"), "the column 'n' holds no text"),
+        (Rolling(column="n"), "the column 'n' has no text"),
         (ChoiceLikelihood(), "the sample has no choices"),
     ],
 )

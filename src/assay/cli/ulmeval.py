@@ -9,6 +9,7 @@ from .run import stdout_for_people
 
 def parser() -> Parser:
     """Return a parser with the original flags and a few of assay's own."""
+    # Long because each of the toolkit's flags is declared here.
     p = Parser(
         prog="assay ulmeval",
         description="Run datasets and models written for ULMEvalKit. Rerun the command to resume.",
