@@ -1,17 +1,37 @@
 """Reports: tables and progress for people."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .grid import html_grid, markdown_grid, markdown_text, printable, text_grid
-from .groups import group_lines, group_tables
-from .progress import LineProgress, LiveProgress
-from .table import (
-    format_interval,
-    format_value,
-    html_table,
-    markdown_table,
-    plain_table,
-    result_names,
-    show_table,
-)
+
+if TYPE_CHECKING:
+    from .groups import group_lines, group_tables
+    from .progress import LineProgress, LiveProgress
+    from .table import (
+        format_interval,
+        format_value,
+        html_table,
+        markdown_table,
+        plain_table,
+        result_names,
+        show_table,
+    )
+
+_MODULES = {
+    "LineProgress": "progress",
+    "LiveProgress": "progress",
+    "format_interval": "table",
+    "format_value": "table",
+    "group_lines": "groups",
+    "group_tables": "groups",
+    "html_table": "table",
+    "markdown_table": "table",
+    "plain_table": "table",
+    "result_names": "table",
+    "show_table": "table",
+}
+"""The module of each name that needs `core`, which `assay --help` does without."""
 
 __all__ = [
     "LineProgress",
@@ -31,3 +51,10 @@ __all__ = [
     "show_table",
     "text_grid",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
