@@ -34,10 +34,6 @@ LEAST = {
     "num_fewshot": 0,
     "gpus_per_replica": 0,
     "scorer_seconds": 0,
-    "max_turns": 1,
-    "max_calls": 1,
-    "sample_tokens": 1,
-    "sample_seconds": 0,
 }
 """The smallest values of options. Their types are those of the fields of `RunOptions`."""
 
