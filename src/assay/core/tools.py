@@ -19,6 +19,8 @@ NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 """The schema of a tool without parameters."""
 TOOL_CHOICES = ("auto", "none", "required")
 """Values of `tool_choice` besides the name of a tool."""
+TOOLS_ROLE = "tools"
+"""The role under which the journal stores the results of calls: `TASK#tools`."""
 
 
 @dataclass(frozen=True, slots=True)

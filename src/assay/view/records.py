@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from ..core import StoreError
 from ..core.media import MEDIA_KINDS
 from ..core.record import is_whole
+from ..core.tools import TOOLS_ROLE
 from ..store.export import as_text, candidate_text, content_text
 from .journal_index import NONE, JournalIndex
 
@@ -19,8 +20,6 @@ LONGEST_TEXT = 100_000
 LONGEST_RAW = 64 << 20
 SNIPPET = 160
 MOST_CALLS = 40
-TOOLS_ROLE = "tools"
-"""The role under which the journal has the results of tool calls: `TASK#tools`."""
 MOST_TOKENS = 2000
 """Maximum number of tokens with log-probabilities on a page."""
 

@@ -33,7 +33,7 @@ from ...core import (
 from ...core.message import plain_turns, to_plain
 from ...core.output import LIMIT
 from ...core.secrets import scrub
-from ...core.tools import ToolCall, ToolResult
+from ...core.tools import TOOLS_ROLE, ToolCall, ToolResult
 from ...media.checks import check_media
 from ...store import Answered, OutputLine
 from ...templates import Dialogue, rounds
@@ -49,8 +49,6 @@ from .verdicts import judged
 if TYPE_CHECKING:
     from .rows import TaskRun
 
-TOOLS = "tools"
-"""The role under which tool results are stored in the journal."""
 MOST_OPEN = 256
 """Most samples with open tools, unless the run limits the requests in flight."""
 Place = tuple[str, int]
@@ -118,7 +116,7 @@ class ToolRounds:
         self._limits = run.planned.limits
         self._unmeasured = Unmeasured(self._limits)
         self._digest = tools_digest(run.planned)
-        self._role_task = f"{run.planned.task.name}#{TOOLS}"
+        self._role_task = f"{run.planned.task.name}#{TOOLS_ROLE}"
         self._recorded = run.writer.cell(self._role_task, run.planned.model_name)
         self._open: dict[Place, SampleAtWork] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -420,7 +418,7 @@ class ToolRounds:
             return None, 0.0
         asking = self._run.asking
         record = asking.read(answer)
-        if record.details.get(TOOLS) != self._digest:
+        if record.details.get(TOOLS_ROLE) != self._digest:
             return None, 0.0
         output = asking.output_of(record)
         results: list[ToolResult] = []
@@ -451,7 +449,7 @@ class ToolRounds:
                 None,
                 writer.plain_output(output),
                 None,
-                {TOOLS: self._digest},
+                {TOOLS_ROLE: self._digest},
             )
         )
         writer.journal.flush()
