@@ -240,6 +240,7 @@ def test_a_file_is_measured_as_upstream_does(here: Path):
 
 @pytest.mark.parametrize("protocol", [UPSTREAM, "assay"])
 def test_rows_without_a_target_reach_a_users_own_engine(protocol: str):
+    pytest.importorskip("torch", reason="the engine of rwkv-benchmark needs torch")
     engine = OwnEngine()
     batches: list[int] = []
     forward = engine.model.forward_batch
