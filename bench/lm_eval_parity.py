@@ -51,7 +51,8 @@ from made_up_rows import (
 import assay
 from assay.core import Abilities, AssayError, Likelihood, Output, Request
 from assay.dialects.harness.random_state import OTHER_SEED, RandomState
-from assay.dialects.harness.task_index import IndexEntry, installed_index, merged_yaml
+from assay.dialects.harness.task_index import IndexEntry, installed_index
+from assay.dialects.harness.task_yaml import merged_yaml
 from assay.dialects.lm_eval import lm_eval_package as package
 from assay.dialects.lm_eval.claims import LIBRARY
 from assay.dialects.lm_eval.code_metrics import sandboxed_code_eval

@@ -46,12 +46,8 @@ from PIL import Image
 import assay
 from assay.core import Abilities, AssayError, Likelihood, Output, Request
 from assay.dialects.harness.random_state import RandomState
-from assay.dialects.harness.task_index import (
-    FUNCTION,
-    IndexEntry,
-    installed_index,
-    merged_yaml,
-)
+from assay.dialects.harness.task_index import IndexEntry, installed_index
+from assay.dialects.harness.task_yaml import FUNCTION, merged_yaml
 from assay.dialects.lmms_eval import judge_clients, lmms_package
 from assay.dialects.lmms_eval.claims import LIBRARY
 

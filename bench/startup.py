@@ -1,14 +1,21 @@
 """Start-up: CPU time of `assay --help` and `assay ls` beside that of a bare interpreter.
 
+The names of lm-eval and lmms-eval are listed too, if their packages are installed: from the index of the call before,
+then with a cache folder that is empty.
+
 python bench/startup.py [--repeats 9]
 """
 
 import argparse
+import importlib.util
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
-from measured import median_cpu
+from measured import cost_of, median_cpu
+
+LIBRARIES = ("lm_eval", "lmms_eval")
 
 
 def main() -> None:
@@ -30,6 +37,16 @@ def main() -> None:
         print(
             f"{'assay ' + ' '.join(words):18} {spent:6.3f} s CPU  {spent / bare:5.1f}x"
         )
+    for library in LIBRARIES:
+        if importlib.util.find_spec(library) is None:
+            continue
+        listing = [command, "ls", library]
+        cost_of(listing)
+        spent = median_cpu(listing, given.repeats)
+        print(f"{'assay ls ' + library:18} {spent:6.3f} s CPU  {spent / bare:5.1f}x")
+        with tempfile.TemporaryDirectory() as cache:
+            cold = cost_of(listing, environment={"XDG_CACHE_HOME": cache})
+        print(f"{'  without an index':18} {cold.cpu_seconds:6.3f} s CPU")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def _prefixed(names: str, folder: Path | None) -> str:
 def _names_in(folder: Path | None) -> set[str]:
     if folder is None or not folder.is_dir():
         return set()
-    from ..dialects.harness.task_index import index_of_folder
+    from ..dialects.harness.index_building import index_of_folder
     from ..dialects.lm_eval.claims import LIBRARY
 
     return set(index_of_folder(folder, LIBRARY))

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from assay.cli.main import main
-from assay.dialects.harness.task_index import index_of_folder, leaf_names
+from assay.dialects.harness.index_building import index_of_folder
+from assay.dialects.harness.task_index import leaf_names
 from assay.dialects.lm_eval.claims import LIBRARY
 
 needs_lm_eval = pytest.mark.skipif(
@@ -56,6 +57,19 @@ def test_broken_file_costs_no_other_its_name(here):
     assert list(index_of_folder(here.path / "tasks", LIBRARY)) == ["good"]
 
 
+@pytest.mark.without_lm_eval
+def test_index_skips_a_yaml_bomb_and_links_that_lead_back(here):
+    levels = ["l0: &l0 [a, a]"]
+    for level in range(1, 60):
+        levels.append(f"l{level}: &l{level} [*l{level - 1}, *l{level - 1}]")
+    here.write("tasks/bomb.yaml", "task: bomb\nmetadata:\n  " + "\n  ".join(levels))
+    here.write("tasks/good.yaml", "task: good\ndataset_path: x\n")
+    for name in ("again", "more"):
+        (here.path / "tasks" / name).symlink_to(here.path / "tasks")
+
+    assert list(index_of_folder(here.path / "tasks", LIBRARY)) == ["good"]
+
+
 @needs_lm_eval
 def test_listing_the_package_does_not_import_it(here, monkeypatch):
     code = (
@@ -73,7 +87,7 @@ def test_listing_the_package_does_not_import_it(here, monkeypatch):
 
 @needs_lm_eval
 def test_index_is_read_from_its_file_until_a_task_changes(here, monkeypatch):
-    from assay.dialects.harness import task_index
+    from assay.dialects.harness import index_building, task_index
 
     here.write("pkg/tasks/a.yaml", "task: a\ndataset_path: x\n")
     monkeypatch.setenv("XDG_CACHE_HOME", str(here.path / "cache"))
@@ -82,7 +96,7 @@ def test_index_is_read_from_its_file_until_a_task_changes(here, monkeypatch):
     first = task_index.kept_index(LIBRARY, folder)
     task_index.kept_index.cache_clear()
     monkeypatch.setattr(
-        task_index, "index_of_files", lambda *_: pytest.fail("read again")
+        index_building, "index_of_files", lambda *_: pytest.fail("read again")
     )
     kept = task_index.kept_index(LIBRARY, folder)
     monkeypatch.undo()

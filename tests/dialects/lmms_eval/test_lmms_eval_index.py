@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.dialects.harness.task_index import index_of_folder, merged_yaml
+from assay.dialects.harness.index_building import index_of_folder
+from assay.dialects.harness.task_yaml import merged_yaml
 from assay.dialects.lmms_eval.claims import LIBRARY
 from assay.dialects.recognise import dialect_of
 

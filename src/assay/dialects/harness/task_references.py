@@ -14,19 +14,12 @@ from ...core import (
     trust,
 )
 from ...runner.options import RunOptions
+from .index_building import group_name, index_of_files, index_of_folder
 from .library import Library
 from .loaded import Loaded, TaskReference
-from .task_index import (
-    Index,
-    find_entry,
-    group_name,
-    index_of_files,
-    index_of_folder,
-    installed_index,
-    leaf_names,
-    merged_yaml,
-)
+from .task_index import Index, find_entry, installed_index, leaf_names
 from .task_settings import TaskSettings
+from .task_yaml import merged_yaml
 
 DIGEST_CHARACTERS = 8
 KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})

@@ -49,7 +49,7 @@ def knows(name: str) -> str | None:
 
 def files_named(name: str, folder: Path) -> list[str]:
     """Return the files of a folder that define a task, a group or the tasks of a tag."""
-    from ..harness.task_index import files_named as find_files
+    from ..harness.index_building import files_named as find_files
 
     return find_files(name, folder, LIBRARY)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core import UnknownName, UsageError
 from ...core.errors import shorten, suggest
-from ..harness.task_index import FUNCTION
+from ..harness.task_yaml import FUNCTION
 from . import lm_eval_package as package
 
 KEYS_OF_FILES = frozenset(

@@ -18,11 +18,11 @@ from ..harness.task_index import (
     IndexEntry,
     different_leaf_names,
     find_entry,
-    merged_yaml,
 )
 from ..harness.task_references import check_files, known_names
 from ..harness.task_rows import given_data, hub_dataset
 from ..harness.task_settings import TaskSettings, planned_shots, set_shots
+from ..harness.task_yaml import merged_yaml
 from . import lm_eval_package as package
 from .claims import LIBRARY
 from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval

@@ -40,7 +40,7 @@ def knows(name: str) -> str | None:
 
 def files_named(name: str, folder: Path) -> list[str]:
     """Return the files of a folder that define a task, a group or the tasks of a tag."""
-    from ..harness.task_index import files_named as find_files
+    from ..harness.index_building import files_named as find_files
 
     return find_files(name, folder, LIBRARY)
 
@@ -82,7 +82,7 @@ def _own_keys(path: Path, keys: set[str]) -> list[str]:
 
 def _keys_with_includes(path: Path) -> set[str]:
     from ...core import UsageError
-    from ..harness.task_index import merged_yaml
+    from ..harness.task_yaml import merged_yaml
 
     try:
         return set(merged_yaml(path, LIBRARY))

@@ -18,7 +18,7 @@ from ...code.sources import digest_behind
 from ...code.userfiles import load_file
 from ...core import UsageError
 from ..harness.package_care import limited_import
-from ..harness.task_index import FUNCTION, merged_yaml
+from ..harness.task_yaml import FUNCTION, merged_yaml
 from .claims import LIBRARY
 from .judge_clients import placeholder_keys, replaced_clients
 
