@@ -2,16 +2,24 @@
 
 A file below a folder with the tree's name (`vlmeval/dataset/mine.py`) is the module that its path names. For a file
 outside of any tree, assay tries the packages of the facade and chooses the one in which most of the file's relative
-imports exist. A dialect only has to declare its names.
+imports exist. A dialect only has to declare its names, in `names.toml`.
 """
 
 import importlib.util
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from .source_names import ImportFrom, names_in
+
+
+def facade_names(dialect: str) -> dict[str, str]:
+    """Return the modules of a toolkit that assay replaces, each with `module` or `module: names` of assay."""
+    table = Path(__file__).with_name(dialect) / "names.toml"
+    names: dict[str, str] = tomllib.loads(table.read_text(encoding="utf-8"))
+    return {name: f"{__package__}.{real}" for name, real in names.items()}
 
 
 @dataclass(frozen=True, slots=True)

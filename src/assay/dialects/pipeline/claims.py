@@ -2,20 +2,9 @@
 
 from pathlib import Path
 
-_HERE = "assay.dialects.pipeline"
-_EVALUATORS = "EvaluatorConfig EvaluatorRegistry"
-_DATASETS = "DatasetConfig DatasetRegistry load_json load_jsonl"
+from ..placing import facade_names
 
-NAMES: dict[str, str] = {
-    "batch_engine": f"{_HERE}.script_engine: RWKVInferenceEngine",
-    "dataset_registry": f"{_HERE}.dataset_registry",
-    "evaluator_registry": f"{_HERE}.evaluator_registry",
-    "evaluators": f"{_HERE}.evaluator_registry: {_EVALUATORS}",
-    "evaluators.evaluator_registry": f"{_HERE}.evaluator_registry",
-    "pipeline": f"{_HERE}.script_names",
-    "tasks": f"{_HERE}.dataset_registry: {_DATASETS}",
-    "tasks.dataset_registry": f"{_HERE}.dataset_registry",
-}
+NAMES = facade_names("pipeline")
 """Flat and packaged spellings lead to the same modules, so there is one registry of each kind."""
 
 _TELLING = (

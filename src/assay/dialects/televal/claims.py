@@ -3,40 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-_HERE = "assay.dialects.televal"
-_SUMMARIZERS = "Avg AvgInfo AvgMOS AvgThreshold AvgWER Summarizer"
-NAMES: dict[str, str] = {
-    "src.config": f"{_HERE}.facade.config",
-    "src.dataset": f"{_HERE}.facade.dataset",
-    "src.evaluator": f"{_HERE}.answer_evaluators: Evaluator ExistMatch SingleOptionMatch",
-    "src.evaluator.asr": f"{_HERE}.facade.asr",
-    "src.evaluator.asr_eval": f"{_HERE}.speech_evaluators: ASR TextProcessor parallel_batch",
-    "src.evaluator.base": f"{_HERE}.answer_evaluators: Evaluator ExistMatch OptionExtractor SimpleTokenizer "
-    "SingleOptionMatch parallel_batch",
-    "src.evaluator.dialect": f"{_HERE}.speech_evaluators: DialectClassify parallel_batch",
-    "src.evaluator.dnsmos": f"{_HERE}.speech_evaluators: DNSMOS parallel_batch",
-    "src.evaluator.emo2vec": f"{_HERE}.speech_evaluators: Emo2vec",
-    "src.evaluator.llm": f"{_HERE}.judge_evaluators: LLMExtractor LLMOfflineScorer LLMScorer TASK_PROMPT_MAP "
-    "parallel_batch retry",
-    "src.evaluator.process": f"{_HERE}.answer_evaluators: LLMExtractor OptionExtractor SimpleTokenizer",
-    "src.evaluator.text_utils": f"{_HERE}.answer_evaluators: TextProcessor",
-    "src.models.base": f"{_HERE}.televal_model_bases: Model",
-    "src.models.model_utils": (
-        f"{_HERE}.televal_model_bases: get_no_split_module_candidates load_model_with_auto_device_map"
-    ),
-    "src.prompt": f"{_HERE}.data_templates: DataTemplate",
-    "src.prompt.llm_judge": f"{_HERE}.judge_evaluators: TASK_PROMPT_MAP",
-    "src.prompt.template": f"{_HERE}.data_templates",
-    "src.registry": f"{_HERE}.facade.registry",
-    "src.summarizer": f"{_HERE}.summaries: {_SUMMARIZERS}",
-    "src.summarizer.summarizer": f"{_HERE}.summaries: {_SUMMARIZERS}",
-    "src.task": f"{_HERE}.facade.task",
-    "src.utils": f"{_HERE}.facade.utils",
-}
-"""Modules of TELEVAL that assay replaces, with assay's own module, or `module: names` for a part of one.
+from ..placing import facade_names
 
-Every other `src.…` is the user's own.
-"""
+NAMES = facade_names("televal")
 NEAR = 3
 """Number of folders above a script in which its tree is searched."""
 KINDS = (

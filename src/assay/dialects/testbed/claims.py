@@ -4,35 +4,9 @@ import ast
 from pathlib import Path
 
 from ...code.sources import parsed
+from ..placing import facade_names
 
-_HERE = "assay.dialects.testbed"
-_DATA = (
-    "DATASET_RETRIEVER_MAPPING POSTPROCESS_MAPPING ConcatSampler MultiBatchSampler postprocess_generation "
-    "prepare_dataloader prepare_input register_dataset_retriever register_postprocess"
-)
-_COMMON = (
-    "DATASET_RETRIEVER_MAPPING POSTPROCESS_MAPPING most_common_from_dict register_dataset_retriever "
-    "register_postprocess split_generators"
-)
-_SHIPPED = "SHIPPED caption hateful_meme lettered_question visual_question"
-NAMES = {
-    "testbed": f"{_HERE}.testbed_package_names",
-    "testbed.data": f"{_HERE}.data_names: {_DATA}",
-    "testbed.data.builtin": f"{_HERE}.data_registry: {_SHIPPED}",
-    "testbed.data.common": f"{_HERE}.data_registry: {_COMMON}",
-    "testbed.data.sampler": f"{_HERE}.context_loaders: ConcatSampler MultiBatchSampler",
-    "testbed.models": f"{_HERE}.model_families: Idefics Idefics2 LLaVa Mistral",
-    "testbed.models.idefics": f"{_HERE}.model_families: Idefics ModelBase",
-    "testbed.models.idefics2": f"{_HERE}.model_families: HF_IDEFICS2 Idefics2 ModelBase",
-    "testbed.models.llava": f"{_HERE}.model_families: HF_LLAVA LLaVa ModelBase",
-    "testbed.models.mistral": f"{_HERE}.model_families: Mistral ModelBase",
-    "testbed.models.model_base": f"{_HERE}.testbed_model_bases: ModelBase",
-    "testbed.models.qwen2": f"{_HERE}.model_families: ModelBase Qwen2",
-    "testbed.utils": f"{_HERE}.testbed_trackers: clone_to_device try_inject_params",
-    "testbed.utils.fingerprint": f"{_HERE}.fingerprints",
-    "testbed.utils.tracker": f"{_HERE}.testbed_trackers: ForwardTracker GradTracker LocalsTracker",
-}
-"""The modules of ICLTestbed that assay replaces: its own module, or `module: names` for a part of one."""
+NAMES = facade_names("testbed")
 
 LIBRARIES = {
     "datasets": "assay.dialects.testbed.dataset_calls",

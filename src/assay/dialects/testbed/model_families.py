@@ -2,128 +2,17 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...core import EMPTY, library
 from .testbed_model_bases import ModelBase, is_conversation
 
-_FIRST_IS_HEAD = "{% if messages[0]['role'] | lower in ['instruction', 'system'] %}"
-_LATER = "{% set messages = messages[1:] %}{% endif %}"
-_WRITER = "{% if ends %}{% set writer.role = message['role'] %}{% endif %}"
-_NAMED = (
-    "{% if message['role'] %}{{ message['role'].capitalize() }}@WRITER@"
-    "{{ ':' if 'content' not in message or message['content'][0]['type'] == 'image' else ': ' }}{% endif %}"
-).replace("@WRITER@", _WRITER)
-_PART = "{{ '<image>' if part['type'] == 'image' else part['text'] if part['type'] == 'text' else '' }}"
-_BY_NAME = "{{ writer.role.capitalize() + ':' }}"
-_MARKED_HEADER = "{{ '<|im_start|>' + @SPEAKER@ + '\\n' }}"
-_MARKED_HEAD = "{{ '<|im_start|>' + messages[0]['role'] + '\\n' + messages[0]['content'] + '<|im_end|>\\n' }}"
 
-
-def _template(head: str, first: str, header: str, body: str, asks: str) -> str:
-    """Return a template of a head, then turns, then the header of the answer.
-
-    A turn is a header and, if the message has content, a body. `first` is the role that answers until a message has
-    ended a round.
-    """
-    return (
-        f"{head}{{% set asker = messages[0]['role'] %}}{{% set writer = namespace(role='{first}') %}}"
-        "{% for message in messages %}{% set ends = loop.last or loop.nextitem['role'] == asker %}"
-        f"{header}{{% if 'content' in message %}}{body}{{% endif %}}{{% endfor %}}"
-        f"{{% if add_generation_prompt %}}{asks}{{% endif %}}"
-    )
-
-
-def _head(text: str, otherwise: str = "") -> str:
-    """Return the template of an initial instruction, which is not part of the rounds."""
-    later = (
-        _LATER
-        if not otherwise
-        else _LATER.replace("{% endif %}", f"{{% else %}}{otherwise}{{% endif %}}")
-    )
-    return f"{_FIRST_IS_HEAD}{text}{later}"
-
-
-def _named_head(end: str) -> str:
-    return _head(
-        f"{{{{ messages[0]['role'].capitalize() + ': ' + messages[0]['content'] + '{end}' }}}}"
-    )
-
-
-def _marked(head: str, body: str) -> str:
-    """Return the template of turns between `<|im_start|>` and `<|im_end|>`."""
-    header, asks = (
-        _MARKED_HEADER.replace("@SPEAKER@", who)
-        for who in ("message['role']", "writer.role")
-    )
-    return _template(head, "assistant", f"{_WRITER}{header}", body, asks)
-
-
-def _texts(between: str, after: str) -> str:
-    """Return the template of a message's texts. Texts of the answering role are marked as generated."""
-    piece = f"{{{{ {between} + part['text'] + {after} }}}}"
-    return (
-        "{% for part in message['content'] | selectattr('type', 'equalto', 'text') %}"
-        f"{{% if message['role'] == writer.role %}}{{% generation %}}{piece}{{% endgeneration %}}"
-        f"{{% else %}}{piece}{{% endif %}}{{% endfor %}}"
-    )
-
-
-def _images(text: str) -> str:
-    return (
-        "{% for part in message['content'] | selectattr('type', 'equalto', 'image') %}"
-        f"{{{{ '{text}' }}}}{{% endfor %}}"
-    )
-
-
-def idefics() -> str:
-    """Return the template `Image:<image> Question: … Answer: …`, one round per line."""
-    return _parts_by_name(
-        "\\n",
-        "{{ '' if loop.last else ' ' }}",
-        "{{ '\\n' if ends else ' ' }}",
-    )
-
-
-def idefics2(end: str) -> str:
-    """Return the template `Image:<image>`, `Question: …`, `Answer: …`: one message per line, each closed by `end`."""
-    return _parts_by_name(f"{end}\\n", "", f"{{{{ '{end}\\n' }}}}")
-
-
-def _parts_by_name(after_head: str, after_part: str, after_message: str) -> str:
-    body = f"{{% for part in message['content'] %}}{_PART}{after_part}{{% endfor %}}{after_message}"
-    return _template(_named_head(after_head), "Assistant", _NAMED, body, _BY_NAME)
-
-
-def llava() -> str:
-    """Return the template of `IMAGE: <image>`, a line break, then `QUESTION: … ANSWER: …`."""
-    header = f"{_WRITER}{{{{ message['role'].upper() + ':' }}}}"
-    body = "{{ ' ' }}" + _images("<image>\\n") + _texts("''", "' '")
-    head = _head("{{ messages[0]['content'] + '\\n' }}")
-    return _template(head, "ASSISTANT", header, body, "{{ writer.role.upper() + ':' }}")
-
-
-def llava_interleaved() -> str:
-    """Return the template of turns between `<|im_start|>` and `<|im_end|>`: the images, then a line for each text."""
-    return _marked(
-        _head(_MARKED_HEAD),
-        _images("<image>") + _texts("'\\n'", "''") + "{{ '<|im_end|>\\n' }}",
-    )
-
-
-def qwen(default_system: str) -> str:
-    """Return the template of turns between `<|im_start|>` and `<|im_end|>` after an instructing first turn."""
-    default = f"{{{{ '<|im_start|>system\\n{default_system}<|im_end|>\\n' }}}}"
-    return _marked(
-        _head(_MARKED_HEAD, default), "{{ message['content'] + '<|im_end|>\\n' }}"
-    )
-
-
-def mistral() -> str:
-    """Return the template `Role: …`, one message per line."""
-    header = f"{{% if message['role'] %}}{{{{ message['role'].capitalize() + ':' }}}}{_WRITER}{{% endif %}}"
-    body = "{{ (' ' if message['role'] else '') + message['content'] + '\\n' }}"
-    return _template(_named_head("\\n"), "Assistant", header, body, _BY_NAME)
+def default_template(family: str) -> str:
+    """Return the prompt template of a family: its file in `templates/` as one line, as chat templates are stored."""
+    text = (Path(__file__).parent / "templates" / f"{family}.jinja").read_text("utf-8")
+    return "".join(line.strip() for line in text.splitlines())
 
 
 HF_IDEFICS2 = ["idefics2-8b", "idefics2-8b-base", "idefics2-8b-chatty"]
@@ -184,7 +73,7 @@ class Idefics(Family):
     @property
     def default_prompt_template(self) -> str:
         """Return `Image:<image> Question: … Answer: …`."""
-        return idefics()
+        return default_template("idefics")
 
     def process_input(
         self,
@@ -253,9 +142,9 @@ class Idefics2(Family):
     @property
     def default_prompt_template(self) -> str:
         """Return the template in which `<end_of_utterance>` ends a message, unless the model is the base one."""
-        return idefics2(
-            "" if self.model_name == "idefics2-8b-base" else "<end_of_utterance>"
-        )
+        template = default_template("idefics2")
+        is_base = self.model_name == "idefics2-8b-base"
+        return template.replace("<end_of_utterance>", "") if is_base else template
 
 
 class LLaVa(Family):
@@ -279,9 +168,9 @@ class LLaVa(Family):
     def default_prompt_template(self) -> str:
         """Return the template by model name: `ROLE: …` for 1.5, marked turns for interleaved ones, else its own."""
         if self.model_name in HF_LLAVA["llava-1.5"]:
-            return llava()
+            return default_template("llava")
         if self.model_name in HF_LLAVA["llava-interleave"]:
-            return llava_interleaved()
+            return default_template("llava_interleave")
         return self._assay_own_template(", ".join(self.support))
 
     @property
@@ -310,12 +199,12 @@ class Mistral(Family):
 
     processor_name = "AutoTokenizer"
     accepts = frozenset({"text"})
-    default_processor_args = {"chat_template": mistral()}  # noqa: RUF012 - read only
+    default_processor_args = {"chat_template": default_template("mistral")}  # noqa: RUF012 - read only
 
     @property
     def default_prompt_template(self) -> str:
         """Return `Role: …`, one message per line."""
-        return mistral()
+        return default_template("mistral")
 
 
 class Qwen2(Family):
@@ -328,7 +217,7 @@ class Qwen2(Family):
     def default_prompt_template(self) -> str:
         """Return marked turns after a system text; for other names the model's own template."""
         if self.model_name.startswith(QWEN):
-            return qwen("You are a helpful assistant.")
+            return default_template("qwen2")
         return self._assay_own_template(" and ".join(f"{start}…" for start in QWEN))
 
     @property
