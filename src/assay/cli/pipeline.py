@@ -21,6 +21,7 @@ OPTIONS = (
 
 def command(arguments: Sequence[str]) -> int:
     """Run one evaluation, print the table or one JSON document, and return the exit code."""
+    from ..dialects.option_tables import add_options
     from ..dialects.pipeline import pipeline_command as dialect
     from ..dialects.protocol import UPSTREAM, choose, is_upstream
 
@@ -29,7 +30,7 @@ def command(arguments: Sequence[str]) -> int:
         description="Run an evaluator on a dataset, as run_pipeline.py does. A name alone does what\nrun_NAME.py does.",
         epilog="Files named `register_*.py` in the working folder are loaded automatically.",
     )
-    dialect.add_options(p)
+    add_options(p, "pipeline")
     add_some(p, *OPTIONS)
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     p.add_argument(

@@ -14,6 +14,7 @@ def command(arguments: Sequence[str]) -> int:
     """Run one mode, print the table or one JSON document, and return the exit code."""
     if arguments[:1] == ["parquet2jsonl"]:
         return _convert(arguments[1:])
+    from ..dialects.option_tables import add_options
     from ..dialects.televal import televal_command as dialect
 
     p = Parser(
@@ -22,7 +23,7 @@ def command(arguments: Sequence[str]) -> int:
         "models are names of a registry.",
         epilog="`assay televal parquet2jsonl --help`: write the audio clips of a Parquet file as\nWAV files and JSONL.",
     )
-    dialect.add_options(p)
+    add_options(p, "televal")
     add_some(p, *OPTIONS)
     p.add_argument(
         "--json",

@@ -9,7 +9,8 @@ from .run import stdout_for_people
 
 def parser() -> Parser:
     """Return a parser with the original flags and a few of assay's own."""
-    # Long because each of the toolkit's flags is declared here.
+    from ..dialects.option_tables import add_options
+
     p = Parser(
         prog="assay ulmeval",
         description="Run datasets and models written for ULMEvalKit. Rerun the command to resume.",
@@ -18,110 +19,7 @@ def parser() -> Parser:
         "  assay ulmeval --register mine/ --data MyBench --model MyModel\n"
         "  assay ulmeval --config run.json --register mine/",
     )
-    selection = p.add_argument_group("what")
-    selection.add_argument(
-        "--data",
-        nargs="+",
-        default=[],
-        help="datasets: names, file.py[:name], tables",
-    )
-    selection.add_argument(
-        "--model",
-        nargs="+",
-        default=[],
-        help="models: names, file.py:Class, or any model of assay",
-    )
-    selection.add_argument(
-        "--config",
-        default=None,
-        metavar="JSON",
-        help='{"model": {…}, "data": {…}}',
-    )
-    selection.add_argument(
-        "--register",
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="files or folders that define them",
-    )
-    selection.add_argument(
-        "--num-generations",
-        type=int,
-        default=None,
-        help="images for each prompt",
-    )
-    selection.add_argument(
-        "--limit",
-        default=None,
-        help="a number, a fraction, or a range a-b of rows",
-    )
-    selection.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
-    selection.add_argument(
-        "--result-file",
-        default=None,
-        metavar="PKL",
-        help="evaluate these predictions (--trust-pickle)",
-    )
-    judge = p.add_argument_group("judge")
-    judge.add_argument(
-        "--judge",
-        action="append",
-        default=[],
-        metavar="[ROLE=]MODEL",
-        help="the model that judges; with a role, one that a benchmark of assay asks",
-    )
-    judge.add_argument(
-        "--judge-args",
-        default=None,
-        metavar="JSON",
-        help="further arguments of `evaluate`",
-    )
-    work = p.add_argument_group("work")
-    work.add_argument("--work-dir", default="./outputs")
-    work.add_argument(
-        "--api-nproc",
-        type=int,
-        default=4,
-        help="calls of an API at once",
-    )
-    work.add_argument("--retry", type=int, default=None)
-    work.add_argument("--verbose", action="store_true")
-    work.add_argument(
-        "--ignore",
-        action="store_true",
-        help="do not ask again for what failed",
-    )
-    work.add_argument(
-        "--reuse",
-        action="store_true",
-        help="always so: finished prompts are not asked again",
-    )
-    work.add_argument(
-        "--reuse-aux",
-        type=int,
-        default=1,
-        help="0: forget what an earlier evaluation wrote",
-    )
-    work.add_argument("--use-vllm", action="store_true")
-    work.add_argument(
-        "--fresh",
-        action="store_true",
-        help="forget what the run folders hold",
-    )
-    work.add_argument(
-        "--upstream",
-        action="store_true",
-        help="ULMEvalKit's own rules where assay's differ",
-    )
-    work.add_argument(
-        "--json",
-        action="store_true",
-        help="exactly one JSON document on stdout",
-    )
-    trust = p.add_argument_group("trust")
-    trust.add_argument("--trust-pickle", action="store_true")
-    trust.add_argument("--allow-private-urls", action="store_true")
+    add_options(p, "ulmeval")
     return p
 
 

@@ -4,7 +4,6 @@
 whoever wrote it, and writes `result/` and `summary/` under the same name followed by the eval_task.
 """
 
-import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,11 +23,6 @@ from .summaries import STATISTIC
 from .televal_files import Folder, predictions_of, results_of
 from .workshop import UPSTREAM, Workshop
 
-TRUE, FALSE = (
-    frozenset({"true", "1", "yes", "on"}),
-    frozenset({"false", "0", "no", "off"}),
-)
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -46,70 +40,6 @@ class Asked:
     era: Era | None = None
     upstream: bool = False
     """True to use TELEVAL's own rules and files where they differ from assay's."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `main.py`."""
-    parser.add_argument(
-        "--mode",
-        choices=("infer", "eval"),
-        default="eval",
-        help="ask the model, or judge its answers",
-    )
-    parser.add_argument("--task", required=True, help="an infer_task of the registry")
-    parser.add_argument(
-        "--model",
-        default=None,
-        help="in place of the task's own: of the registry, or any of assay",
-    )
-    parser.add_argument("--eval_task", default=None, help="in place of the task's own")
-    parser.add_argument(
-        "--save_pred_audio",
-        type=truth,
-        default=None,
-        metavar="True|False",
-    )
-    parser.add_argument(
-        "--keep_meta_info",
-        type=truth,
-        default=True,
-        metavar="True|False",
-    )
-    parser.add_argument(
-        "--bsz",
-        type=int,
-        default=None,
-        help="predictions that are handled at once",
-    )
-    parser.add_argument(
-        "--save_dir",
-        default=".",
-        help="where prediction/, result/ and summary/ are (default .)",
-    )
-    parser.add_argument(
-        "--registry",
-        default="registry",
-        metavar="DIR",
-        help="the folder of YAML files",
-    )
-    parser.add_argument(
-        "--era",
-        choices=("seed", "newest"),
-        default=None,
-        help="of TELEVAL (default: as the tree is)",
-    )
-    parser.add_argument(
-        "--upstream",
-        action="store_true",
-        help="TELEVAL's own rules and file names where ours differ",
-    )
-
-
-def truth(text: str) -> bool:
-    """Parse `True` or `False` in any usual spelling. Refuse anything else."""
-    if text.lower() in TRUE | FALSE:
-        return text.lower() in TRUE
-    raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
 
 
 def execute(

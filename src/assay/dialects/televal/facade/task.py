@@ -24,7 +24,8 @@ class BaseTask:
         """Run the stage and return the result; its files are under `save_dir`."""
         from ....runner.events import Silent
         from ....runner.options import RunOptions
-        from ..televal_command import Asked, execute, truth
+        from ...option_tables import truth
+        from ..televal_command import Asked, execute
 
         options = {
             name: value for name, value in self.kwargs.items() if value is not None

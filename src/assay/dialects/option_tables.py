@@ -1,0 +1,55 @@
+"""Options of a toolkit's command line: each is a row of the `options.toml` next to the toolkit's command."""
+
+import argparse
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+TRUE = frozenset({"true", "1", "yes", "on"})
+FALSE = frozenset({"false", "0", "no", "off"})
+
+
+def truth(text: str) -> bool:
+    """Parse `True` or `False` in any usual spelling. Refuse anything else."""
+    if text.lower() in TRUE | FALSE:
+        return text.lower() in TRUE
+    raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
+
+
+TYPES: Mapping[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "truth": truth,
+}
+NOTES = ("idle", "refused")
+"""Keys of a row that argparse does not know; `noted_options` returns them."""
+
+
+def option_rows(dialect: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the rows of a toolkit's options by group and by names."""
+    table = Path(__file__).with_name(dialect) / "options.toml"
+    return tomllib.loads(table.read_text(encoding="utf-8"))
+
+
+def add_options(parser: argparse.ArgumentParser, dialect: str) -> None:
+    """Add the options of a toolkit to a parser, in the groups of its table."""
+    for title, rows in option_rows(dialect).items():
+        group = parser if title == "options" else parser.add_argument_group(title)
+        for names, row in rows.items():
+            settings = {key: row[key] for key in row if key not in NOTES}
+            if settings.pop("hidden", False):
+                settings["help"] = argparse.SUPPRESS
+            if "type" in settings:
+                settings["type"] = TYPES[settings["type"]]
+            group.add_argument(*names.split(), **settings)
+
+
+def noted_options(dialect: str, note: str) -> dict[str, Any]:
+    """Return the options with a note, such as `refused`, with its value, by their names."""
+    return {
+        names: row[note]
+        for rows in option_rows(dialect).values()
+        for names, row in rows.items()
+        if note in row
+    }
