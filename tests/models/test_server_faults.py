@@ -475,3 +475,278 @@ def test_a_count_that_no_server_can_mean_is_left_out(put_to, service, count):
 
     assert (output.usage.input_tokens, output.usage.output_tokens) == (None, 2)
     assert output.candidates[0].parts == (Text("x"),)
+
+
+def test_a_stop_string_is_cut_behind_reasoning_in_the_text(put_to, service):
+    server = service(chat("<think>a\nb</think>42\nmore"))
+
+    [output] = put_to(server, "openai/m", ask(stop=("\n",)))
+
+    assert (output.text, output.reasoning) == ("42", "a\nb")
+
+
+def test_own_reasoning_marks_are_known_when_a_stop_string_is_cut(put_to, service):
+    server = service(chat("<note>a\nb</note>42\nmore"), chat("<think>4\n2"))
+
+    [own] = put_to(server, "openai/m", ask(stop=("\n",)), think_tags="<note>")
+    [raw] = put_to(server, "openai/m", ask(stop=("\n",)), think_tags=False)
+
+    assert (own.text, own.reasoning) == ("42", "a\nb")
+    assert raw.text == "<think>4"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        ({"message": "Invalid API key", "code": 401}, "auth", False),
+        ({"message": "busy", "type": "overloaded_error"}, "rate_limit", True),
+        ({"message": "boom", "code": 502}, "http", True),
+        ({"message": "no funds", "code": "insufficient_quota"}, "quota", False),
+        ("model 'm' not found", "http", True),
+    ],
+)
+def test_an_error_in_a_successful_response_is_a_failure(
+    put_to, service, error, kind, retryable
+):
+    server = service({"error": error, "choices": None})
+
+    [output] = put_to(server, "openai/m", ask())
+
+    words = error if isinstance(error, str) else error["message"]
+    assert f"HTTP 200 with an error: {words}" in output.error.message
+    assert (output.error.kind, output.error.retryable) == (kind, retryable)
+
+
+@pytest.mark.parametrize("error", [None, {}, "", {"message": "", "code": None}])
+def test_an_empty_error_beside_an_answer_is_none(put_to, service, error):
+    [output] = put_to(service(chat("x", error=error)), "openai/m", ask())
+
+    assert output.text == "x"
+
+
+def test_an_error_of_one_choice_is_a_failure(put_to, service):
+    reply = chat("half an ans")
+    reply["choices"][0]["error"] = {"code": 502, "message": "upstream is gone"}
+
+    [output] = put_to(service(reply), "openai/m", ask())
+
+    assert "broke the answer off: upstream is gone" in output.error.message
+
+
+@pytest.mark.parametrize("model", ["anthropic/m", "gemini/m"])
+def test_an_error_in_a_successful_response_of_other_services(put_to, service, model):
+    error = {"type": "overloaded_error", "code": 429, "message": "Overloaded"}
+    server = service({"type": "error", "error": error, "content": []})
+
+    [output] = put_to(server, model, ask(), api_key_env="HOME")
+
+    assert "HTTP 200 with an error: Overloaded" in output.error.message
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("MAX_TOKENS", "length"),
+        ("model_length", "length"),
+        ({"type": "length"}, "length"),
+        ("FINISH_REASON_STOP", "stop"),
+        ("COMPLETE", "stop"),
+        ("sensitive", "content_filter"),
+        ("", None),
+        ("other", "other"),
+    ],
+)
+def test_finish_reasons_have_one_name(put_to, service, reason, expected):
+    [output] = put_to(service(chat("x", finish=reason)), "openai/m", ask())
+
+    assert output.stop_reason == expected
+
+
+def test_an_answer_without_finish_reason_that_is_as_long_as_allowed_was_cut(
+    put_to, service
+):
+    reply = chat("x", finish=None, usage={"completion_tokens": 5})
+
+    [output] = put_to(service(reply), "openai/m", ask(max_tokens=5))
+
+    assert output.stop_reason == "length"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+        {"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}]},
+        {"thinking": "hm"},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "hm"}]},
+        {"reasoning": {"content": "hm"}, "reasoning_content": None},
+        {"reasoning_content": ["h", "m"]},
+    ],
+)
+def test_reasoning_is_read_in_every_form(put_to, service, message):
+    reply = chat("42")
+    reply["choices"][0]["message"] |= message
+
+    [output] = put_to(service(reply), "openai/m", ask())
+
+    assert (output.text, output.reasoning) == ("42", "hm")
+
+
+def test_a_content_list_of_unknown_pieces_is_no_empty_answer(put_to, service):
+    [output] = put_to(service(chat([{"type": "new"}])), "openai/m", ask())
+
+    assert "no piece of `content` can be read" in output.error.message
+
+
+def test_candidates_are_in_the_order_of_their_index(put_to, service):
+    reply = chat("a", "b")
+    reply["choices"].reverse()
+
+    [output] = put_to(service(reply), "openai/m", ask(n=2))
+
+    assert [candidate.text for candidate in output.candidates] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "usage", "note"),
+    [
+        ("42<|im_end|>", {}, "the server left <|im_end|> in its texts"),
+        ("42</s>", {}, "the server left </s> in its texts"),
+        ("x", {"prompt_tokens": 100}, "it may have cut the prompt"),
+        ("", {"completion_tokens": 50}, "counted output tokens, but sent no text"),
+        ("x", {"completion_tokens": 0}, "counted no output tokens"),
+    ],
+)
+def test_a_reply_that_cannot_be_right_is_noted(put_to, service, text, usage, note):
+    server = service(chat(text or None, usage=usage))
+
+    [output] = put_to(server, "openai/m", ask("word " * 400))
+
+    [said] = output.details["notes"]
+    assert note in said
+
+
+def test_html_and_short_prompts_are_not_noted(put_to, service):
+    server = service(chat("<s>old</s>", usage={"prompt_tokens": 9}))
+
+    [output] = put_to(server, "openai/m", ask("Strike old through in HTML"))
+
+    assert "notes" not in output.details
+
+
+def test_a_completion_that_repeats_its_prompt_is_noted(put_to, service):
+    prompt = "Question: What is the capital of France?\nAnswer:"
+    server = service({"choices": [{"text": f"{prompt} Paris"}]})
+
+    [output] = put_to(server, "openai/m", ask(prompt, role=""))
+
+    assert output.details["notes"] == [
+        "the server repeats the prompt before its answer"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'data: {"choices": []}\n\n', "text/event-stream"),
+        (b'{"done": false}\n{"done": true}\n', "application/x-ndjson"),
+    ],
+)
+def test_a_stream_is_named_whatever_its_content_type(put_to, service, body, kind):
+    headers = {"Content-Type": "application/json"}
+    if kind == "application/x-ndjson":
+        headers = {"Content-Type": kind}
+
+    [output] = put_to(service(body, headers=headers), "openai/m", ask())
+
+    assert f"the server streams its answer ({kind})" in output.error.message
+    assert not output.error.retryable
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind", "said"),
+    [
+        (402, {"error": {"message": "Insufficient credits"}}, "quota", "credits"),
+        (
+            422,
+            {"error": "`inputs` tokens + `max_new_tokens` must be <= 4096"},
+            "context",
+            "4096",
+        ),
+        (
+            422,
+            {"error": "Input validation error: `inputs` must have less than 9 tokens"},
+            "context",
+            "9 tokens",
+        ),
+        (400, {"error": None, "message": "top"}, "http", "HTTP 400: top"),
+        (
+            502,
+            b"<html><head><title>Bad Gateway</title></head></html>",
+            "http",
+            "HTTP 502: Bad Gateway",
+        ),
+        (
+            400,
+            {
+                "error": {
+                    "message": "Unsupported parameter: 'max_tokens'. "
+                    "Use 'max_completion_tokens' instead."
+                }
+            },
+            "http",
+            "fix: -a max_tokens_field=max_completion_tokens",
+        ),
+        (
+            400,
+            {"error": {"message": "'temperature' does not support 0 with this model"}},
+            "http",
+            "fix: --gen_kwargs temperature=null leaves it out",
+        ),
+    ],
+)
+def test_a_refusal_says_what_to_do(put_to, service, status, error, kind, said):
+    [output] = put_to(service(error, status=status), "openai/m", ask())
+
+    assert output.error.kind == kind
+    assert said in output.error.message
+
+
+def test_a_response_keeps_what_the_model_says_while_it_works_apart(put_to, service):
+    reply = response("42", 9)
+    content = [{"type": "output_text", "text": "Let me look."}]
+    commentary = {"type": "message", "phase": "commentary", "content": content}
+    reply["output"].insert(0, commentary)
+
+    [output] = put_to(service(reply), "openai/m", ask(), api="responses")
+
+    assert (output.text, output.reasoning) == ("42", "Let me look.")
+
+
+def test_a_response_whose_message_is_incomplete_was_cut(put_to, service):
+    reply = response("one two", 9)
+    reply["output"][0]["status"] = "incomplete"
+
+    [output] = put_to(service(reply), "openai/m", ask(), api="responses")
+
+    assert output.stop_reason == "length"
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "body"),
+    [
+        ("gemini/m", {}, {"candidates": [{"content": {"parts": [None]}}]}),
+        (
+            "openai/m",
+            {"api": "responses"},
+            {"output": [{"type": "message", "content": [None]}]},
+        ),
+    ],
+)
+def test_a_reply_of_another_shape_is_a_bad_response(
+    put_to, service, model, options, body
+):
+    [output] = put_to(service(body), model, ask(), api_key_env="HOME", **options)
+
+    assert output.error.kind == "bad_response"
+    assert "the answer is not shaped as one" in output.error.message

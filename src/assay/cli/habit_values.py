@@ -1,6 +1,7 @@
 """Convert values in the spelling of other tools: `do_sample=False`, `file.py@task`, `auto`, four seeds."""
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ REFUSED_GENERATION: Mapping[str, str] = {
 LISTINGS = ("list", "list_groups", "list_subtasks", "list_tags")
 """Words that make lm-eval print its list of tasks."""
 TASK_SUFFIXES = (".yaml", ".yml", ".py")
+_ESCAPE = re.compile(r"\\(?:[nrt\\]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
+r"""Escapes in typed stop strings. Others, as in `\boxed`, stay as they are typed."""
 
 
 def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
@@ -57,18 +60,22 @@ def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
             1.0  # what transformers draws with where nothing else is said
         )
     if "stop" in options:
-        stop = options["stop"]
-        options["stop"] = tuple(
-            unescape(str(text)) for text in (stop if isinstance(stop, list) else [stop])
-        )
+        stops = options["stop"]
+        if stops is None:
+            stops = []
+        elif not isinstance(stops, list):
+            stops = [stops]
+        options["stop"] = tuple(unescape(str(text)) for text in stops)
     return options
 
 
 def unescape(text: str) -> str:
-    r"""Return a typed stop string with `\n` replaced by a line break."""
-    if "\\" in text:
-        return text.encode().decode("unicode_escape")
-    return text
+    r"""Return a typed stop string with `\n` and other escapes replaced by the characters they stand for."""
+    return _ESCAPE.sub(_unescaped, text)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return match[0].encode("ascii").decode("unicode_escape")
 
 
 def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:

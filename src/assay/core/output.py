@@ -89,6 +89,22 @@ class Candidate:
                 return True
         return False
 
+    @property
+    def answer_tokens(self) -> tuple[Token, ...]:
+        """The tokens from the beginning of the answer on. Servers report those of the reasoning, too."""
+        if not self.has_reasoning:
+            return self.tokens
+        answer = self.text.strip()
+        joined = "".join(token.text for token in self.tokens)
+        position = joined.rfind(answer)
+        if not answer or position < 0:
+            return ()
+        for index, token in enumerate(self.tokens):
+            position -= len(token.text)
+            if position < 0:
+                return self.tokens[index:]
+        return ()
+
     def separated(self, tags: ThinkTags = None) -> "Candidate":
         """Return the same answer with reasoning in the text as a separate part.
 

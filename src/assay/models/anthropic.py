@@ -25,10 +25,10 @@ from ..core import (
 )
 from ..core.tools import read_arguments
 from .carrying import INSTRUCTION_ROLES, Carrier
-from .chat_format import Malformed, chat_messages, count_of
+from .chat_format import Malformed, chat_messages, count_of, read_stop_reason
 from .http import HttpFailure, Refused
-from .http_model import HttpModel, refuse_options, without_seed
-from .inline_media import from_base64, from_data_url
+from .http_model import HttpModel, filtered, refuse_options, without_seed
+from .inline_media import from_base64, from_data_url, well_shaped
 from .reply_checks import check_reply, ended_by_length
 
 VERSION = "2026-10-21"
@@ -52,16 +52,10 @@ UNKNOWN = (
     "response_format",
 )
 LEAST_THINKING = 1024
-STOP_REASONS = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-    "tool_use": "tool_calls",
-}
 UNFINISHED = frozenset({"tool_use", "pause_turn"})
 """Stop reasons of an answer that is unfinished until a tool returns its result."""
+BLOCKED = "blocked by content filtering policy"
+"""Words of the refusal of an answer that a filter stopped."""
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 """Types of a tool choice by our names."""
 
@@ -219,6 +213,8 @@ class Anthropic(HttpModel):
             or "credit balance" in failure.message
         ):
             return HttpFailure("quota", failure.message, retryable=False)
+        elif refused.status == 400 and BLOCKED in failure.message:
+            return filtered()
         elif refused.status == 400:
             failure.message += _option_fix(failure.message)
         return failure
@@ -333,6 +329,7 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@well_shaped
 def read_body(answer: Any) -> Output:
     """Return the output in the body of an answer; raise `Malformed` if it has none."""
     content = answer.get("content") if isinstance(answer, Mapping) else None
@@ -372,7 +369,7 @@ def read_body(answer: Any) -> Output:
         )
     candidate = Candidate(
         _with_needed_signatures(parts),
-        STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None,
+        read_stop_reason(reason),
     )
     return Output((candidate,), usage=_usage(answer.get("usage")))
 

@@ -35,14 +35,27 @@ from .inline_media import Malformed as Malformed
 from .inline_media import from_base64, image_at, playable
 
 STOP_REASONS = {
+    "length": "length",
     "max_tokens": "length",
+    "max_length": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "stop": "stop",
+    "complete": "stop",
     "end_turn": "stop",
     "eos": "stop",
     "eos_token": "stop",
     "stop_sequence": "stop",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+    "safety": "content_filter",
+    "sensitive": "content_filter",
+    "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
 }
+"""Our names of finish reasons, by those of servers in small letters."""
 SAME_NAME = (
     "temperature",
     "top_p",
@@ -61,10 +74,26 @@ FAILED = frozenset(
         "aborted",
         "cancelled",
         "network_error",
+        "server_error",
+        "timeout",
         "insufficient_system_resource",
     }
 )
 """Finish reasons that mean a fault of the server, whatever text it has written so far."""
+REASONING_FIELDS = (
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+    "thinking",
+    "thinking_blocks",
+)
+"""Members of a message that hold its reasoning. A server that has several repeats it in them."""
+KNOWN_PIECES = frozenset(
+    {"text", "output_text", "reasoning", "thinking", "redacted_thinking", "refusal"}
+)
+"""Kinds of pieces of a content list that may be empty."""
+LONG_SHOWN = 300
+"""How much of a body is shown that is not an answer: servers report errors in many forms."""
 MOST_COUNTED = 2**53
 """The largest count that is accepted. JSON readers agree on all numbers up to this one."""
 
@@ -196,10 +225,10 @@ def read_answer(
     """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the requested one."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
-        raise Malformed(f"the answer has no `choices`: {shorten(body)}")
+        raise Malformed(f"the answer has no `choices`: {shorten(body, LONG_SHOWN)}")
     try:
         candidates = tuple(
-            _candidate(choice, keep_top, audio_format) for choice in choices
+            _candidate(choice, keep_top, audio_format) for choice in _in_order(choices)
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise Malformed(
@@ -218,12 +247,36 @@ def read_answer(
     )
 
 
+def _in_order(choices: Sequence[Any]) -> Sequence[Any]:
+    """Return the choices by their index, if each has one of its own: some servers send them as they are done."""
+    indexes = [choice.get("index") for choice in choices if isinstance(choice, Mapping)]
+    if sorted(map(str, indexes)) != sorted(map(str, range(len(choices)))):
+        return choices
+    return sorted(choices, key=lambda choice: int(choice["index"]))
+
+
+def read_stop_reason(reason: object) -> str | None:
+    """Return our name of a finish reason; an unknown one unchanged, and None if there is none.
+
+    SGLang's own form is an object with a `type`.
+    """
+    if isinstance(reason, Mapping):
+        reason = reason.get("type")
+    if not isinstance(reason, str) or not reason:
+        return None
+    word = reason.lower().removeprefix("finish_reason_")
+    return STOP_REASONS.get(word, reason)
+
+
 def _candidate(choice: object, keep_top: bool, audio_format: str | None) -> Candidate:
     if not isinstance(choice, Mapping):
         raise Malformed(f"a choice is not an object: {shorten(choice)}")
     reason = choice.get("finish_reason")
-    stop_reason = STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None
-    if stop_reason in FAILED:
+    stop_reason = read_stop_reason(reason)
+    error = choice.get("error")
+    if isinstance(error, Mapping) and error.get("message"):
+        raise Malformed(f"the server broke the answer off: {error['message']}")
+    if stop_reason is not None and stop_reason.lower() in FAILED:
         raise Malformed(
             f"the server broke the answer off, finish_reason {reason!r}: {shorten(dict(choice))}"
         )
@@ -304,18 +357,19 @@ def _message_parts(message: object, audio_format: str | None) -> tuple[Part, ...
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
     parts: list[Part] = []
-    thought = message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(thought, str):
+    thoughts = [_thought(message.get(name)) for name in REASONING_FIELDS]
+    thought = next(filter(None, thoughts), "")
+    if thought:
         parts.append(Reasoning(thought))
     content = message.get("content")
     if isinstance(content, str):
         parts.append(Text(content))
     elif isinstance(content, Sequence):
-        parts += [
-            part
-            for piece in content
-            if (part := _piece(piece, audio_format)) is not None
-        ]
+        pieces = [_piece(piece, audio_format) for piece in content]
+        read_pieces = [piece for piece in pieces if piece is not None]
+        if content and not read_pieces and not _knows_any(content):
+            raise Malformed(f"no piece of `content` can be read: {shorten(content)}")
+        parts += read_pieces
     elif content is not None:
         raise Malformed(f"`content` is neither text nor a list: {shorten(content)}")
     parts += _made_media(message, audio_format)
@@ -338,15 +392,22 @@ def _piece(piece: object, audio_format: str | None) -> Part | None:
     return Text(piece["text"]) if isinstance(piece.get("text"), str) else None
 
 
-def _thought(piece: Mapping[str, Any]) -> str:
-    """Return the reasoning in an element, which may be a text or a list of elements."""
-    names = ("thinking", "reasoning", "text", "summary")
-    content = next((content for name in names if (content := piece.get(name))), "")
-    if isinstance(content, str):
-        return content
-    return "".join(
-        str(inner.get("text") or "") for inner in content if isinstance(inner, Mapping)
-    )
+def _knows_any(content: Sequence[Any]) -> bool:
+    """Return True if a list of pieces has one of a known kind, though it may be empty."""
+    kinds = [piece.get("type") for piece in content if isinstance(piece, Mapping)]
+    return not KNOWN_PIECES.isdisjoint(map(str, kinds))
+
+
+def _thought(thought: object) -> str:
+    """Return the text of reasoning, which may be a text, an element or a list of elements."""
+    if isinstance(thought, str):
+        return thought
+    if isinstance(thought, Mapping):
+        names = ("thinking", "reasoning", "text", "summary", "content")
+        return next(filter(None, (_thought(thought.get(name)) for name in names)), "")
+    if isinstance(thought, Sequence):
+        return "".join(map(_thought, thought))
+    return ""
 
 
 def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Part]:
@@ -431,9 +492,10 @@ def _chat_tokens(
 
 def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     """Return the alternatives to a token, with their log-probabilities."""
-    return tuple(
-        (other["token"], other["logprob"]) for other in token.get("top_logprobs") or ()
-    )
+    rivals = token.get("top_logprobs") or ()
+    if isinstance(rivals, Mapping):
+        return tuple(rivals.items())
+    return tuple((other["token"], other["logprob"]) for other in rivals)
 
 
 def weighed_token(
@@ -465,6 +527,8 @@ def read_usage(
     """Return the endpoint's token counts; invalid ones are left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
         return None
+    if f"{input_word}_tokens" not in usage and "input_tokens" in usage:
+        input_word, output_word = "input", "output"
     of_prompt, of_answer = (
         usage.get(f"{input_word}_tokens_details"),
         usage.get(f"{output_word}_tokens_details"),

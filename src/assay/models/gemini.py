@@ -33,7 +33,13 @@ from .carrying import ALL_MEDIA, INSTRUCTION_ROLES, Carrier
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, enough, filtered, refuse_options
-from .inline_media import USUAL_RATE, as_wav, from_base64, from_data_url
+from .inline_media import (
+    USUAL_RATE,
+    as_wav,
+    from_base64,
+    from_data_url,
+    well_shaped,
+)
 from .reply_checks import check_reply
 
 CARRIER = Carrier(
@@ -314,7 +320,8 @@ def _part(part: Part) -> dict[str, Any]:
     return {"text": part_text(part)}
 
 
-def _read(answer: object) -> Output:
+@well_shaped
+def _read(answer: Any) -> Output:
     if not isinstance(answer, Mapping):
         raise Malformed(f"the answer is not an object: {shorten(answer)}")
     usage = _usage(answer.get("usageMetadata"))

@@ -16,10 +16,12 @@ import msgspec
 from .http_answer import BrokenOff, Reply, TooLarge, Unreadable
 from .http_connecting import Origin, connect, target
 from .http_connection import NO_ANSWER, Connection, Limits
-from .http_failures import HttpFailure, Refused, parsed, retry_after
+from .http_failures import HttpFailure, Refused, error_status, parsed, retry_after
 
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "retry_after"]
 
+STREAMS = frozenset({"text/event-stream", "application/x-ndjson"})
+"""Content types of answers that are sent piece by piece."""
 MOST_IDS = 256
 """Answer ids that are remembered for each server, to notice repeated ones."""
 
@@ -75,6 +77,9 @@ class Client:
             )
             try:
                 answer = decoded(reply)
+                status = error_status(answer)
+                if status is not None:
+                    raise Refused(status, reply.headers, reply.body, reply.status)
                 if not self._is_repeated(answer, origin, connection):
                     return answer
                 connection.close()
@@ -239,11 +244,8 @@ class Client:
 
 def decoded(reply: Reply) -> Any:
     """Return the JSON of an answer; raise `HttpFailure` if it has none."""
-    kind = reply.headers.get("content-type", "").lower()
-    if kind.startswith("text/event-stream"):
-        message = (
-            "the server streams its answer (text/event-stream), which was not asked for"
-        )
+    if stream := _stream_of(reply):
+        message = f"the server streams its answer ({stream}), which was not asked for"
         fix = "leave `stream` out of `body`, or set it to false"
         raise HttpFailure("bad_response", f"{message}; fix: {fix}", retryable=False)
     try:
@@ -253,7 +255,18 @@ def decoded(reply: Reply) -> Any:
         message = (
             f"HTTP {reply.status}, but the body is not whole JSON ({error}): {start!r}"
         )
+        if reply.body.lstrip()[:1] == b"<":
+            message = f"HTTP {reply.status}, but the body is a web page: {start!r}"
         raise HttpFailure("bad_response", message, retryable=True) from error
+
+
+def _stream_of(reply: Reply) -> str:
+    """Return the format of a streamed answer; empty if the answer is whole. Some servers declare it as JSON."""
+    kind = reply.headers.get("content-type", "").lower().partition(";")[0]
+    if kind in STREAMS:
+        return kind
+    is_stream = reply.body.startswith((b"data:", b"event:"))
+    return "text/event-stream" if is_stream else ""
 
 
 def _head(

@@ -19,12 +19,42 @@ RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
 """Failure kinds of temporary statuses; 503 is a server that is running, but not ready or too busy."""
 _OVERFLOW = re.compile(
-    r"(?i)context[ _](?:length|size|window)"  # "maximum context length", "n_ctx: context size"
-    r"|prompt is too long"
-    r"|exceeds the maximum number of tokens"
+    r"""
+    context[ _](?:length|size|window|limit)     # "maximum context length", "exceed context limit"
+    | prompt\ is\ too\ long
+    | exceeds\ the\ maximum\ number\ of\ tokens
+    | max_new_tokens`?\ must\ be\ <=            # "`inputs` tokens + `max_new_tokens` must be <= 4096"
+    | inputs`?\ must\ have\ less\ than          # "inputs must have less than 1024 tokens"
+    | too\ many\ tokens
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
-
-
+_NO_MONEY = frozenset(
+    {
+        "insufficient_quota",
+        "exceeded_current_quota_error",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "insufficient_balance",
+    }
+)
+"""Codes and types of errors for an account without money."""
+_TITLE = re.compile(r"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_STATUS_OF_WORD = {
+    "authentication": 401,
+    "api_key": 401,
+    "permission": 403,
+    "not_found": 404,
+    "rate_limit": 429,
+    "overloaded": 429,
+    "exhausted": 429,
+    "quota": 429,
+    "invalid": 400,
+    "unsupported": 400,
+    "context_length": 400,
+    "content_": 400,
+}
+"""The status of an error that names no status, by a part of its code or type."""
 MOST_VALUES = 4_000_000
 """Most values that one answer may have: empty lists take 25 times the memory of their text.
 
@@ -81,11 +111,21 @@ class HttpFailure(Exception):
 
 
 class Refused(Exception):
-    """A response with an error status that is not classified yet."""
+    """A response with an error status that is not classified yet.
 
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    `reported` is the status of the response if it is another than that of the error in its body.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        reported: int | None = None,
+    ) -> None:
         super().__init__(f"HTTP {status}")
         self.status, self.headers, self.body = status, headers, body
+        self.reported = reported
 
     @property
     def error(self) -> Mapping[str, Any]:
@@ -94,14 +134,20 @@ class Refused(Exception):
             body = parsed(self.body)
         except ValueError:
             return {}
-        error = body.get("error", body) if isinstance(body, Mapping) else {}
+        if isinstance(body, list) and len(body) == 1:
+            body = body[0]
+        error = (body.get("error") or body) if isinstance(body, Mapping) else {}
         return error if isinstance(error, Mapping) else {"message": str(error)}
 
     def failure(self) -> HttpFailure:
         """Return the failure that the status stands for."""
         status = self.status
-        words = self.error.get("message") or self.body[:200].decode("utf-8", "replace")
-        message = f"HTTP {status}: {str(words)[:300]}".strip().rstrip(":")
+        error = self.error
+        words = error.get("message") or _text_of(self.body)
+        line = f"HTTP {status}"
+        if self.reported is not None:
+            line = f"HTTP {self.reported} with an error"
+        message = f"{line}: {str(words)[:300]}".strip().rstrip(":")
         if 300 <= status < 400:
             return HttpFailure(
                 "http",
@@ -111,11 +157,12 @@ class Refused(Exception):
             )
         if status in (401, 403):
             return HttpFailure("auth", message, retryable=False)
-        code = self.error.get("code")
-        if status == 429 and code == "insufficient_quota":
+        code = str(error.get("code"))
+        kind = str(error.get("type"))
+        if status == 402 or (status in (400, 429) and _NO_MONEY & {code, kind}):
             return HttpFailure("quota", message, retryable=False)
-        description = f"{code} {self.error.get('type')} {words}"
-        if status in (400, 413) and _OVERFLOW.search(description):
+        description = f"{code} {kind} {words}"
+        if status in (400, 413, 422) and _OVERFLOW.search(description):
             return HttpFailure("context", message, retryable=False)
         return HttpFailure(
             KINDS.get(status, "http"),
@@ -137,6 +184,39 @@ class Refused(Exception):
             )
             or "elsewhere"
         )
+
+
+def _text_of(body: bytes) -> str:
+    """Return the beginning of a body; of a web page, its title."""
+    text = body[:4000].decode("utf-8", "replace")
+    title = _TITLE.search(text)
+    return title[1].strip() if title is not None else text[:200]
+
+
+def error_status(answer: object) -> int | None:
+    """Return the status of an error that a successful response has in its body; None if it has no error.
+
+    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`.
+    A failed response of the Responses API is read with the others.
+    """
+    if not isinstance(answer, Mapping) or answer.get("status") == "failed":
+        return None
+    error = answer.get("error")
+    if isinstance(error, str) and error:
+        return 500
+    if not isinstance(error, Mapping):
+        return None
+    words = [str(error.get(name) or "") for name in ("code", "type", "status")]
+    if not any(words) and not error.get("message"):
+        return None
+    for word in words:
+        if word.isdecimal() and 400 <= int(word) < 600:
+            return int(word)
+    named = " ".join(words).lower()
+    for word, status in _STATUS_OF_WORD.items():
+        if word in named:
+            return status
+    return 500
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -5,7 +5,9 @@ Paths and URLs in an answer are never opened: they would name files and hosts of
 
 import io
 import wave
-from typing import TypeVar
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 from ..core import Audio, DataError, Image, Media, shorten
 from ..core.media import decode_base64, sniff
@@ -19,6 +21,7 @@ TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
 """The beginnings of MP3 files that cannot be raw samples; the shorter ones can."""
 
 M = TypeVar("M", bound=Media)
+T = TypeVar("T")
 
 
 class Malformed(ValueError):
@@ -27,6 +30,21 @@ class Malformed(ValueError):
     def __init__(self, message: str, *, passes: bool = True) -> None:
         super().__init__(message)
         self.passes = passes
+
+
+def well_shaped(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Return a reader of answers that raises `Malformed` for one of another shape."""
+
+    @wraps(read)
+    def read_shaped(answer: Any) -> T:
+        try:
+            return read(answer)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise Malformed(
+                f"the answer is not shaped as one ({type(error).__name__}: {error}): {shorten(answer)}"
+            ) from error
+
+    return read_shaped
 
 
 def from_base64(kind: type[M], text: object) -> M:

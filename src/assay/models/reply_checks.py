@@ -10,16 +10,38 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..core import Candidate, Output, Part, Request, Text, Usage
+from ..core.reasoning import ThinkTags
 
 NOTES = "notes"
 REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
+LEAST_TOKENS_PER_WORD = 0.8
+"""Tokenizers need about 1.3 tokens for a word. Servers that cut a prompt to their context count what is left."""
+MOST_END_TOKENS = 8
+"""An answer without text has at most this many tokens, all of them special ones."""
+LEAST_REPEATED = 40
+"""A model may repeat a shorter prompt of its own accord."""
+_SPECIAL_TOKEN = re.compile(
+    r"""
+    <\|(?:im_(?:start|end|sep)|eot_id|eom_id|endoftext|end_of_text|(?:start|end)_header_id
+       |end|assistant|user|end_of_turn_token|end_of_turn)\|>
+    | <(?:end|start)_of_turn>
+    | <\uff5cend\u2581of\u2581sentence\uff5c>
+    | </s>(?=\s*\Z)
+    """,
+    re.VERBOSE,
+)
+"""Tokens that end a turn. A server with a wrong chat template leaves them in its texts."""
 _RELEASE = re.compile(
-    r"""[-@:_]
-    (?: \d{4}-\d{2}-\d{2}    # gpt-4o-2024-08-06
-      | \d{3,8}              # gpt-3.5-turbo-0125, gemini-2.0-flash-001
-      | latest | main        # llama3:latest, gpt2@main
-    )$""",
+    r"""
+    [-@:_]
+    (?: \d{4}-\d{2}-\d{2}         # gpt-4o-2024-08-06
+      | \d{3,8}                   # gpt-3.5-turbo-0125, gemini-2.0-flash-001
+      | latest | main             # llama3:latest, gpt2@main
+      | free | nitro | floor      # how OpenRouter chooses a provider
+    )$
+    | \.gguf$                     # the file that llama.cpp has loaded
+    """,
     re.VERBOSE,
 )
 """The end of a model's name that says which release of it answered."""
@@ -39,16 +61,19 @@ def check_reply(
     request: Request,
     model: str,
     reply_model: object,
+    tags: ThinkTags = None,
 ) -> Output:
     """Return the output cut at its stop strings, with the replying model's name and notes on ignored options.
 
-    `model` is the name in the request, `reply_model` the one in the reply, if it has one.
+    `model` is the name in the request, `reply_model` the one in the reply, if it has one. `tags` says how reasoning is
+    marked in the texts.
     """
     if output.error is not None:
         return output
-    output = cut_at_stops(output, request.options.stop)
+    output = cut_at_stops(output, request.options.stop, tags)
     output, notes = _with_plausible_usage(output, request)
     notes += _ignored_options(output, request)
+    notes += _odd_texts(output, request)
     if isinstance(reply_model, str) and reply_model:
         name = reply_model[:LONGEST_NAME]
         output = replace(output, details={**output.details, REPLY_MODEL: name})
@@ -67,44 +92,53 @@ def _without_release(name: str) -> str:
     return _RELEASE.sub("", name.lower().rpartition("/")[2])
 
 
-def cut_at_stops(output: Output, stops: Sequence[str]) -> Output:
-    """Return the output without the stop strings that a server left in its texts, and without the text after them."""
-    if not stops or not any(
-        stop in candidate.text for candidate in output.candidates for stop in stops
-    ):
+def cut_at_stops(
+    output: Output,
+    stops: Sequence[str],
+    tags: ThinkTags = None,
+) -> Output:
+    """Return the output without the stop strings that a server left in its answers, and without the text after them.
+
+    A stop string in the reasoning is left: a server that ends there sends no answer.
+    """
+    if not stops:
         return output
-    candidates = tuple(_cut(candidate, stops) for candidate in output.candidates)
+    candidates = tuple(_cut(candidate, stops, tags) for candidate in output.candidates)
     return replace(output, candidates=candidates)
 
 
-def _cut(candidate: Candidate, stops: Sequence[str]) -> Candidate:
-    text = candidate.text
+def _cut(candidate: Candidate, stops: Sequence[str], tags: ThinkTags) -> Candidate:
+    separated = candidate.separated(tags)
+    text = separated.text
     positions = [text.find(stop) for stop in stops if stop in text]
     if not positions:
         return candidate
     length = min(positions)
     parts: list[Part] = []
     remaining = length
-    for part in candidate.parts:
+    for part in separated.parts:
         if isinstance(part, Text):
             part = Text(part.text[:remaining])
             remaining -= len(part.text)
         parts.append(part)
-    tokens = _tokens_within(candidate, length)
-    return Candidate(
-        tuple(parts),
-        "stop",
-        candidate.tokens[:tokens],
-        candidate.token_ids[:tokens],
+    tokens = _tokens_within(candidate, text, length)
+    return replace(
+        separated,
+        parts=tuple(parts),
+        stop_reason="stop",
+        tokens=candidate.tokens[:tokens],
+        token_ids=candidate.token_ids[:tokens],
     )
 
 
-def _tokens_within(candidate: Candidate, length: int) -> int:
-    """Return how many of the candidate's first tokens are within `length` characters."""
+def _tokens_within(candidate: Candidate, answer: str, length: int) -> int:
+    """Return how many of the candidate's tokens come before the end of the first `length` characters of its answer."""
+    joined = "".join(token.text for token in candidate.tokens)
+    remaining = max(joined.rfind(answer), 0) + length
     count = 0
     for token in candidate.tokens:
-        length -= len(token.text)
-        if length < 0:
+        remaining -= len(token.text)
+        if remaining < 0:
             break
         count += 1
     return count
@@ -118,7 +152,7 @@ def ended_by_length(output: Output, most: int | None) -> Output:
     count = output.usage.output_tokens if output.usage is not None else None
     if most is None or count is None or count < most:
         return output
-    if len(output.candidates) != 1 or output.stop_reason != "stop":
+    if len(output.candidates) != 1 or output.stop_reason not in ("stop", None):
         return output
     return replace(
         output, candidates=(replace(output.candidates[0], stop_reason="length"),)
@@ -131,14 +165,29 @@ def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, lis
     With several candidates, some servers count the tokens of only one.
     """
     usage = output.usage
-    if len(output.candidates) < 2 or usage is None or usage.output_tokens is None:
+    if usage is None or usage.output_tokens is None:
         return output, []
+    if len(output.candidates) < 2:
+        return _without_zero(output, usage)
     least = sum(_fewest_tokens(c, request) for c in output.candidates)
     if usage.output_tokens >= least:
         return output, []
     count = len(output.candidates)
     note = f"the server counted fewer output tokens than its {count} candidates have"
     return replace(output, usage=_with_output_tokens(usage, least)), [note]
+
+
+def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
+    """Return the output without a count of no tokens for an answer that has text."""
+    if usage.output_tokens or not output.text.strip():
+        return output, []
+    note = "the server counted no output tokens for an answer that has text"
+    counted = replace(
+        usage,
+        input_tokens=usage.input_tokens or None,
+        output_tokens=None,
+    )
+    return replace(output, usage=counted), [note]
 
 
 def _with_output_tokens(usage: Usage, count: int) -> Usage:
@@ -167,6 +216,31 @@ def _ignored_options(output: Output, request: Request) -> list[str]:
     if options.response_format in ("json", "json_object") and _lacks_json(output):
         notes.append("the server ignored response_format: an answer is not JSON")
     return notes
+
+
+def _odd_texts(output: Output, request: Request) -> list[str]:
+    """Return notes on texts that are not what the model was asked for, or not all of what it wrote."""
+    notes = []
+    usage = output.usage or Usage()
+    prompt = "".join(message.text for message in request.messages)
+    words = len(prompt.split())
+    if usage.input_tokens and words > usage.input_tokens / LEAST_TOKENS_PER_WORD:
+        notes.append(
+            "the server counted fewer input tokens than the prompt has words: it may have cut the prompt"
+        )
+    thoughts = usage.reasoning_tokens or 0
+    unseen = (usage.output_tokens or 0) - thoughts
+    if unseen > MOST_END_TOKENS and not any(c.parts for c in output.candidates):
+        notes.append("the server counted output tokens, but sent no text")
+    for text in dict.fromkeys(candidate.text for candidate in output.candidates):
+        special = _SPECIAL_TOKEN.search(text)
+        is_html = special is not None and special[0] == "</s>" and "<s>" in text
+        if special is not None and not is_html:
+            notes.append(f"the server left {special[0]} in its texts")
+        is_long = len(prompt.strip()) >= LEAST_REPEATED
+        if is_long and not request.prompt.is_chat and text.startswith(prompt):
+            notes.append("the server repeats the prompt before its answer")
+    return list(dict.fromkeys(notes))
 
 
 def _lacks_logprobs(output: Output) -> bool:

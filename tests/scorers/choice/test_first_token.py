@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from assay.core import Candidate, Outcome, Output, Sample, Text, Token
+from assay.core import Candidate, Outcome, Output, Reasoning, Sample, Text, Token
 from assay.scorers.choice.first_token import FirstToken
 
 SAMPLE = Sample(id="a", target="B", choices=("cat", "dog", "cow"))
@@ -68,3 +68,17 @@ def test_a_row_without_target_cannot_be_scored():
         FirstToken()(Sample(id="a", choices=("x", "y")), first(("A", -1.0))).outcome
         is Outcome.DATA_ERROR
     )
+
+
+def test_the_first_token_of_the_answer_is_read_behind_reasoning():
+    thought = Token("A", -0.1, (("A", -0.1), ("B", -3.0)))
+    answer = Token(" B", -0.2, ((" B", -0.2), (" A", -2.0)))
+    tokens = (Token("<think>", 0.0), thought, Token("</think>", 0.0), answer)
+    parts = (Reasoning("A"), Text("B"))
+    sample = Sample("1", "?", "B", choices=("x", "y"))
+
+    score = FirstToken()(sample, Output((Candidate(parts, "stop", tokens),)))
+    cut = FirstToken()(sample, Output((Candidate(parts[:1], "length", tokens[:2]),)))
+
+    assert (score.value, score.answer) == (1.0, "B")
+    assert (cut.value, cut.outcome) == (0.0, Outcome.UNPARSED)

@@ -1,6 +1,7 @@
 """A model behind an OpenAI-compatible URL, without streaming. Each further API has its own module."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
@@ -38,6 +39,20 @@ Api = Literal[
 FILTERED = frozenset(
     {"content_filter", "content_policy_violation", "moderation_blocked"}
 )
+REFUSABLE = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "stop",
+    "logprobs",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "reasoning_effort",
+    "response_format",
+)
+"""Options that some models refuse; a task may set them."""
 PATHS = (
     "chat/completions",
     "completions",
@@ -113,7 +128,7 @@ class OpenAI(HttpModel):
                 f"api={self.api} cannot weigh continuations",
                 fix="leave likelihood_by or api out",
             )
-        read_think_tags(self.think_tags, f"model 'openai/{self.name}'")
+        self._tags = read_think_tags(self.think_tags, f"model 'openai/{self.name}'")
         check_tool_syntax(self.tool_syntax, f"model 'openai/{self.name}'")
         for name in ("voice", "audio_format"):
             if not isinstance(getattr(self, name), str):
@@ -231,6 +246,8 @@ class OpenAI(HttpModel):
             "chat/completions" if chat else "completions", server.renamed(body)
         )
         output = read_answer(answer, audio_format=self.audio_format)
+        if output.stop_reason is None:
+            output = ended_by_length(output, request.options.max_tokens)
         output = self._checked(output, request, answer)
         output = with_notes(output, server.unconfirmed(request.options))
         return enough(output, request.options.n)
@@ -238,7 +255,7 @@ class OpenAI(HttpModel):
     def _checked(self, output: Output, request: Request, answer: object) -> Output:
         """Return the output with notes on options that the reply shows to be ignored."""
         answered = answer.get("model") if isinstance(answer, Mapping) else None
-        return check_reply(output, request, self.name, answered)
+        return check_reply(output, request, self.name, answered, self._tags)
 
     async def _server_for(self, request: Request) -> Server:
         """Return what is known about the server. It is asked once, if the name of an option depends on it."""
@@ -382,6 +399,21 @@ class OpenAI(HttpModel):
         return weighing.choices_of(answer, len(texts))
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
-        return (
-            filtered() if refused.error.get("code") in FILTERED else refused.failure()
-        )
+        if refused.error.get("code") in FILTERED:
+            return filtered()
+        failure = refused.failure()
+        if refused.status in (400, 422) and failure.kind == "http":
+            failure.message += _option_fix(failure.message)
+        return failure
+
+
+def _option_fix(message: str) -> str:
+    """Return advice on an option that a server names in its refusal; empty if it names none."""
+    if re.search(r"\bmax_completion_tokens\b.* instead", message):
+        return "; fix: -a max_tokens_field=max_completion_tokens"
+    if re.search(r"\bmax_completion_tokens\b", message):
+        return "; fix: -a max_tokens_field=max_tokens"
+    for name in REFUSABLE:
+        if re.search(rf"\b{name}\b", message):
+            return f"; fix: --gen_kwargs {name}=null leaves it out"
+    return ""

@@ -23,7 +23,7 @@ from ...core.tools import TOOL_CHOICES, read_arguments
 from ..chat_format import Malformed, chat_messages, read_usage, rivals_of, weighed_token
 from ..http import HttpFailure
 from ..http_model import refuse_options
-from ..inline_media import from_base64
+from ..inline_media import from_base64, well_shaped
 
 UNKNOWN = (
     "stop",
@@ -147,6 +147,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     return dict(part)
 
 
+@well_shaped
 def read(answer: Any) -> Output:
     """Read the output of a response; raise `Malformed` if it has none, `HttpFailure` if it reports a failure."""
     items = answer.get("output") if isinstance(answer, Mapping) else None
@@ -175,7 +176,10 @@ def read(answer: Any) -> Output:
         elif item.get("type") == "function_call":
             parts.append(_call(item))
         elif item.get("type") == "message":
-            refusals += _read_message(item, parts, tokens)
+            if _is_commentary(item) and not all(map(_is_commentary, items)):
+                parts.append(Reasoning("".join(_texts(item.get("content")))))
+            else:
+                refusals += _read_message(item, parts, tokens)
         elif item.get("type") == "image_generation_call" and isinstance(
             item.get("result"), str
         ):
@@ -184,11 +188,7 @@ def read(answer: Any) -> Output:
         raise Malformed(
             f"the response did not come to its end, status {answer['status']!r}: {shorten(answer)}"
         )
-    cut = (
-        (answer.get("incomplete_details") or {}).get("reason")
-        if answer.get("status") == "incomplete"
-        else None
-    )
+    cut = _cut_reason(answer, items)
     is_mute = not refusals and not any(
         isinstance(part, (Image, ToolCall)) or _is_said(part) for part in parts
     )
@@ -222,6 +222,21 @@ def _call(item: Mapping[str, Any]) -> ToolCall:
     return ToolCall(call_id, str(item.get("name") or ""), arguments)
 
 
+def _is_commentary(item: Mapping[str, Any]) -> bool:
+    """Return False for a message with an answer. What a model says while it works has the phase `commentary`."""
+    return item.get("type") != "message" or item.get("phase") == "commentary"
+
+
+def _cut_reason(answer: Mapping[str, Any], items: Sequence[Any]) -> str | None:
+    """Return why a response is incomplete; None if it is complete. Some servers say it of the message only."""
+    if answer.get("status") == "incomplete":
+        reason = (answer.get("incomplete_details") or {}).get("reason")
+        return str(reason or "length")
+    messages = [item for item in items if item.get("type") == "message"]
+    is_cut = bool(messages) and messages[-1].get("status") == "incomplete"
+    return "length" if is_cut else None
+
+
 def _is_said(part: Part) -> bool:
     return isinstance(part, Text) and bool(part.text.strip())
 
@@ -248,7 +263,10 @@ def _read_message(
 ) -> list[str]:
     """Add the texts and tokens of a message, and return its refusals, which are not answers."""
     refusals = []
-    for piece in item.get("content") or ():
+    pieces = item.get("content") or ()
+    if isinstance(pieces, str):
+        pieces = [{"type": "output_text", "text": pieces}]
+    for piece in pieces:
         if piece.get("type") == "refusal":
             refusals.append(str(piece.get("refusal") or "no reason given"))
         elif isinstance(piece.get("text"), str):

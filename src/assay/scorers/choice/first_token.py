@@ -28,10 +28,15 @@ class FirstToken:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not sample.choices or not sample.targets:
             return no_target(sample, "choices" if sample.targets else "target")
-        tokens = output.candidates[0].tokens if output.candidates else ()
-        if not tokens:
+        if not output.candidates or not output.candidates[0].tokens:
             reason = "the model reported no log-probabilities for its first token"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})
+        tokens = output.candidates[0].answer_tokens
+        if not tokens:
+            reason = (
+                "the tokens of the reasoning are not followed by those of an answer"
+            )
+            return Score(0.0, Outcome.UNPARSED, details={"reason": reason})
         first = tokens[0]
         letters = LETTERS[: len(sample.choices)]
         chances = letter_chances(first, letters)

@@ -31,7 +31,7 @@ class YesProbability(YesNo):
 
 def probability_of_yes(output: Output) -> float | None:
     """Return the share of yes among yes and no at the first token; None if neither was reported."""
-    tokens = output.candidates[0].tokens if output.candidates else ()
+    tokens = output.candidates[0].answer_tokens if output.candidates else ()
     if not tokens:
         return None
     first = tokens[0]
