@@ -77,6 +77,7 @@ class Figures:
     dense_functions: list[tuple[float, str]] = field(default_factory=list)
     unusual_docstrings: list[str] = field(default_factory=list)
     vague_names: list[str] = field(default_factory=list)
+    any_annotations: list[str] = field(default_factory=list)
     file_names: Counter[str] = field(default_factory=Counter)
 
     def summary(self) -> dict[str, float]:
@@ -88,6 +89,7 @@ class Figures:
             "dense_functions": len(self.dense_functions),
             "unusual_docstrings": len(self.unusual_docstrings),
             "vague_names": len(self.vague_names),
+            "any_in_signatures": len(self.any_annotations),
             "modules": self.modules,
             "tiny_modules": self.tiny_modules,
             "repeated_file_names": len(repeated),
@@ -118,6 +120,26 @@ def is_vague(node: ast.AST) -> TypeGuard[ast.Name]:
     """Return True if the node assigns to a name that says nothing."""
     is_assigned = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     return is_assigned and node.id in VAGUE_NAMES
+
+
+def is_any(annotation: ast.expr | None) -> bool:
+    """Return True for the annotation `Any`, quoted or not."""
+    if isinstance(annotation, ast.Constant):
+        return annotation.value == "Any"
+    return isinstance(annotation, ast.Name) and annotation.id == "Any"
+
+
+def any_annotations_of(
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+) -> Iterator[str]:
+    """Yield the parameters of a function that are annotated with `Any`, and `return` if its result is."""
+    arguments = function.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    for parameter in (*parameters, arguments.vararg, arguments.kwarg):
+        if parameter is not None and is_any(parameter.annotation):
+            yield parameter.arg
+    if is_any(function.returns):
+        yield "return"
 
 
 def measure_module(path: Path, figures: Figures) -> None:
@@ -151,7 +173,9 @@ def measure_module(path: Path, figures: Figures) -> None:
 def measure_function(
     path: Path, node: ast.FunctionDef | ast.AsyncFunctionDef, figures: Figures
 ) -> None:
-    """Record a function that is denser than it should be."""
+    """Record the parameters of a function that may be anything, and the function if it is too dense."""
+    for name in any_annotations_of(node):
+        figures.any_annotations.append(f"{path}:{node.lineno} {node.name}({name})")
     length = (node.end_lineno or node.lineno) - node.lineno + 1
     if length < SHORT_FUNCTION:
         return
@@ -186,6 +210,9 @@ def print_examples(figures: Figures, count: int) -> None:
         print(f"  {text}")
     print("\nvague names")
     for text in figures.vague_names[:count]:
+        print(f"  {text}")
+    print("\nparameters and results that may be anything")
+    for text in figures.any_annotations[:count]:
         print(f"  {text}")
 
 

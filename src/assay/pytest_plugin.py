@@ -92,7 +92,7 @@ def assay_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Checked
     reused.
     """
 
-    def run(tasks: object, model: Any = None, **settings: Any) -> CheckedRun:
+    def run(tasks: object, model: object = None, **settings: Any) -> CheckedRun:
         __tracebackhide__ = True
         from .core import AssayError
         from .runner.run import run as run_tasks

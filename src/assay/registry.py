@@ -298,7 +298,7 @@ def fit_options(thing: object, options: Mapping[str, Any]) -> dict[str, Any]:
     return fitted
 
 
-def _fit_bool(name: str, value: object) -> Any:
+def _fit_bool(name: str, value: object) -> object:
     """Return the truth value that a word or a number says."""
     word = str(value).lower()
     if word in _TRUE_WORDS:
@@ -312,7 +312,7 @@ def _fit_bool(name: str, value: object) -> Any:
     )
 
 
-def _fit(value: object, types: frozenset[type]) -> Any:
+def _fit(value: object, types: frozenset[type]) -> object:
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)) and str in types and not types & {int, float}:
@@ -368,7 +368,7 @@ def _plain_types(hint: object) -> frozenset[type]:
     return frozenset()
 
 
-def _with_options(function: Any, options: Mapping[str, Any]) -> Any:
+def _with_options(function: Any, options: Mapping[str, Any]) -> object:
     def configured(*args: Any) -> Any:
         return function(*args, **options)
 

@@ -422,7 +422,7 @@ def repository_patch(workspace: AgentWorkspace, folder: str) -> str:
     return ""
 
 
-def _kept_file(content: bytes) -> Any:
+def _kept_file(content: bytes) -> object:
     """Return a file as text; if it is too large or binary, its size and digest."""
     if len(content) <= MOST_TEXT and b"\0" not in content:
         try:

@@ -7,6 +7,7 @@ requests with the sample's key.
 import asyncio
 import hmac
 import json
+import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,7 +101,7 @@ class Endpoint:
         self._connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
 
-    async def listen(self, listening: Any) -> None:
+    async def listen(self, listening: socket.socket) -> None:
         """Accept connections of this socket from now on."""
         loop = asyncio.get_running_loop()
         listening.setblocking(False)

@@ -40,13 +40,15 @@ class WireFormat(Protocol):
     def read(self, body: Mapping[str, Any]) -> WireRequest:
         """Return the request in a body. Raise `BadRequest` if it is invalid."""
 
-    def answer(self, request: WireRequest, output: Output, number: int) -> Any:
+    def answer(
+        self, request: WireRequest, output: Output, number: int
+    ) -> dict[str, Any]:
         """Return the body of the answer to exchange `number` of the sample."""
 
     def events(self, request: WireRequest, output: Output, number: int) -> bytes:
         """Return the answer as a stream of server-sent events."""
 
-    def error(self, kind: str, message: str) -> Any:
+    def error(self, kind: str, message: str) -> dict[str, Any]:
         """Return the body of an error."""
 
 

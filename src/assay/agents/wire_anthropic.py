@@ -73,7 +73,9 @@ class AnthropicFormat:
             (*dropped, *dropped_tools),
         )
 
-    def answer(self, request: WireRequest, output: Output, number: int) -> Any:
+    def answer(
+        self, request: WireRequest, output: Output, number: int
+    ) -> dict[str, Any]:
         """Return the body of a message."""
         candidate = first_candidate(output)
         reason = STOP_REASONS.get(candidate.stop_reason or "stop", "end_turn")
@@ -99,12 +101,12 @@ class AnthropicFormat:
         events.append(event({"type": "message_stop"}, "message_stop"))
         return b"".join(events)
 
-    def error(self, kind: str, message: str) -> Any:
+    def error(self, kind: str, message: str) -> dict[str, Any]:
         """Return the body of an error."""
         return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def count_tokens(body: Mapping[str, Any]) -> Any:
+def count_tokens(body: Mapping[str, Any]) -> object:
     """Return an estimate of the tokens of a request: a quarter of its characters."""
     return {"input_tokens": max(1, len(str(body.get("messages", ""))) // 4)}
 
@@ -216,7 +218,7 @@ def _thinking(part: Reasoning) -> dict[str, Any]:
     return {"type": "thinking", "thinking": part.text, "signature": part.signature}
 
 
-def _input_of(call: ToolCall) -> Any:
+def _input_of(call: ToolCall) -> object:
     """Return the arguments of a call. Unreadable ones become one argument, because this API needs an object."""
     arguments = call.arguments
     if isinstance(arguments, str):

@@ -91,7 +91,9 @@ class ChatFormat:
             {"usage": bool(stream_options.get("include_usage"))},
         )
 
-    def answer(self, request: WireRequest, output: Output, number: int) -> Any:
+    def answer(
+        self, request: WireRequest, output: Output, number: int
+    ) -> dict[str, Any]:
         """Return the body of a completion."""
         choices = []
         for index, candidate in enumerate(output.candidates):
@@ -116,7 +118,7 @@ class ChatFormat:
         events = [event(chunk) for chunk in chunks]
         return b"".join(events) + event("[DONE]")
 
-    def error(self, kind: str, message: str) -> Any:
+    def error(self, kind: str, message: str) -> dict[str, Any]:
         """Return the body of an error."""
         return {
             "error": {"message": message, "type": kind, "param": None, "code": kind}
@@ -192,7 +194,9 @@ def _head(request: WireRequest, number: int, kind: str) -> dict[str, Any]:
     }
 
 
-def _choice_chunks(head: Mapping[str, Any], choice: Any) -> list[dict[str, Any]]:
+def _choice_chunks(
+    head: Mapping[str, Any], choice: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """Return the two chunks of a choice: its message, and why it ended."""
     message = choice["message"]
     for position, call in enumerate(message.get("tool_calls", ())):

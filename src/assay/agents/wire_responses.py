@@ -88,7 +88,9 @@ class ResponsesFormat:
             {"conversation": conversation},
         )
 
-    def answer(self, request: WireRequest, output: Output, number: int) -> Any:
+    def answer(
+        self, request: WireRequest, output: Output, number: int
+    ) -> dict[str, Any]:
         """Return the body of a response."""
         candidate = first_candidate(output)
         response_id = f"resp_{number}"
@@ -121,7 +123,7 @@ class ResponsesFormat:
             events.append(event(data, data["type"]))
         return b"".join(events)
 
-    def error(self, kind: str, message: str) -> Any:
+    def error(self, kind: str, message: str) -> dict[str, Any]:
         """Return the body of an error."""
         return {
             "error": {"message": message, "type": kind, "param": None, "code": kind}
@@ -193,7 +195,7 @@ def _add_said(turns: list[dict[str, Any]], block: dict[str, Any]) -> None:
     turn["content"] = [*content, block]
 
 
-def _content(item: Mapping[str, Any]) -> Any:
+def _content(item: Mapping[str, Any]) -> str | list[Any]:
     content = item.get("content")
     if isinstance(content, str) or content is None:
         return content or ""

@@ -104,7 +104,7 @@ class SystemTools:
     """True, because the package runs any call, and its error texts are part of the measurement."""
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> list[str]:
         """The values on which results depend: the package and the mode."""
         return [version(), self.mode]
 

@@ -100,14 +100,17 @@ class Bfcl:
         )
         return prompted
 
-    def decode_text(self, text: str, category: str) -> Any:
+    def decode_text(self, text: str, category: str) -> list[Any]:
         """Return the calls in an answer of mode `prompt`. Raise `Undecoded` if there are none to read."""
         language = _LANGUAGES.get(category, "PYTHON")
         if language == "PYTHON":
             _refuse_computing(text)
         form = getattr(self.enums.ReturnFormat, language)
         try:
-            return self.handler_utils.default_decode_ast_prompting(text, form)
+            calls: list[Any] = self.handler_utils.default_decode_ast_prompting(
+                text, form
+            )
+            return calls
         except Exception as error:
             raise Undecoded(str(error)) from error
 
@@ -261,7 +264,7 @@ class _NoLock:
         pass
 
 
-def _never(*values: object, **options: object) -> Any:
+def _never(*values: object, **options: object) -> object:
     raise AssertionError("called by no checker")
 
 

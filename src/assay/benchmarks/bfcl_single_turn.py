@@ -139,7 +139,7 @@ def bfcl(sample: Sample, output: Output) -> Score:
     return Score(0.0, outcome, answer=answer, details=details)
 
 
-def _decode(sample: Sample, output: Output) -> Any:
+def _decode(sample: Sample, output: Output) -> list[Any]:
     """Return the calls in the checker's form. Raise `Undecoded` if there are none to read."""
     if sample["mode"] == PROMPT:
         return load_bfcl().decode_text(output.text, sample["category"])

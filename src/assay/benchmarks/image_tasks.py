@@ -144,7 +144,7 @@ def prompt_of(sample: Sample) -> str:
     return str(sample.input)
 
 
-def image_to_be_like(row: RowOf) -> Any:
+def image_to_be_like(row: RowOf) -> object:
     """Return the image in `target_image`, if there is one."""
     return target_image(row) if row.get("target_image") else None
 

@@ -179,7 +179,7 @@ class SpokenSample:
         return texts, clips
 
 
-def first_of(row: RowOf, names: Sequence[str]) -> Any:
+def first_of(row: RowOf, names: Sequence[str]) -> object:
     """Return the first non-empty value of some columns."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
@@ -259,7 +259,7 @@ class Blind:
 
     template: Any
 
-    def __call__(self, sample: Sample) -> Any:
+    def __call__(self, sample: Sample) -> object:
         return self.template(replace(sample, media=()))
 
 

@@ -73,7 +73,7 @@ def _inherit(row: Row, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Ro
     return {**_inherit(base, rows, shapes), **settings}
 
 
-def _fill(value: object, values: Mapping[str, str]) -> Any:
+def _fill(value: object, values: Mapping[str, str]) -> object:
     if isinstance(value, str):
         for key, text in values.items():
             value = value.replace("{" + key + "}", text)

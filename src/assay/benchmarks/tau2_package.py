@@ -13,6 +13,7 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from ..core import MissingExtra
@@ -81,7 +82,7 @@ def version() -> str:
     return importlib.metadata.version("inspect_evals")
 
 
-def inspect_module(name: str) -> Any:
+def inspect_module(name: str) -> ModuleType:
     """Return a module of inspect_ai."""
     return importlib.import_module(f"inspect_ai.{name}")
 
@@ -221,7 +222,7 @@ class CopiedMembers(dict[str, Any]):
             return default
         return self[key]
 
-    def raw(self, key: str) -> Any:
+    def raw(self, key: str) -> object:
         """Return a member without a copy."""
         return super().get(key)
 

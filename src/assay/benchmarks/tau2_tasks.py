@@ -84,7 +84,7 @@ class Tau2Service:
     """True, because the package itself reports wrong calls."""
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> list[str]:
         """The values on which results depend."""
         return [self.domain, version()]
 

@@ -1,6 +1,6 @@
 """Text benchmarks: the Python parts of the tasks in `data/tasks/text.toml`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,8 +42,8 @@ def solution(row: Mapping[str, Any]) -> Sample:
 
 def _sample(
     name: object,
-    question: Any,
-    options: Any,
+    question: object,
+    options: Iterable[object],
     right: int,
 ) -> Sample:
     texts = tuple(str(option) for option in options)

@@ -186,7 +186,7 @@ def options_of(row: RowOf) -> tuple[str, ...]:
     return tuple(as_text_list(listed, "choices"))
 
 
-def answer_of(row: RowOf, options: Sequence[str] = ()) -> Any:
+def answer_of(row: RowOf, options: Sequence[str] = ()) -> object:
     """Return the answer: the letter of an option, the texts of a list, or the text; `None` if it is not public."""
     if options and not is_blank(row.get("answer_option")):
         answer = row.get("answer_option")

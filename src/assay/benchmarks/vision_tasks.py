@@ -129,7 +129,7 @@ def as_asked(row: RowOf) -> Sequence[RowOf]:
     ]
 
 
-def letter_or_text(row: RowOf) -> Any:
+def letter_or_text(row: RowOf) -> object:
     """Return the letter of an option, or the answer as written: `[20, 30]` is one answer, not two."""
     options = options_of(row)
     if options:

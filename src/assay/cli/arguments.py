@@ -10,10 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.errors import AssayError, UsageError, nearest, raise_all
 from ..core.spec import scalar
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
 
 _NAMED_FILE = re.compile(r"(.+\.\w+)[:|@]")
 _JSON_VALUE = re.compile(r"[^=,]*=\s*[\[{]")
@@ -75,7 +79,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, fix=f"`{self.prog} --help`")
 
-    def _print_message(self, message: str, file: Any = None) -> None:
+    def _print_message(
+        self, message: str, file: "SupportsWrite[str] | None" = None
+    ) -> None:
         """Print the help. Unlike argparse, report an output that accepts no more text."""
         (file or sys.stderr).write(message or "")
 
@@ -124,7 +130,7 @@ class Parser(argparse.ArgumentParser):
             raise_all([*self._unread, *unknown])
         return options, list({str(fault): fault for fault in self._unread}.values())
 
-    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
         """Return the values of an option. Record an unreadable value and continue with the next option."""
         try:
             return super()._get_values(action, arg_strings)  # type: ignore[misc]

@@ -3,10 +3,9 @@
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from .. import registry
 from ..code.userfiles import load_attribute, load_file, split_reference
@@ -130,7 +129,7 @@ def _try(
         yield from try_template(part, name or "prompt", file, run.data, EXAMPLE_ROW)
 
 
-def _part(thing: object, name: str, file: Path) -> Any:
+def _part(thing: object, name: str, file: Path) -> object:
     """Return the function of a file by its usual name."""
     if not isinstance(thing, ModuleType):
         return thing
@@ -190,7 +189,7 @@ def kind_of(thing: object) -> str | None:
     return _kind_by_parameters(thing) if callable(thing) else None
 
 
-def _kind_by_parameters(thing: Any) -> str:
+def _kind_by_parameters(thing: Callable[..., object]) -> str:
     """Return whether a function is a scorer, a template, a model or a benchmark, by its parameters."""
     if inspect.isclass(thing) and "__call__" in vars(thing):
         target = thing.__call__

@@ -4,11 +4,14 @@ import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import UsageError
 from ..core.trust import Gate
 from .arguments import flatten_list, judge_entry, key_values
+
+if TYPE_CHECKING:
+    from ..runner.options import RunOptions
 
 
 def gate_of(flags: argparse.Namespace) -> Gate | None:
@@ -39,7 +42,7 @@ def gate_of(flags: argparse.Namespace) -> Gate | None:
     return gate
 
 
-def read_config(path: str) -> Any:
+def read_config(path: str) -> "RunOptions":
     """Read options from YAML or JSON.
 
     A `run.json` repeats its run in a new folder. No config file can grant trust.

@@ -7,18 +7,24 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..core.errors import AssayError
 from ..core.plural import note_line
 from ..runner.result import RunResult
 from ..store import RunReader
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..report import LineProgress, LiveProgress
+
+
 DAMAGED = 3
 """Exit code of a command that reads a damaged run: part of its output is missing."""
 
 
-def watcher(is_json: bool) -> Any:
+def watcher(is_json: bool) -> "LineProgress | LiveProgress":
     """Return a live progress bar for a terminal, and progress lines for anything else or with `--json`."""
     from ..report import LineProgress, LiveProgress
 
@@ -92,7 +98,7 @@ def finish(
         console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _print_note(console: Any, line: str, width: int | None) -> None:
+def _print_note(console: "Console", line: str, width: int | None) -> None:
     """Print a note, folded between words where the output has a width."""
     from ..report.grid import fold_line
 
@@ -145,7 +151,7 @@ def _same_place(one: TextIO, other: TextIO) -> bool:
         return False  # no file behind one of them
 
 
-def _epochs(result: RunResult, console: Any) -> None:
+def _epochs(result: RunResult, console: "Console") -> None:
     from ..report import printable, result_names
 
     for r, name in zip(result.results, result_names(result.results), strict=True):

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from ..core import BadSample, Candidate, Output, Request, Sample, UsageError, seeds_of
+from ..core.protocols import Model
 from ..core.request import KeyMaker
 from ..report import printable
 from ..report.grid import write_lines
@@ -196,7 +197,7 @@ def _request(cell: PlannedTask, keys: KeyMaker, sample: Sample) -> Request:
     return replace(request, key=keys.key(request))
 
 
-def _ask(model: Any, requests: Sequence[Request], size: int) -> list[Output]:
+def _ask(model: Model, requests: Sequence[Request], size: int) -> list[Output]:
     batches = [
         requests[start : start + size] for start in range(0, len(requests), size)
     ]
@@ -259,7 +260,7 @@ def _same(one: Output, many: Output) -> bool:
 
 
 def _is_tie(
-    model: Any,
+    model: Model,
     request: Request,
     one: Output,
     many: Output,

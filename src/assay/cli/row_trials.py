@@ -4,15 +4,21 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import UNRESOLVED, Prompt, Sample, Task
 from ..core.errors import shorten
+from ..core.protocols import Template
+from ..core.score import Score
 from ..datasets.choice_order import shows_order
 from ..report import printable
 from ..runner.plan.measure_notes import scorer_notes
 from ..templates import rounds
 from ..templates.dialogue import has_rounds
+
+if TYPE_CHECKING:
+    from ..datasets.samples import Samples
+
 
 LEAST_ALIKE = 3
 """Number of rows with the same target that is worth a note."""
@@ -45,11 +51,11 @@ def dialogue_prompts(
 
 def remarks_on(
     task: Task,
-    samples: object,
+    samples: "Samples",
     rows: Sequence[Sample],
     prompts: Sequence[Prompt],
     scorers: Sequence[tuple[str, Any]],
-    template: Any,
+    template: Template,
 ) -> Iterator[str]:
     """Yield notes on possible mistakes."""
     targets = {repr(row.target) for row in rows}
@@ -76,11 +82,11 @@ def remarks_on(
 
 def unused_columns(
     task: Task,
-    samples: Any,
+    samples: "Samples",
     rows: Sequence[Sample],
     prompts: Sequence[Prompt],
     scorers: Sequence[Any],
-    template: Any,
+    template: Template,
 ) -> list[str]:
     """Return columns that have no role, appear in no code and are in no prompt."""
     columns = samples.head.columns
@@ -140,7 +146,7 @@ def _source(thing: object) -> str:
         return repr(thing)
 
 
-def why_unscored(score: Any) -> str | None:
+def why_unscored(score: Score) -> str | None:
     """Return why a scorer has no verdict on the right answer; `None` if it has one."""
     if score.outcome not in UNRESOLVED:
         return None

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import AssayError, raise_all
 from ..core.plural import note_line
@@ -15,6 +15,10 @@ from . import habit_values
 from .arguments import Parser, flatten_list
 from .config_files import gate_of, read_config
 from .run_flags import add_flags, changes_of, from_environment
+
+if TYPE_CHECKING:
+    from ..runner.options import RunOptions
+
 
 NOTHING_COMPARED = 3
 """Exit code of a complete run that shares no number with its `--baseline`."""
@@ -135,7 +139,7 @@ def read_command(
     return flags, [*ours.faults, *faults], ours.notes
 
 
-def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
+def _raise_with_plan(options: "RunOptions", faults: list[AssayError]) -> None:
     """Raise the faults of a command together with those found by planning the rest of it."""
     from ..runner.plan.planning import make_plan
     from ..runner.plan.settings import collecting, run_faults
@@ -189,7 +193,7 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
 def options_from(
     flags: argparse.Namespace,
     faults: list[AssayError] | None = None,
-) -> Any:
+) -> "RunOptions":
     """Read run options from a config file and the command line, which takes precedence.
 
     With a list for faults, collect them there and leave out the faulty options; otherwise raise.
@@ -236,7 +240,7 @@ def options_from(
     return base.but(**changes)
 
 
-def _with_environment(base: Any, faults: list[AssayError]) -> Any:
+def _with_environment(base: "RunOptions", faults: list[AssayError]) -> "RunOptions":
     """Return the settings of a config file, completed from environment variables, and print which were used."""
     from ..runner.options import RunOptions
 

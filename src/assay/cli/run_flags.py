@@ -92,7 +92,7 @@ def add_some(parser: Parser, *names: str, **helps: str) -> None:
         _add(parser, name, **({"help": helps[name]} if name in helps else {}))
 
 
-def _add(group: Any, name: str, **changes: str) -> None:
+def _add(group: argparse._ActionsContainer, name: str, **changes: str) -> None:
     if name in FLAGS:
         group.add_argument(
             *FLAGS[name].flags,
@@ -209,7 +209,7 @@ def _number(name: str, value: object) -> Any:
     return _read(reader, value, name)
 
 
-def _price(name: str, value: object) -> Any:
+def _price(name: str, value: object) -> object:
     """Return a price of tokens as a number. The types of other options come from the model's annotations."""
     if not name.startswith("price_") or not isinstance(value, str):
         return value
@@ -248,7 +248,7 @@ def from_environment(
     return settings
 
 
-def _generation_value(name: str, text: str) -> Any:
+def _generation_value(name: str, text: str) -> object:
     if name == "stop":
         return (habit_values.unescape(text),)
     return _read(GENERATION[name], text, PREFIX + name.upper())
@@ -274,7 +274,7 @@ def _option_of(variable: str, key: str, names: Mapping[str, str]) -> str:
     return name
 
 
-def _environment_value(name: str, text: str, variable: str) -> Any:
+def _environment_value(name: str, text: str, variable: str) -> object:
     flag = FLAGS[name]
     if flag.reads in ("list", "names", "pairs"):
         return _whole(name, [text] if flag.reads == "pairs" else flatten_list([text]))

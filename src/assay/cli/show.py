@@ -1,12 +1,13 @@
 """`assay show`: describe a name, a file or a run."""
 
+import argparse
 import os
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..catalogue import BENCHMARKS
 from ..core import (
@@ -28,6 +29,10 @@ from .arguments import Parser
 from .describe import described, field_lines, shipped_at
 from .pager import find_pager, print_folded, print_lines
 from .samples import prompt_lines
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 
 HUB = "hub:"
 SHOWN_PARTS = (
@@ -101,7 +106,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return words
 
 
-def _add_choices(p: Any) -> None:
+def _add_choices(p: argparse._ActionsContainer) -> None:
     p.add_argument(
         "--sample",
         "--sample_id",
@@ -170,7 +175,7 @@ def _add_choices(p: Any) -> None:
     )
 
 
-def _show_run(folder: Path, options: Any) -> int:
+def _show_run(folder: Path, options: argparse.Namespace) -> int:
     from ..view.selection import Wanted
     from .display import say_damage
     from .show_run import SHOWN, ShownRun
@@ -365,7 +370,7 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
         yield f"  {line}"
 
 
-def _changed(value: Any) -> str:
+def _changed(value: "DataclassInstance") -> str:
     """Return a dataclass as its name and the options that differ from their defaults."""
     options = []
     for f in fields(value):

@@ -30,6 +30,7 @@ from ..core import (
     as_score,
 )
 from ..core.errors import shorten
+from ..core.protocols import Model
 from ..core.record import output_to_plain
 from ..report import printable
 from ..runner.options import SANDBOX, RunOptions
@@ -479,7 +480,7 @@ def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[s
         yield from answer_lines(output_to_plain(output))
 
 
-def _abilities_line(model: Any) -> str:
+def _abilities_line(model: Model) -> str:
     """Return the inputs and outputs that a model declares. A function without a declaration gets any input."""
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))

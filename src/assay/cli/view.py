@@ -3,9 +3,8 @@
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..core import UsageError
 from .arguments import Parser
@@ -108,7 +107,7 @@ def _folder(name: str | None) -> Path:
     return Path(name or USUAL).expanduser().absolute()
 
 
-def _more_links(link: Any) -> None:
+def _more_links(link: Callable[[], str]) -> None:
     for _ in sys.stdin:
         sys.stdout.write(f"  {link()}\n")
         sys.stdout.flush()

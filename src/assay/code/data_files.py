@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..core.secrets import SHORTEST, is_secret_name, without_keys
@@ -125,13 +125,13 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         return
 
 
-def _note_module(code: Any) -> None:
+def _note_module(code: CodeType) -> None:
     """Start recording for a user's module that is about to run, possibly again because its file changed."""
     if code.co_name == "<module>" and is_users(code.co_filename):
         _opened[code.co_filename] = {}
 
 
-def _note_file(path: Any, mode: Any, flags: int) -> None:
+def _note_file(path: int | str | bytes, mode: object, flags: int) -> None:
     """Assign an opened file to the innermost module that is being run, if it is a user's module."""
     if isinstance(path, int):
         return

@@ -74,7 +74,7 @@ class _Describing:
             )
         return self._known[id(thing)][1]
 
-    def _sequence(self, thing: Sequence[Any]) -> Any:
+    def _sequence(self, thing: Sequence[Any]) -> object:
         listed = [self.of(value) for value in thing]
         return (
             listed
@@ -82,20 +82,20 @@ class _Describing:
             else {"kind": self.of(type(thing)), "values": listed}
         )
 
-    def _mapping(self, thing: Mapping[Any, Any]) -> Any:
+    def _mapping(self, thing: Mapping[Any, Any]) -> dict[str, object]:
         if all(type(key) is str for key in thing):
             return {key: self.of(value) for key, value in thing.items()}
         pairs = [[self.of(key), self.of(value)] for key, value in thing.items()]
         return {"pairs": sorted(pairs, key=canonical)}
 
-    def _set(self, thing: Collection[Any]) -> Any:
+    def _set(self, thing: Collection[Any]) -> object:
         return {
             "set": sorted(
                 canonical(self.of(value)).decode("utf-8", "replace") for value in thing
             )
         }
 
-    def _function(self, thing: FunctionType) -> Any:
+    def _function(self, thing: FunctionType) -> object:
         code = thing.__code__
         described: dict[str, Any] = {
             "name": thing.__qualname__,
@@ -133,7 +133,7 @@ class _Describing:
             },
         }
 
-    def _class(self, thing: type) -> Any:
+    def _class(self, thing: type) -> dict[str, object]:
         file = _file_of(thing)
         if not file:
             return {"name": f"{thing.__module__}.{thing.__qualname__}"}
@@ -152,20 +152,20 @@ class _Describing:
             described["attributes"] = self.of(attributes)
         return described
 
-    def _built_in(self, thing: BuiltinFunctionType) -> Any:
+    def _built_in(self, thing: BuiltinFunctionType) -> object:
         owner = thing.__self__
         bound = (
             None if owner is None or isinstance(owner, ModuleType) else self.of(owner)
         )
         return {"name": thing.__qualname__, "of": bound, **_library(thing)}
 
-    def _module(self, thing: ModuleType) -> Any:
+    def _module(self, thing: ModuleType) -> dict[str, object]:
         file = getattr(thing, "__file__", None)
         if file and is_users(file):
             return {"module": self._behind(file)}
         return {"module": thing.__name__, **_library(thing)}
 
-    def _descriptor(self, thing: object) -> Any:
+    def _descriptor(self, thing: object) -> object:
         functions = [
             getattr(thing, name, None)
             for name in ("__func__", "func", "fget", "fset", "fdel")
@@ -175,13 +175,13 @@ class _Describing:
             "functions": [self.of(function) for function in functions],
         }
 
-    def _media(self, thing: Media) -> Any:
+    def _media(self, thing: Media) -> object:
         try:
             return {"media": thing.digest}
         except DataError as error:
             return {"media": str(error)}
 
-    def _object(self, thing: object) -> Any:
+    def _object(self, thing: object) -> object:
         kind = type(thing)
         file = _file_of(kind)
         described: dict[str, Any] = {"class": self.of(kind)}
@@ -293,7 +293,7 @@ def _state(thing: object) -> dict[str, Any]:
     }
 
 
-def _reduced(thing: object) -> Any:
+def _reduced(thing: object) -> object:
     """Return the state of an object of a built-in class, as copying would; locks and open files have none."""
     try:
         with warnings.catch_warnings():

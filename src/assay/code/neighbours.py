@@ -97,7 +97,7 @@ class _Finder(MetaPathFinder):
         fullname: str,
         path: Sequence[str] | None,
         target: ModuleType | None = None,
-    ) -> Any:
+    ) -> ModuleSpec | None:
         file = _aliases.get(fullname)
         spec = (
             spec_from_file_location(fullname, file)

@@ -197,14 +197,14 @@ class _Described:
         describe = next(way for kind, way in self._ways if isinstance(thing, kind))
         return describe(self, thing)
 
-    def _mapping(self, thing: Mapping[Any, Any]) -> Any:
+    def _mapping(self, thing: Mapping[Any, Any]) -> dict[str, object]:
         return {
             str(key): self.of(value)
             for key, value in thing.items()
             if not is_secret_name(str(key))
         }
 
-    def _function(self, thing: FunctionType) -> Any:
+    def _function(self, thing: FunctionType) -> object:
         if file_of(thing):
             return {"function": f"{thing.__module__}.{thing.__qualname__}"}
         closure = {name: self.of(value) for name, value in _lasting(thing).items()}
@@ -215,7 +215,7 @@ class _Described:
             "defaults": defaults,
         }
 
-    def _code(self, code: CodeType, names: Mapping[str, Any]) -> Any:
+    def _code(self, code: CodeType, names: Mapping[str, Any]) -> dict[str, object]:
         variables = _stored(code)
         return {
             "bytecode": digest_of(code.co_code),
@@ -233,7 +233,7 @@ class _Described:
             },
         }
 
-    def _class(self, thing: type) -> Any:
+    def _class(self, thing: type) -> dict[str, object]:
         if file_of(thing) or thing.__module__ != "__main__":
             return {"class": f"{thing.__module__}.{thing.__qualname__}"}
         members = {
@@ -248,7 +248,7 @@ class _Described:
             "members": members,
         }
 
-    def _object(self, thing: object) -> Any:
+    def _object(self, thing: object) -> object:
         kind = thing if inspect.isroutine(thing) else type(thing)
         return {"object": f"{kind.__module__}.{kind.__qualname__}"}
 

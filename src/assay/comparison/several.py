@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import UnusablePath, UsageError
 from ..runner.result import RunResult
@@ -12,6 +12,10 @@ from ..store.imported import open_run
 from .comparing import adjust, compare_runs, open_baseline
 from .comparison_rows import Comparison, Row
 from .comparison_words import sentence
+
+if TYPE_CHECKING:
+    import pandas
+
 
 Run = str | Path | RunResult
 
@@ -67,7 +71,7 @@ class RunComparison:
             runs.append(plain | {"notes": run.notes, "settings": run.settings})
         return {"baseline": str(self.baseline), "compared": self.compared, "runs": runs}
 
-    def frame(self) -> Any:
+    def frame(self) -> "pandas.DataFrame":
         """Return a pandas data frame with one row for each number."""
         from ..store.export import data_frame
 

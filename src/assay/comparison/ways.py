@@ -70,7 +70,7 @@ def changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
     return changed
 
 
-def _digest(entry: Entry, name: str) -> Any:
+def _digest(entry: Entry, name: str) -> object:
     return entry.get("digests", {}).get(name)
 
 

@@ -78,7 +78,7 @@ SIGNALS: dict[str, Callable[[], "Array"]] = {
 }
 
 
-def as_argument(value: object) -> Any:
+def as_argument(value: object) -> object:
     """Return the value of a fixture's argument: a signal, an array, pairs, or the value itself."""
     if isinstance(value, Mapping) and len(value) == 1:
         if "signal" in value:

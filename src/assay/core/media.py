@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import IO, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from .errors import DataError, shorten
 
@@ -144,6 +144,14 @@ def _refuse(source: object) -> bytes:
     )
 
 
+@runtime_checkable
+class SavableImage(Protocol):
+    """An image that can write itself to a file, as those of Pillow can."""
+
+    def save(self, fp: IO[bytes], format: str) -> None:
+        """Write the image in the given format."""
+
+
 class Media:
     """One medium. Two media are equal if their bytes are equal."""
 
@@ -152,13 +160,13 @@ class Media:
 
     def __init__(
         self,
-        source: Any,
+        source: object,
         *,
         name: str | None = None,
         read: Callable[[Any], bytes] | None = None,
     ) -> None:
         """Store the source. `read`, if given, converts it to bytes and is called once."""
-        self.source = source
+        self.source: Any = source
         self.name = name
         self.place: Place | None = None
         """Location of the row that names this medium. Set by the dataset reader."""
@@ -274,7 +282,7 @@ class Media:
             if is_inline(source):
                 return self._given(lambda text: decode_base64(text, what=self.kind))
             return self._read_file(Path(source))
-        if hasattr(source, "save"):
+        if isinstance(source, SavableImage):
             return self._saved(source)
         if callable(getattr(source, "read", None)):
             return self._read_open(source)
@@ -283,7 +291,7 @@ class Media:
             fix="give a path, bytes, base64 or an open file",
         )
 
-    def _saved(self, image: Any) -> bytes:
+    def _saved(self, image: "SavableImage") -> bytes:
         buffer = io.BytesIO()
         try:
             image.save(buffer, format="PNG")
@@ -294,7 +302,7 @@ class Media:
             ) from error
         return buffer.getvalue()
 
-    def _read_open(self, stream: Any) -> bytes:
+    def _read_open(self, stream: IO[Any]) -> bytes:
         data = stream.read(MAX_MEDIA_BYTES + 1)
         if not isinstance(data, bytes):
             raise self.fault(

@@ -158,7 +158,7 @@ class Candidate:
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     @property
-    def json(self) -> Any:
+    def json(self) -> object:
         """The structured answer of a specialist model, or None."""
         return next((part.value for part in self.parts if isinstance(part, Json)), None)
 
@@ -267,7 +267,7 @@ class Output:
         return self.candidates[0].calls if self.candidates else ()
 
     @property
-    def json(self) -> Any:
+    def json(self) -> object:
         """Structured answer of the first candidate."""
         return self.candidates[0].json if self.candidates else None
 
@@ -368,10 +368,10 @@ def _names_parts(value: object) -> bool:
     return isinstance(value, Mapping) and "type" not in value
 
 
-def _as_candidate(value: Any) -> Candidate:
+def _as_candidate(value: object) -> Candidate:
     if isinstance(value, Candidate):
         return value
-    if not _names_parts(value):
+    if not isinstance(value, Mapping) or not _names_parts(value):
         return Candidate((as_part(value, opens_files=True),))
     if "tool_calls" in value:
         value = {"text": value.get("content"), "calls": value["tool_calls"]}
@@ -391,12 +391,14 @@ def _as_candidate(value: Any) -> Candidate:
     return Candidate(tuple(parts))
 
 
-def _part_of(kind: str, content: Any) -> Part:
+def _part_of(kind: str, content: object) -> Part:
     if isinstance(content, (Media, Text, Reasoning, Json)) and content.kind == kind:
         return as_part(content)
     if kind == "calls":
-        is_call = isinstance(content, ToolCall)
-        return content if is_call else as_part({**content, "type": "tool_call"})
+        if isinstance(content, ToolCall):
+            return content
+        members = content if isinstance(content, Mapping) else {}
+        return as_part({**members, "type": "tool_call"})
     if kind in ("text", "reasoning"):
         if not isinstance(content, str):
             raise ValueError(f"{kind} must be a str")

@@ -4,7 +4,7 @@ Each protocol lists the required members, and its `…Extras` protocol the optio
 uses nothing else.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -33,7 +33,7 @@ class DatasetExtras(Protocol):
     read: Callable[[Any], Any] | None
     """Converts the located data to samples, for data sets that are not a single file."""
 
-    def reading_from(self, data: str | None) -> Any:
+    def reading_from(self, data: str | None) -> object:
         """Return the same dataset read from the path given by `--data`, for datasets read by the user's own code."""
 
 
@@ -73,7 +73,9 @@ class Model(Protocol):
     def identity(self) -> Mapping[str, Any]:
         """Properties that identify the model: weights digest, revision, endpoint. Part of every request key."""
 
-    def generate(self, requests: Sequence[Request]) -> Any: ...
+    def generate(
+        self, requests: Sequence[Request]
+    ) -> Sequence[Output] | Awaitable[Sequence[Output]]: ...
 
 
 class ModelExtras(Protocol):
@@ -102,7 +104,9 @@ class ModelExtras(Protocol):
     written: Mapping[str, Any]
     """The options as the user wrote them. Secrets among them are kept out of the run's files."""
 
-    def likelihood(self, requests: Sequence[Request]) -> Any:
+    def likelihood(
+        self, requests: Sequence[Request]
+    ) -> Sequence[Output] | Awaitable[Sequence[Output]]:
         """Return the log-probabilities of given continuations."""
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
@@ -111,7 +115,7 @@ class ModelExtras(Protocol):
     def load(self) -> None:
         """Prepare for requests. Called before the first one; does not count towards its time limit."""
 
-    def close(self) -> Any:
+    def close(self) -> Awaitable[None] | None:
         """Release resources. May be `async`."""
 
     def interrupt(self) -> None:
@@ -269,10 +273,10 @@ class ScorerExtras(Protocol):
     measures_transcripts: bool
     """True if answers are expected to repeat the reference, so that repetition is not reported as a leak."""
 
-    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Any:
+    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> object:
         """Return numbers for a whole set, such as a distance between two sets of images. Replaces `__call__`."""
 
-    def in_run(self, cell: object, writer: object) -> Any:
+    def in_run(self, cell: object, writer: object) -> object:
         """Return a copy bound to a run, task and model, for scorers that write files or call judges themselves."""
 
 

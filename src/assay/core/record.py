@@ -172,7 +172,7 @@ def result_from_plain(plain: Mapping[str, Any]) -> Result:
     return Result(**values)
 
 
-def _plain_group(group: object) -> Any:
+def _plain_group(group: object) -> object:
     if isinstance(group, Mapping):
         return {str(name): _plain_group(value) for name, value in group.items()}
     return group.to_plain() if isinstance(group, Result) else group

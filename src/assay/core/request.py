@@ -110,7 +110,7 @@ class GenerateOptions:
                 f"generation option 'seed' takes a whole number, got {shorten(self.seed)}"
             )
 
-    def set(self, **changes: Any) -> "GenerateOptions":
+    def set(self, **changes: object) -> "GenerateOptions":
         """Return a copy with some options changed. An unknown option raises an error with the nearest name."""
         for name in changes:
             if name not in OPTION_NAMES:
@@ -125,7 +125,8 @@ class GenerateOptions:
                 raise UsageError(
                     f"generation option {name!r} takes a number from -2 to 2, got {shorten(value)}"
                 )
-        return replace(self, **changes)
+        fields: dict[str, Any] = changes
+        return replace(self, **fields)
 
     def given(self) -> dict[str, Any]:
         """Return the options that were set, as JSON."""

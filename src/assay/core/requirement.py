@@ -3,7 +3,7 @@
 import importlib.util
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 from .errors import MissingExtra
 
@@ -27,12 +27,14 @@ class Requirement:
         if spec is None:
             raise MissingExtra(self.feature, self.pip, where=where)
 
-    def library(self, module: str, where: str) -> Any:
+    def library(self, module: str, where: str) -> ModuleType:
         """Import and return a module of the library."""
         return library(module, self.feature, self.pip, where=where)
 
 
-def library(module: str, feature: str, pip: str, *, where: str | None = None) -> Any:
+def library(
+    module: str, feature: str, pip: str, *, where: str | None = None
+) -> ModuleType:
     """Import a module of an optional library. Raise `MissingExtra` if it is not installed."""
     try:
         return import_module(module)

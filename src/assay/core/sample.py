@@ -91,6 +91,7 @@ class Sample:
             else (target,)
         )
 
+    # A cell has the type that its data file gives it.
     def __getitem__(self, column: str) -> Any:
         """Return a column of the row: `sample["question"]`."""
         return self.fields[column]

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TypeVar, cast
 
 from .errors import UsageError
 from .secret_forms import forms_of, has_known_form, hidden_forms, without_forms
@@ -69,16 +69,17 @@ _NAME = re.compile(
 _WITH_QUERY = re.compile(r"[\w.:/-]+\?[^=?]+=.*")
 _PLAIN_MEMBER = re.compile(r"|true|false|[\d.]+|\d{4}-\d\d-\d\d[\w-]*", re.IGNORECASE)
 
+T = TypeVar("T")
 Hide = Callable[[str, bool], str]
 """Returns the replacement for a secret. The second argument is True if its name or form proves that it is one."""
 
 
-def veiled(options: object) -> Any:
+def veiled(options: T) -> T:
     """Return plain options with a digest in place of each secret.
 
     Equal options stay equal, different ones different.
     """
-    return _replaced(options, lambda secret, _: _veil(secret))
+    return cast(T, _replaced(options, lambda secret, _: _veil(secret)))
 
 
 def secrets_of(options: object) -> dict[str, bool]:
@@ -145,7 +146,7 @@ def variable(name: str) -> str | None:
     return value
 
 
-def filled(value: object, what: str) -> Any:
+def filled(value: T, what: str) -> T:
     """Replace each `${env:NAME}` by the environment's value. `what` names the value in the error if it is not set."""
 
     def found(match: re.Match[str]) -> str:
@@ -156,13 +157,16 @@ def filled(value: object, what: str) -> Any:
             )
         return value_of_variable
 
-    if isinstance(value, str):
-        return REFERENCE.sub(found, value)
-    if isinstance(value, Mapping):
-        return {name: filled(entry, what) for name, entry in value.items()}
-    return (
-        [filled(entry, what) for entry in value] if isinstance(value, list) else value
-    )
+    def replaced(part: object) -> object:
+        if isinstance(part, str):
+            return REFERENCE.sub(found, part)
+        if isinstance(part, Mapping):
+            return {name: replaced(entry) for name, entry in part.items()}
+        if isinstance(part, list):
+            return [replaced(entry) for entry in part]
+        return part
+
+    return cast(T, replaced(value))
 
 
 def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
@@ -229,7 +233,7 @@ def is_secret_name(name: str) -> bool:
     return _NAME.fullmatch(name.rpartition(".")[2]) is not None
 
 
-def _replaced(value: object, hide: Hide, name: str = "") -> Any:
+def _replaced(value: object, hide: Hide, name: str = "") -> object:
     if isinstance(value, Mapping):
         if name.rpartition(".")[2] == "headers":
             return {
@@ -252,7 +256,7 @@ def _replaced(value: object, hide: Hide, name: str = "") -> Any:
     return _in_text(value, hide) if isinstance(value, str) else value
 
 
-def _header(name: str, value: object, hide: Hide) -> Any:
+def _header(name: str, value: object, hide: Hide) -> object:
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         return value
     if name.lower() in HARMLESS_HEADERS:

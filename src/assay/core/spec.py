@@ -50,7 +50,7 @@ class Spec:
             f"expected a name or a name with options, got {shorten(value)}", where=where
         )
 
-    def to_plain(self) -> Any:
+    def to_plain(self) -> str | dict[str, object]:
         """Return the shortest JSON that `of` reads back."""
         if not self.options:
             return self.name
@@ -86,7 +86,7 @@ def _from_text(text: str, where: str | None) -> Spec:
     return Spec(match["name"], options)
 
 
-def scalar(text: str) -> Any:
+def scalar(text: str) -> object:
     """Return a truth value, None for `null`, a number, JSON in brackets, or the text itself.
 
     A number is read only if writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,

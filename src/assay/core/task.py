@@ -166,9 +166,10 @@ class Task:
         if not self.protocol:
             object.__setattr__(self, "protocol", self.name)
 
-    def but(self, **changes: Any) -> "Task":
+    def but(self, **changes: object) -> "Task":
         """Return a copy with some fields changed."""
-        return replace(self, **changes)
+        fields: dict[str, Any] = changes
+        return replace(self, **fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def _is_block(piece: object) -> bool:
     return kind in ("tool_use", "tool_result", "tool_call", "function_call")
 
 
-def read_block(piece: object) -> Any:
+def read_block(piece: object) -> object:
     """Return a block of Anthropic's spelling, or of assay's journal, as a call or a result."""
     if isinstance(piece, Mapping):
         kind = piece.get("type")

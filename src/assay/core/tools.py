@@ -144,7 +144,7 @@ def read_tools(value: object) -> tuple[Tool, ...]:
     return tuple(tools)
 
 
-def _decode(text: str) -> Any:
+def _decode(text: str) -> object:
     """Parse tools that are given as JSON text."""
     try:
         return json.loads(text)
@@ -223,7 +223,7 @@ TYPE_NAMES = {
 """Names of types in Gemini's and BFCL's schemas, and the JSON schema type of each."""
 
 
-def with_usual_types(schema: object) -> Any:
+def with_usual_types(schema: object) -> object:
     """Return a schema with the type names of JSON schema; the same object if it has no others."""
     if isinstance(schema, list):
         changed = [with_usual_types(entry) for entry in schema]

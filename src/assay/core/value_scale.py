@@ -1,11 +1,13 @@
 """Direction and bounds of the values that a scorer or a summarizer gives: once for all of them, or for each by name."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import SupportsFloat, TypeVar, cast
 
 from .errors import UsageError, shorten
 from .sample import EMPTY
+
+T = TypeVar("T")
 
 Bounds = tuple[float, float] | None
 """The lowest and the highest value; `None` if there is no such bound."""
@@ -60,7 +62,7 @@ class ValueScale:
         return 0.0 if self.higher_is_better else None
 
 
-def _look_up(declared: Mapping[str, Any], name: str, otherwise: object) -> Any:
+def _look_up(declared: Mapping[str, T], name: str, otherwise: T) -> T:
     while name:
         if name in declared:
             return declared[name]
@@ -68,11 +70,11 @@ def _look_up(declared: Mapping[str, Any], name: str, otherwise: object) -> Any:
     return otherwise
 
 
-def _checked(pair: Any, what: str) -> Bounds:
+def _checked(pair: object, what: str) -> Bounds:
     if pair is None:
         return None
     try:
-        low, high = map(float, pair)
+        low, high = map(float, cast("Iterable[SupportsFloat]", pair))
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not low < high:

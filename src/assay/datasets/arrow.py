@@ -50,7 +50,7 @@ class Arrow(Parquet):
 class _Opened:
     """Record batches of the mapped file, with the interface of pyarrow's Parquet file."""
 
-    def __init__(self, schema: Any, batches: list[Any], mapped: Any) -> None:
+    def __init__(self, schema: object, batches: list[Any], mapped: Any) -> None:
         self.schema_arrow = schema
         self.metadata = SimpleNamespace(
             num_rows=sum(batch.num_rows for batch in batches)

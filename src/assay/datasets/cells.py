@@ -62,7 +62,7 @@ def as_weight(value: Any, column: str) -> float:
     return weight
 
 
-def as_target(value: object, source: Source = "file") -> Any:
+def as_target(value: object, source: Source = "file") -> object:
     """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, the rest unchanged.
 
     A value with two common spellings becomes a tuple of both, with the source's own first. These are true and

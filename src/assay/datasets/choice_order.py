@@ -90,7 +90,7 @@ def _in_order(values: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
     return tuple(values[index] for index in order)
 
 
-def _move_target(target: object, moved: Mapping[str, str]) -> Any:
+def _move_target(target: object, moved: Mapping[str, str]) -> object:
     """Return the new letter for each letter of the target; an option's text stays the same in any order."""
     if isinstance(target, (tuple, list)):
         return tuple(_move_target(part, moved) for part in target)
@@ -154,7 +154,7 @@ def _move_target_cell(
     cell: object,
     targets: Sequence[Any],
     moved: Mapping[str, str],
-) -> Any:
+) -> object:
     """Return the target cell after the reordering: a letter or an index from 0 changes, other values stay the same."""
     if isinstance(cell, (list, tuple)):
         return [_move_target_cell(entry, targets, moved) for entry in cell]

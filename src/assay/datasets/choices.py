@@ -159,7 +159,7 @@ def letter_of(
     column: str,
     *,
     is_index: bool | None,
-) -> Any:
+) -> object:
     """Return the letter of the right option, or a tuple of letters if several are right.
 
     `is_index` says how a number is read first: True as an index from 0, False as an option's text. `None` means that
@@ -252,7 +252,7 @@ def _written(gold: object, texts: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _from_text(cell: str, column: str) -> Any:
+def _from_text(cell: str, column: str) -> object:
     text = cell.strip()
     if not text:
         return []

@@ -84,7 +84,7 @@ def types_of_file(path: Path) -> dict[str, type]:
     return column_types(first_rows())
 
 
-def typed(cell: object, kind: type | None) -> Any:
+def typed(cell: object, kind: type | None) -> object:
     """Return a cell converted to its column's type: NaN if it is empty, the text itself if it does not fit."""
     if cell == "" or cell is None:
         return math.nan

@@ -9,7 +9,10 @@ import io
 import socket
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 
 @dataclass(slots=True)
@@ -26,7 +29,7 @@ class _Reader(socket.SocketIO):
         super().__init__(plug, "rb")
         self._plug, self._deadline, self._timeout = plug, deadline, plug.gettimeout()
 
-    def readinto(self, buffer: Any) -> int | None:
+    def readinto(self, buffer: "WriteableBuffer") -> int | None:
         """Read the next bytes. Raise `TimeoutError` at the deadline."""
         timeout = self._timeout
         if self._deadline.at is not None:

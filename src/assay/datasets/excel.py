@@ -9,9 +9,14 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ..core import MissingExtra
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+
 
 LONGEST_CELL = 32_767
 EXACT_SHEET = "assay_exact"
@@ -29,7 +34,7 @@ def write_excel(
     sheet = book.create_sheet("Sheet1")
     exact: list[tuple[int, int, str]] = []
 
-    def cell(value: object, row: int, column: int) -> Any:
+    def cell(value: object, row: int, column: int) -> object:
         if value is None or isinstance(value, (int, float, bool)):
             return value
         if not isinstance(value, str):
@@ -96,7 +101,7 @@ def _pad(cells: list[Any], width: int) -> None:
     cells.extend([None] * missing)
 
 
-def _write_exact(sheet: Any, cells: Sequence[tuple[int, int, str]]) -> None:
+def _write_exact(sheet: "Worksheet", cells: Sequence[tuple[int, int, str]]) -> None:
     """Write each text as ASCII JSON, cut into pieces that fit a cell."""
     # The bar before each piece protects spaces at its ends and a leading `=`.
     bar = "|"
@@ -107,7 +112,7 @@ def _write_exact(sheet: Any, cells: Sequence[tuple[int, int, str]]) -> None:
             sheet.append([row, column, bar + piece])
 
 
-def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
+def _read_exact(sheet: "Worksheet") -> dict[tuple[int, int], str]:
     """Return the texts of the second sheet by row and column of the first."""
     encoded: dict[tuple[int, int], str] = {}
     for row, column, piece in sheet.iter_rows(values_only=True):
@@ -127,7 +132,7 @@ def need_excel() -> None:
     _library("openpyxl")
 
 
-def _library(name: str) -> Any:
+def _library(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:

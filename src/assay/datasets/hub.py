@@ -12,7 +12,7 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..core import DataError, MissingExtra, UsageError
@@ -20,6 +20,10 @@ from .files import open_every_file, open_files
 from .memory import as_row
 from .shards import Row, RowData, Shard, row_by_counting
 from .undecoded import without_decoding
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
+
 
 PREFIXES = ("hf://", "hub:")
 _WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -169,7 +173,7 @@ def hub_can_be_reached() -> bool:
     return True
 
 
-def _loaded(name: HubName, split: str | None, text: str) -> Any:
+def _loaded(name: HubName, split: str | None, text: str) -> "Dataset | DatasetDict":
     """Return what the library streams: the rows of one split, or of all splits by name."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(

@@ -10,10 +10,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..core import DataError
 from . import faults
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 
 BUFFER_BYTES = 256 * 1024
 SEEK_BUFFER_BYTES = 16 * 1024
@@ -48,7 +52,7 @@ class Witness(io.RawIOBase):
         """Return True."""
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: "WriteableBuffer") -> int:
         """Fill the buffer, and note when the file ends."""
         count = self._file.readinto(buffer) or 0
         if count:

@@ -6,12 +6,17 @@ Types come from the schema; nothing is guessed. Bytes that look like a pickle ar
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..core import DataError, MissingExtra
 from .faults import RowFault
 from .shards import Row, RowData, row_by_counting
 from .undecoded import schema_rates, with_rates
+
+if TYPE_CHECKING:
+    from pyarrow import DataType
+    from pyarrow.parquet import ParquetFile
+
 
 BATCH_ROWS = 256
 WIDE_BATCH_ROWS = 8
@@ -105,7 +110,7 @@ class Parquet:
                 self._schema = file.schema_arrow
                 self._length = file.metadata.num_rows
 
-    def _open(self) -> Any:
+    def _open(self) -> "ParquetFile":
         try:
             import pyarrow.parquet
         except ImportError as error:
@@ -139,7 +144,7 @@ def check_schemas(shards: Sequence[Parquet]) -> None:
                 )
 
 
-def _kind(kind: Any) -> str:
+def _kind(kind: "DataType") -> str:
     import pyarrow.types as types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind

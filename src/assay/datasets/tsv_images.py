@@ -154,7 +154,7 @@ class TableLookup:
         self._cells: dict[str, Any] = {}
         """Cells of a compressed file, which cannot be read from its middle."""
 
-    def __call__(self, index: str) -> Any:
+    def __call__(self, index: str) -> object:
         shard = open_file(self._path)
         if not self._was_read:
             self._was_read = True

@@ -5,7 +5,9 @@ If a feature `Audio(sampling_rate=…)` declares a rate, it is put into each cel
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 MEDIA_FEATURES = frozenset({"Image", "Audio", "Video"})
 RATE = "sampling_rate"
@@ -66,7 +68,7 @@ def schema_rates(metadata: Mapping[bytes, bytes] | None) -> dict[str, int]:
     return audio_rates(features) if isinstance(features, dict) else {}
 
 
-def with_rates(row: object, rates: Mapping[str, int]) -> Any:
+def with_rates(row: T, rates: Mapping[str, int]) -> T | dict[str, Any]:
     """Return a row whose audio cells carry the sampling rate of their column."""
     if not rates or not isinstance(row, Mapping):
         return row

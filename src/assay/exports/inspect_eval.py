@@ -328,5 +328,5 @@ def _message_text(message: Mapping[str, Any]) -> str:
     return candidate_text({"parts": [part for part in content if "text" in part]})
 
 
-def _shortened(value: object) -> Any:
+def _shortened(value: object) -> object:
     return value[:SUMMARY_TEXT] if isinstance(value, str) else value

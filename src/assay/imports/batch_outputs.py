@@ -1,6 +1,6 @@
 """Output files of the batch APIs of OpenAI and Anthropic: answers without questions and scores."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,9 @@ def read_anthropic_batch(path: Path) -> ForeignRun:
     return _run("Anthropic batch API", path, model, _anthropic_output)
 
 
-def _run(tool: str, path: Path, model: object, read: Any) -> ForeignRun:
+def _run(
+    tool: str, path: Path, model: object, read: Callable[[Mapping[str, Any]], Output]
+) -> ForeignRun:
     def samples() -> Iterator[ForeignSample]:
         for _, row in read_objects(path):
             yield ForeignSample(str(row.get("custom_id")), read(row))

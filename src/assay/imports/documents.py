@@ -63,7 +63,7 @@ def _decode(data: bytes, path: Path, place: str) -> dict[str, Any]:
     return document
 
 
-def _decode_slowly(data: bytes, path: Path, place: str) -> Any:
+def _decode_slowly(data: bytes, path: Path, place: str) -> object:
     try:
         return json.loads(data)
     except RecursionError as error:

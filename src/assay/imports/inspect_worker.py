@@ -10,7 +10,12 @@ import json
 import resource
 import sys
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+
 
 SAMPLE_FIELDS = {
     "id",
@@ -58,7 +63,7 @@ def _chain(error: BaseException | None) -> str:
     return "\n".join(texts)
 
 
-def _lines(log_module: Any, path: str) -> Iterator[dict[str, Any]]:
+def _lines(log_module: ModuleType, path: str) -> Iterator[dict[str, Any]]:
     """Yield the header, the samples and the end."""
     header = log_module.read_eval_log(path, header_only=True)
     known_version = log_module.EvalLog.model_fields["version"].default
@@ -81,7 +86,7 @@ def _lines(log_module: Any, path: str) -> Iterator[dict[str, Any]]:
     yield {"end": True}
 
 
-def _samples(log_module: Any, path: str, header: Any) -> Iterator[Any]:
+def _samples(log_module: ModuleType, path: str, header: "EvalLog") -> Iterator[Any]:
     """Yield the samples of a `.eval` file in the order of its data, without those that are missing.
 
     `read_eval_log_samples` reads the list of all entries again for each sample. One reader for all keeps it.

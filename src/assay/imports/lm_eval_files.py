@@ -136,7 +136,7 @@ class _Results:
             None if expected is None else int(expected),
         )
 
-    def _part(self, key: str, name: str) -> Any:
+    def _part(self, key: str, name: str) -> object:
         return mapping(self._document.get(key)).get(name)
 
     def _model(self) -> str:

@@ -13,7 +13,7 @@ import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..core import MissingExtra
 from ..core.media import Media
@@ -198,11 +198,12 @@ def _environment() -> dict[str, str]:
     return passed | _FEW_THREADS
 
 
-def _widen(stream: Any) -> None:
+def _widen(stream: IO[bytes] | None) -> None:
     """Enlarge a pipe's buffer, because each full pipe costs a switch between two processes."""
     try:
         import fcntl
 
+        assert stream is not None
         fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     except (ImportError, AttributeError, OSError):
         pass  # Not possible on this system or for this user: it works anyway, only slower.

@@ -1,7 +1,8 @@
 """Audio that libsndfile cannot read, decoded by PyAV: MP4, M4A, WebM, Matroska, AAC, AMR, WMA."""
 
 import io
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ..core import Audio, DataError, library
 from .checks import check_length
@@ -36,7 +37,9 @@ def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, in
     return np.concatenate(pieces), rate
 
 
-def _decoded(av: Any, audio: Audio, limits: Limits) -> "tuple[list[Floats], int]":
+def _decoded(
+    av: ModuleType, audio: Audio, limits: Limits
+) -> "tuple[list[Floats], int]":
     """Decode the first audio stream of a file, and stop as soon as it is too long."""
     import numpy as np
 

@@ -12,6 +12,9 @@ from ..core import Audio, Image, UsageError
 from .images import to_rgb
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from PIL.Image import Image as PillowImage
+
     from .audio import DecodedAudio
 
 PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16"})
@@ -88,7 +91,7 @@ def wav_of(decoded: "DecodedAudio", original: Audio) -> Audio:
     return wav
 
 
-def _checked(array: Any, subtype: str) -> Any:
+def _checked(array: "NDArray[Any]", subtype: str) -> "NDArray[Any]":
     import numpy as np
 
     if not np.isfinite(array).all():
@@ -127,7 +130,7 @@ def _wav(body: bytes, code: int, channels: int, rate: int, width: int) -> bytes:
     )
 
 
-def _image(array: object) -> Any:
+def _image(array: object) -> "PillowImage":
     import numpy as np
     from PIL import Image as pillow
 

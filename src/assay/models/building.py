@@ -84,7 +84,7 @@ def method_of(
     def method(*values: object, **options: object) -> Any:
         return getattr(builder.build(), name)(*values, **options)
 
-    async def method_async(*values: object, **options: object) -> Any:
+    async def method_async(*values: object, **options: object) -> object:
         return await getattr(builder.build(), name)(*values, **options)
 
     chosen: Any = method_async if is_async(plain) else method

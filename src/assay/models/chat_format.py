@@ -138,7 +138,7 @@ def _result_message(result: ToolResult) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": result.call_id, "content": content}
 
 
-def _content(parts: Sequence[Part]) -> Any:
+def _content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
     visible = [part for part in parts if not isinstance(part, Reasoning)]
     if not any(isinstance(part, Media) for part in visible):
         return "".join(part_text(part) for part in visible)

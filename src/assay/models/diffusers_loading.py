@@ -7,9 +7,13 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .weights import check_complete
+
+if TYPE_CHECKING:
+    from diffusers import DiffusionPipeline
+
 
 LIBRARIES = ("diffusers", "transformers")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,7 +32,9 @@ class _Kept(logging.Handler):
         self.said.append(_COLOURS.sub("", record.getMessage()))
 
 
-def load_complete(kind: Any, source: str, options: dict[str, Any], where: str) -> Any:
+def load_complete(
+    kind: "type[DiffusionPipeline]", source: str, options: dict[str, Any], where: str
+) -> "DiffusionPipeline":
     """Load a pipeline with all its weights; raise a `ModelError` that names the first missing tensors."""
     with quietly() as messages:
         pipe = kind.from_pretrained(source, **options)
@@ -75,7 +81,7 @@ def _reported(messages: list[str]) -> Iterator[str]:
             yield from _TABLED.findall(text)
 
 
-def _empty(pipe: Any) -> Iterator[str]:
+def _empty(pipe: "DiffusionPipeline") -> Iterator[str]:
     """Yield the names of tensors that have no data."""
     for part in pipe.components.values():
         if hasattr(part, "named_parameters"):

@@ -329,7 +329,7 @@ class Gguf(LocalModel):
         assert self._engine is not None, "load comes first"
         return self._engine.tokenizer.context
 
-    def _ask(self, chat: bool, body: Mapping[str, Any]) -> Any:
+    def _ask(self, chat: bool, body: Mapping[str, Any]) -> Mapping[str, Any]:
         assert self._engine is not None, "load comes first"
         return self._engine.ask(chat, body)
 

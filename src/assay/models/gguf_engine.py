@@ -217,14 +217,14 @@ class Engine:
             ) from error
         self.tokenizer = ServerTokenizer(self._server.listening_address, key)
 
-    def ask(self, is_chat: bool, body: Mapping[str, Any]) -> Any:
+    def ask(self, is_chat: bool, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the answer. Raise `TooLong` for a prompt that does not fit, `ModelError` for other errors."""
         handle = (
             self._server.handle_chat_completions
             if is_chat
             else self._server.handle_completions
         )
-        answer = handle(dict(body))
+        answer: Mapping[str, Any] = handle(dict(body))
         error = answer.get("error") if isinstance(answer, Mapping) else None
         if isinstance(error, Mapping):
             if error.get("type") == "exceed_context_size_error":

@@ -242,7 +242,7 @@ class Client:
         )
 
 
-def decoded(reply: Reply) -> Any:
+def decoded(reply: Reply) -> object:
     """Return the JSON of an answer; raise `HttpFailure` if it has none."""
     if stream := _stream_of(reply):
         message = f"the server streams its answer ({stream}), which was not asked for"

@@ -62,7 +62,7 @@ The log-probabilities of a prompt of 100,000 tokens are fewer than 3 million val
 """
 
 
-def parsed(body: bytes) -> Any:
+def parsed(body: bytes) -> object:
     """Parse a JSON body; raise `ValueError` if it is not JSON, or would take far more memory than its text."""
     if (
         len(body) > MOST_VALUES

@@ -210,7 +210,7 @@ class HttpModel(ABC):
             self._headers,
         )
 
-    async def _post_form(self, path: str, form: bytes, content_type: str) -> Any:
+    async def _post_form(self, path: str, form: bytes, content_type: str) -> object:
         return decoded(
             await self._client.send(
                 self._address(path),

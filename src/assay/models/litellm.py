@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any, ClassVar
 
 import msgspec
@@ -153,7 +154,7 @@ class LiteLLM:
         return {**arguments, **self.body}
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
@@ -162,7 +163,7 @@ def _library() -> Any:
     return litellm
 
 
-def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
+def _failure(litellm: ModuleType, error: Exception, name: str) -> HttpFailure:
     """Return what an error of the library means; its class says more than its status."""
     exceptions = litellm.exceptions
     if _NO_KEY.search(_said(error)):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..core import (
     Abilities,
@@ -35,6 +35,10 @@ from .local_transformers.loading import Source, is_path
 from .prompting.local_model import check_counts
 from .specialists.base import asked_text
 from .weights import weights_digest
+
+if TYPE_CHECKING:
+    from diffusers import DiffusionPipeline
+
 
 PIP = "diffusers torch transformers accelerate"
 HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
@@ -137,14 +141,16 @@ class LocalDiffusers:
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(self._class().__call__).parameters
 
-    def _class(self) -> Any:
+    def _class(self) -> "type[DiffusionPipeline]":
         name = self.pipeline or str(self.source.config().get("_class_name", ""))
         import diffusers
 
         with (
             quietly()
         ):  # a pipeline's imports warn about libraries that it does not need
-            pipeline_class = getattr(diffusers, name, None)
+            pipeline_class: type[DiffusionPipeline] | None = getattr(
+                diffusers, name, None
+            )
         if pipeline_class is None:
             raise UsageError(
                 f"diffusers knows no pipeline {name!r}",

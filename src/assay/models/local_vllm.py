@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import (
     Abilities,
@@ -40,6 +40,12 @@ from .prompting.renderer import Renderer, special_ids
 from .prompting.weighing import plan_pairs, refused_prompt, weigh_planned
 from .reasoning_marks import decode_with_marks, mark_tokens, opening_mark
 from .vllm_progress import bar_for
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+    from vllm import RequestOutput
+    from vllm.outputs import CompletionOutput
+
 
 SAMPLED = (
     "top_p",
@@ -175,7 +181,7 @@ class LocalVllm(LocalModel):
             self._llm = self._renderer = None
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> "PreTrainedTokenizerBase":
         """The tokenizer of the model. Reading it starts the engine."""
         return self.renderer.tokenizer
 
@@ -226,22 +232,24 @@ class LocalVllm(LocalModel):
                 else:
                     prompts[index] = {"prompt_token_ids": ids}
 
-            def write(params: list[Any]) -> Any:
+            def write(params: list[Any]) -> "list[RequestOutput]":
                 share = len(prompts) / len(requests)
-                return self._llm.generate(
+                answers: list[RequestOutput] = self._llm.generate(
                     list(prompts.values()),
                     params,
                     use_tqdm=bar_for(self._llm.generate, self._meter, share),
                 )
+                return answers
 
-            def chat(params: list[Any]) -> Any:
+            def chat(params: list[Any]) -> "list[RequestOutput]":
                 share = len(chats) / len(requests)
-                return self._llm.chat(
+                answers: list[RequestOutput] = self._llm.chat(
                     [chat_messages(request.prompt) for request in chats.values()],
                     params,
                     use_tqdm=bar_for(self._llm.chat, self._meter, share),
                     chat_template=self.chat_template,
                 )
+                return answers
 
             outputs |= self._asked(list(prompts), requests, write)
             outputs |= self._asked(list(chats), requests, chat)
@@ -294,7 +302,7 @@ class LocalVllm(LocalModel):
             return {indices[0]: failure(error, self.path)}
         return outputs
 
-    def _params(self, request: Request) -> Any:
+    def _params(self, request: Request) -> object:
         from vllm import SamplingParams
 
         options = request.options
@@ -321,7 +329,7 @@ class LocalVllm(LocalModel):
             **arguments,
         )
 
-    def _read(self, request: Request, result: Any) -> Output:
+    def _read(self, request: Request, result: "RequestOutput") -> Output:
         """Return the output of one request."""
         ids = result.prompt_token_ids or ()
         candidates = []
@@ -344,7 +352,9 @@ class LocalVllm(LocalModel):
         details = cut_details(cut, squeezed)
         return Output(tuple(candidates), usage=usage, details=details)
 
-    def _text(self, request: Request, completion: Any, prompt: Sequence[int]) -> str:
+    def _text(
+        self, request: Request, completion: "CompletionOutput", prompt: Sequence[int]
+    ) -> str:
         """Return the written text, with the marks of reasoning that vLLM or the chat template left out."""
         if request.think_tags is False:
             return str(completion.text)
@@ -412,7 +422,7 @@ def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Lik
     return Likelihood(math.fsum(logprobs), is_greedy, len(logprobs))
 
 
-def _tokens(completion: Any) -> tuple[Token, ...]:
+def _tokens(completion: "CompletionOutput") -> tuple[Token, ...]:
     """Return each generated token with its alternatives, the most probable first."""
     tokens = []
     logprobs = completion.logprobs or ()

@@ -6,7 +6,7 @@ would make reasoning look like an answer.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ..core.reasoning import is_mark, opening_mark_of
 from .tool_syntaxes import SYNTAXES
@@ -14,6 +14,15 @@ from .tool_syntaxes import SYNTAXES
 _TOOL_MARKS = frozenset(mark for syntax in SYNTAXES.values() for mark in syntax.marks)
 _TAIL = 48
 """How many tokens at the end of a prompt are searched for an opening mark."""
+
+
+class Tokenizer(Protocol):
+    """The part of a tokenizer that is needed to read its special tokens."""
+
+    def decode(
+        self, token_ids: Sequence[int], *, skip_special_tokens: bool = False
+    ) -> str:
+        """Return the text of tokens."""
 
 
 def mark_tokens(tokenizer: object, *, with_tools: bool = False) -> dict[int, str]:
@@ -30,7 +39,7 @@ def mark_tokens(tokenizer: object, *, with_tools: bool = False) -> dict[int, str
 
 
 def decode_with_marks(
-    tokenizer: Any,
+    tokenizer: Tokenizer,
     ids: Sequence[int],
     marks: Mapping[int, str],
 ) -> str:
@@ -48,7 +57,7 @@ def decode_with_marks(
     return "".join(pieces)
 
 
-def opening_mark(tokenizer: Any, prompt: Sequence[int]) -> str:
+def opening_mark(tokenizer: Tokenizer, prompt: Sequence[int]) -> str:
     """Return the opening mark with which a prompt ends; empty if it ends with none."""
     tail = tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False)
     return opening_mark_of(tail)

@@ -146,7 +146,7 @@ def _asked(request: Request) -> str:
     return spoken[-1].text if spoken else ""
 
 
-def _looked_up(answers: Mapping[str, Any], text: str) -> Any:
+def _looked_up(answers: Mapping[str, Any], text: str) -> object:
     if text not in answers:
         raise KeyError(f"the script has no answer to {shorten(text)}")
     return answers[text]

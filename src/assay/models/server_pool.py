@@ -4,6 +4,7 @@ Each server has its own limits, retries and outages; `runner/ask/server_group` c
 """
 
 from collections.abc import Mapping, Sequence
+from inspect import isawaitable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,8 +62,8 @@ class ServerPool:
         """Send the requests to the servers in turn. In a run, the scheduler chooses the server itself."""
         server = self.servers[self._next % len(self.servers)]
         self._next += 1
-        outputs: list[Output] = await server.generate(requests)
-        return outputs
+        outputs = server.generate(requests)
+        return list(await outputs if isawaitable(outputs) else outputs)
 
     async def close(self) -> None:
         """Close the connections to all servers."""

@@ -7,7 +7,7 @@ the syntax `hermes`. Such a measurement says `prompted` in its protocol id.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -254,7 +254,7 @@ def template_messages(
     messages: Sequence[Message],
     syntax: ToolSyntax,
     template: str,
-    plain: Any,
+    plain: Callable[[Message], dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the messages of a conversation with tools as chat templates read them.
 

@@ -98,7 +98,7 @@ def _calls_of(value: object, *, needs_arguments: bool = False) -> tuple[ToolCall
     return tuple(_call_of(entry, needs_arguments=needs_arguments) for entry in values)
 
 
-def _loads(text: str) -> Any:
+def _loads(text: str) -> object:
     """Return the value of JSON text. Line breaks inside strings are allowed, as models write them."""
     return json.loads(text, strict=False)
 
@@ -293,7 +293,7 @@ def _dictionary(node: ast.Dict) -> dict[Any, Any]:
     return values
 
 
-def _nested_call(node: ast.Call) -> Any:
+def _nested_call(node: ast.Call) -> object:
     """Return a call among arguments as `{name: arguments}`, or as its text if it has none."""
     if not node.keywords:
         return ast.unparse(node)

@@ -19,7 +19,7 @@ class MeterBar:
         iterable: Iterable[Any] = (),
         *,
         total: float | None = None,
-        **settings: Any,
+        **settings: object,
     ) -> None:
         self._meter, self._each, self._iterable = (
             meter,
@@ -51,7 +51,7 @@ class MeterBar:
         """Do nothing: there is nothing to remove."""
 
 
-def bar_for(generate: Callable[..., Any], meter: Meter, share: float) -> Any:
+def bar_for(generate: Callable[..., Any], meter: Meter, share: float) -> object:
     """Return the `use_tqdm` argument for one of vLLM's calls: a bar if that version takes one, else `False`.
 
     `share` is the part of the batch that the call covers.

@@ -4,10 +4,14 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..code.userfiles import file_digest
 from ..core import ModelError
+
+if TYPE_CHECKING:
+    import torch
+
 
 SHOWN = 3
 """Most tensors that a message names."""
@@ -58,7 +62,7 @@ def check_complete(missing: Iterable[str], where: str) -> None:
     raise ModelError(f"the weights lack {some_of(names)}", where=where, fix=fix)
 
 
-def not_computed(missing: Iterable[str], model: Any) -> list[str]:
+def not_computed(missing: Iterable[str], model: "torch.nn.Module") -> list[str]:
     """Return the missing weights that are not sine and cosine tables, such as Whisper's positions."""
     names = list(missing)
     if not names:
@@ -72,7 +76,7 @@ def not_computed(missing: Iterable[str], model: Any) -> list[str]:
     ]
 
 
-def _is_waves(tensor: Any) -> bool:
+def _is_waves(tensor: "torch.Tensor") -> bool:
     """Return True if a table has a sine for each cosine, in any order: the squares of a row add up to half its width.
 
     The numbers decide, because models of one family differ: some compute this table, others learn it.

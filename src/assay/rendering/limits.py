@@ -76,7 +76,7 @@ def spend_on(value: object) -> int:
     return STEP
 
 
-def finalized(value: object) -> Any:
+def finalized(value: object) -> object:
     """Charge for a value that `{{ … }}` writes, and return it."""
     spend_on(value)
     return value

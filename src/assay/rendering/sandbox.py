@@ -101,7 +101,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "*", "**", "%"})
     concat = staticmethod(limits.joined)  # type: ignore[assignment]
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(autoescape=False, finalize=limits.finalized, **options)
         del self.globals["lipsum"]
         self.filters = {
@@ -129,7 +129,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         kind = str if isinstance(obj, str) else type(obj)
         return attr in ALLOWED.get(kind, ())
 
-    def getattr(self, obj: object, attribute: str) -> Any:
+    def getattr(self, obj: object, attribute: str) -> object:
         """Return an attribute. A key of a dictionary takes precedence over methods that a template may not call."""
         if type(obj) is dict and attribute not in _DICT and attribute in obj:
             return obj[attribute]
@@ -141,7 +141,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         operator: str,
         left: object,
         right: object,
-    ) -> Any:
+    ) -> object:
         """Apply an operator, charged before it runs."""
         limits.check_operator(operator, left, right)
         return super().call_binop(context, operator, left, right)
@@ -218,7 +218,7 @@ def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return charged
 
 
-def _width(value: object, width: object = 0, *rest: object, **named: object) -> Any:
+def _width(value: object, width: object = 0, *rest: object, **named: object) -> object:
     """Charge filters whose first argument is a number of characters or items."""
     for number in (width, *named.values()):
         if isinstance(number, int):
@@ -228,7 +228,7 @@ def _width(value: object, width: object = 0, *rest: object, **named: object) -> 
     return value
 
 
-def _indented(value: object, width: Any = 4, *rest: Any, **named: Any) -> Any:
+def _indented(value: object, width: Any = 4, *rest: Any, **named: Any) -> object:
     width = named.get("width", width)
     size = len(width) if isinstance(width, str) else width
     spend((str(value).count("\n") + 1) * max(int(size), 0))
@@ -242,7 +242,7 @@ def _joined(value: Any, d: Any = "", attribute: Any = None) -> Any:
     return items
 
 
-def _replaced(value: object, old: Any, new: Any, count: Any = None) -> Any:
+def _replaced(value: object, old: Any, new: Any, count: Any = None) -> object:
     spend(
         limits.replaced_size(
             str(value),
@@ -254,12 +254,12 @@ def _replaced(value: object, old: Any, new: Any, count: Any = None) -> Any:
     return value
 
 
-def _formatted(value: object, *args: object, **kwargs: object) -> Any:
+def _formatted(value: object, *args: object, **kwargs: object) -> object:
     limits.check_percent(str(value), kwargs or args)
     return value
 
 
-def _rounded(value: object, precision: object = 0, method: object = "common") -> Any:
+def _rounded(value: object, precision: object = 0, method: object = "common") -> object:
     if isinstance(precision, int) and abs(precision) > 1000:
         raise RunawayTemplate
     return value
@@ -270,7 +270,7 @@ def _wrapped(
     *args: object,
     wrapstring: object = None,
     **named: object,
-) -> Any:
+) -> object:
     mark = args[2] if len(args) > 2 else wrapstring
     spend(len(str(value)) * len(str(mark or "")))
     return value

@@ -155,7 +155,7 @@ def plain_value(value: object, media: Shown, depth: int = 0) -> Any:
     return _plain_object(value, media, depth)
 
 
-def _plain_object(value: Any, media: Shown, depth: int) -> Any:
+def _plain_object(value: Any, media: Shown, depth: int) -> object:
     """Convert objects of a user's own rows: other libraries' numbers and texts to Python's, records to dictionaries."""
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
@@ -177,7 +177,7 @@ def _plain_object(value: Any, media: Shown, depth: int) -> Any:
     return f"[{type(value).__name__}]" if " at 0x" in text else text
 
 
-def plain_key(key: object) -> Any:
+def plain_key(key: object) -> object:
     """Return a dictionary key in the form for templates."""
     return key if type(key) in _EXACT else str(key)
 
@@ -185,6 +185,6 @@ def plain_key(key: object) -> Any:
 def plain_values(
     values: Mapping[str, Any] | Sequence[Any],
     media: Shown | None = None,
-) -> Any:
+) -> object:
     """Return rows or messages of another toolkit in the form for templates."""
     return plain_value(values, media or Shown())

@@ -1,6 +1,6 @@
 """The methods paragraph: how the numbers of a run were computed, in the style of a paper."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 INTERVALS = {
@@ -31,7 +31,7 @@ def methods_paragraph(manifest: Row, summary: Row) -> list[str]:
     return [*paragraphs, _run_paragraph(manifest, results)]
 
 
-def _mappings(entries: Any) -> list[Row]:
+def _mappings(entries: Iterable[object]) -> list[Row]:
     """Return the entries that are mappings, because a damaged file may have others."""
     return [entry for entry in entries if isinstance(entry, Mapping)]
 

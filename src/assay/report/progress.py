@@ -4,10 +4,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .grid import printable
 from .pace import Pace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -29,7 +33,7 @@ class _Watching:
 class LiveProgress(_Watching):
     """A progress bar for each task and model, drawn by rich."""
 
-    def __init__(self, console: Any) -> None:
+    def __init__(self, console: "Console") -> None:
         super().__init__()
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.table import Column

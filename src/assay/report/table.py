@@ -2,11 +2,15 @@
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..core import Result
 from ..core.record import CUT_ANSWERS, FLOOR
 from .grid import html_grid, markdown_grid, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 LONGEST_NAME = 40
 """Maximum width of a model's name on a terminal. Longer names lose their middle."""
@@ -106,7 +110,7 @@ def format_failures(result: Result) -> str:
     return text
 
 
-def show_table(results: Sequence[Result], console: Any) -> None:
+def show_table(results: Sequence[Result], console: "Console") -> None:
     """Print the table to a rich console. Text from models and data is never read as markup."""
     from rich.cells import cell_len
     from rich.table import Table

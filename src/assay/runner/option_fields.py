@@ -106,6 +106,6 @@ def faults_of_judges(judges: object, where: str) -> list[AssayError]:
 class PartlyRead(PlanError):
     """The errors in a settings file, with the readable rest, in which more errors can be found."""
 
-    def __init__(self, faults: Sequence[AssayError], rest: Any) -> None:
+    def __init__(self, faults: Sequence[AssayError], rest: object) -> None:
         super().__init__(faults)
-        self.made = rest
+        self.made: Any = rest

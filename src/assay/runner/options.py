@@ -499,9 +499,10 @@ class RunOptions:
         metavar="DIR",
     )
 
-    def but(self, **changes: Any) -> "RunOptions":
+    def but(self, **changes: object) -> "RunOptions":
         """Return a copy with some options changed."""
-        return replace(self, **changes)
+        fields: dict[str, Any] = changes
+        return replace(self, **fields)
 
     def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
         """Return a copy in which each file of a model, judge or scorer has a single spelling of its name.
@@ -570,7 +571,7 @@ class RunOptions:
     def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
         """Return options from plain data. Raise `PartlyRead` with the nearest known key for each unknown one."""
         names = {f.name for f in fields(cls)}
-        values = {
+        values: dict[str, Any] = {
             str(name).replace("-", "_"): _path_text(value)
             for name, value in plain.items()
         }
@@ -642,7 +643,7 @@ FLAGS = flags_of(RunOptions)
 _DEFAULTS = RunOptions()
 
 
-def _path_text(value: object) -> Any:
+def _path_text(value: object) -> object:
     """Return the text of a `Path`, and any other value unchanged."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)

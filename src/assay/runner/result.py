@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Result
+
+if TYPE_CHECKING:
+    import pandas
+
 
 EXIT_CODES = {"complete": 0, "failed": 1, "partial": 3, "interrupted": 130}
 
@@ -65,7 +69,7 @@ class RunResult(Sequence[Result]):
             "notes": list(self.notes),
         }
 
-    def frame(self) -> Any:
+    def frame(self) -> "pandas.DataFrame":
         """Return a pandas data frame with one row per number; `RunReader(run.folder).frame()` has one per score."""
         from ..store.export import data_frame
 

@@ -148,7 +148,7 @@ def names_shadowed(
     return [f"the program defines {n}, which its tests use" for n in builtin_names]
 
 
-def find_entry(scope: "dict[str, Any]", name: str) -> "Any":
+def find_entry(scope: "dict[str, Any]", name: str) -> "object":
     """Return the function under test."""
     if name not in scope:
         raise NameError(f"name {name!r} is not defined")
@@ -297,7 +297,7 @@ def compare_with(
     return reasons[:MOST_REASONS]
 
 
-def is_of_library(module: "Any") -> bool:
+def is_of_library(module: "object") -> bool:
     """Return True for modules of the standard library, including those compiled into Python."""
     file = getattr(module, "__file__", None) or STANDARD_LIBRARY
     return str(file).startswith(STANDARD_LIBRARY)

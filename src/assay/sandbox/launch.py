@@ -199,5 +199,5 @@ def _source(name: str) -> str:
 
 
 @cache
-def _compiled(name: str) -> Any:
+def _compiled(name: str) -> object:
     return compile(_source(name), f"{name}.py", "exec")

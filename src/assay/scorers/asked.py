@@ -87,7 +87,12 @@ class Asked(GivenModels, LikeInner):
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         medium = next(
-            (item for item in output.media if item.kind == self.expects), None
+            (
+                item
+                for item in output.media
+                if isinstance(item, (Image, Audio, Video)) and item.kind == self.expects
+            ),
+            None,
         )
         if medium is None:
             return Score(
@@ -106,7 +111,7 @@ class Asked(GivenModels, LikeInner):
             score, details={**score.details, "shown": medium.digest, self.entry: reply}
         )
 
-    async def _reply(self, sample: Sample, medium: Any) -> Any:
+    async def _reply(self, sample: Sample, medium: Image | Audio | Video) -> Any:
         """Return the specialist's reply in the form that `wants` names."""
         if callable(self.request):
             text = self.request(sample)

@@ -10,12 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..code.userfiles import load_file
 from ..core import EMPTY, Output, Requirement, Sample, ScorerError, UsageError
 from ..registry import scorers
 from .scorer_options import check_option
+
+if TYPE_CHECKING:
+    from evaluate import Metric
+
 
 _EVALUATE = Requirement("evaluate", "evaluate", "assay[hf]")
 _CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": float}
@@ -64,7 +68,7 @@ class HfMetric:
                 scores[str(name)] = float(value)
         return scores
 
-    def _metric_class(self) -> Any:
+    def _metric_class(self) -> "type[Metric]":
         """Return the metric class of the file. `evaluate.load` would copy the file to a cache first."""
         evaluate = _EVALUATE.library("evaluate", "scorer 'hf_metric'")
         module = load_file(self._file())
@@ -88,7 +92,7 @@ class HfMetric:
             return path / f"{path.name}.py"
         return path
 
-    def _reference(self, sample: Sample) -> Any:
+    def _reference(self, sample: Sample) -> object:
         # Two spellings of one number are one reference.
         """Return the reference of a sample, or a list of several."""
         targets = list(
@@ -98,7 +102,7 @@ class HfMetric:
             return targets[0]
         return targets
 
-    def _cast(self, text: str, sample: Sample) -> Any:
+    def _cast(self, text: str, sample: Sample) -> object:
         try:
             return _CASTS[self.cast](text)
         except ValueError as error:

@@ -1,5 +1,6 @@
 """Base of scorers around another scorer: properties that the outer one takes from the inner one."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..core import Requirement
@@ -26,6 +27,6 @@ class LikeInner:
         return bool(getattr(self.scorer, "measures_transcripts", False))
 
     @property
-    def higher_is_better(self) -> Any:
+    def higher_is_better(self) -> bool | Mapping[str, bool]:
         """The same as for the inner scorer."""
         return getattr(self.scorer, "higher_is_better", True)

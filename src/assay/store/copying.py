@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import StoreError, UsageError, library
 from .layout import Layout
 from .ownership import is_manifest_of_ours
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 
 def copy_run(layout: Layout, url: str) -> int:
@@ -43,7 +46,7 @@ def copy_run(layout: Layout, url: str) -> int:
     return sent
 
 
-def _refuse_foreign(files: Any, root: str, url: str) -> None:
+def _refuse_foreign(files: "AbstractFileSystem", root: str, url: str) -> None:
     try:
         names = {
             str(name).rstrip("/").rpartition("/")[2]
@@ -67,7 +70,7 @@ def _refuse_foreign(files: Any, root: str, url: str) -> None:
         )
 
 
-def _send(files: Any, path: Path, there: str) -> None:
+def _send(files: "AbstractFileSystem", path: Path, there: str) -> None:
     """Send the bytes that a file has now. A journal may grow meanwhile."""
     left = path.stat().st_size
     with path.open("rb") as source, files.open(there, "wb") as target:

@@ -12,13 +12,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import OutputRecord, ScoreRecord, library
 from ..core.record import whole_prompts
 from .cell_index import CellIndex
 from .output_files import write_output
 from .runs import RunReader
+
+if TYPE_CHECKING:
+    import pandas
+
 
 NUMBER_COLUMNS = ("epoch", "value")
 COLUMNS = (
@@ -131,7 +135,7 @@ def _verdict(record: ScoreRecord) -> dict[str, Any]:
 def data_frame(
     rows: Iterable[Mapping[str, Any]],
     columns: Iterable[str] | None = None,
-) -> Any:
+) -> "pandas.DataFrame":
     """Return a pandas data frame of some rows. Raise an error that says what to install if pandas is missing."""
     pandas = library("pandas", "pandas, which makes data frames,", "'assay[guests]'")
     return pandas.DataFrame(
@@ -250,7 +254,7 @@ def write_csv(reader: RunReader, path: Path, model: str | None = None) -> int:
     return write_output(path, write)
 
 
-def _cell(name: str, value: object) -> Any:
+def _cell(name: str, value: object) -> object:
     if value is None:
         return ""
     if name in NUMBER_COLUMNS:
@@ -283,7 +287,7 @@ def write_parquet(reader: RunReader, path: Path, model: str | None = None) -> in
     return write_output(path, write)
 
 
-def _valid(value: object) -> Any:
+def _valid(value: object) -> object:
     """Return text without lone surrogates, which UTF-8 cannot represent."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()

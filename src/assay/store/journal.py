@@ -10,10 +10,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 from zlib import crc32
 
 import msgspec
@@ -31,7 +31,7 @@ _TAIL_BYTES = 1 << 20
 _R = TypeVar("_R")
 
 
-def as_plain(value: object) -> Any:
+def as_plain(value: object) -> object:
     """Convert a value JSON does not know: numbers of numpy to numbers, arrays to lists, anything else to text."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -47,13 +47,17 @@ def as_plain(value: object) -> Any:
 _encode = msgspec.json.Encoder(enc_hook=as_plain).encode
 
 
-def seal(record: Any, redactor: Redactor | None = None) -> bytes:
+def seal(record: object, redactor: Redactor | None = None) -> bytes:
     """Return one journal line: the record (a line or a mapping) as JSON with its checksum and newline."""
     try:
         body = _encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError):
         # The slower encoder writes lone surrogates and huge integers as plain JSON.
-        plain = record if isinstance(record, Mapping) else _members(record)
+        plain = (
+            record
+            if isinstance(record, Mapping)
+            else _members(cast(msgspec.Struct, record))
+        )
         body = json.dumps(
             plain,
             ensure_ascii=True,
@@ -265,7 +269,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
             offset += len(line)
 
 
-def part_of(record: type[Any], *names: str, **others: Any) -> Any:
+def part_of(record: type[Any], *names: str, **others: type) -> type[Any]:
     """Return a structure with some fields of a record, as declared there. `others` gives fields another type."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
@@ -279,7 +283,7 @@ def part_of(record: type[Any], *names: str, **others: Any) -> Any:
     return msgspec.defstruct(f"PartOf{record.__name__}", members, gc=False)
 
 
-def _line_of(record: type[Any]) -> Any:
+def _line_of(record: type[Any]) -> object:
     """Return the line type of a record: its fields in order of declaration, omitting defaults."""
     members = [
         (field.name, Any, *_default(field))
@@ -328,7 +332,7 @@ def decode_score(line: bytes) -> ScoreRecord:
     return _decode(line, _decode_score, ScoreRecord)
 
 
-def _decode(line: bytes, fast: Any, kind: type[_R]) -> _R:
+def _decode(line: bytes, fast: Callable[[bytes], _R], kind: type[_R]) -> _R:
     try:
         return fast(line)  # type: ignore[no-any-return]
     except msgspec.DecodeError:

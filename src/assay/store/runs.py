@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import (
     UNRESOLVED,
@@ -38,6 +38,9 @@ from .lock import FolderLock
 from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
 from .signature import signed
 from .stored_secrets import Redactor
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +318,7 @@ class RunReader:
         except ValueError:
             return {}, {}
 
-    def frame(self) -> Any:
+    def frame(self) -> "pandas.DataFrame":
         """Return a pandas data frame with one row per sample, epoch and scorer that the last summary counted."""
         from .export import COLUMNS, data_frame, rows_of
 

@@ -122,7 +122,7 @@ class Redactor:
         if not self.holds_secret(body):
             return body
         record = json.loads(body)
-        copy = self._without(record)
+        copy: Any = self._without(record)
         if (
             isinstance(record, dict)
             and record.get("kind") == "output"
@@ -135,7 +135,7 @@ class Redactor:
         except UnicodeEncodeError:
             return json.dumps(copy, separators=(",", ":")).encode()
 
-    def _without(self, value: object, name: str = "") -> Any:
+    def _without(self, value: object, name: str = "") -> object:
         """Return part of a record without the secrets. Words of the record format stay."""
         if isinstance(value, str):
             if name in _WORDED and value in _WORDS:
@@ -169,7 +169,7 @@ class Redactor:
             return [self.plain(entry) for entry in value]
         return value
 
-    def _plain_name(self, name: object) -> Any:
+    def _plain_name(self, name: object) -> object:
         if isinstance(name, str):
             return hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN)
         return name

@@ -32,21 +32,21 @@ def _flatten(values: Sequence[Any]) -> list[Any]:
     return numbers
 
 
-def _least(*values: object) -> Any:
+def _least(*values: object) -> object:
     import numpy as np
 
     numbers = _flatten(values)
     return np.minimum.reduce([np.asarray(number, float) for number in numbers])
 
 
-def _most(*values: object) -> Any:
+def _most(*values: object) -> object:
     import numpy as np
 
     numbers = _flatten(values)
     return np.maximum.reduce([np.asarray(number, float) for number in numbers])
 
 
-def _average(*values: object) -> Any:
+def _average(*values: object) -> object:
     numbers = _flatten(values)
     return sum(numbers) / len(numbers)
 

@@ -59,7 +59,7 @@ class Reading:
             total += float(number)
         return total
 
-    def _number(self, record: ScoreRecord, name: str) -> Any:
+    def _number(self, record: ScoreRecord, name: str) -> object:
         """Return a number of the record; that of an unread answer if it has none."""
         number = number_named(record, name)
         if number is not None:

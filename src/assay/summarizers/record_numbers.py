@@ -15,7 +15,7 @@ _ROUND = re.compile(r"(?:^|\.)round_(\d+)$")
 __all__ = ["ROUNDS", "names_in", "number_named", "together"]
 
 
-def number_named(record: ScoreRecord, name: str) -> Any:
+def number_named(record: ScoreRecord, name: str) -> object:
     """Return a number of a record by its name; None if it has none, a list for `rounds`."""
     if name == ROUNDS:
         return _rounds(record) or None

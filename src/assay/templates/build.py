@@ -131,7 +131,7 @@ def _look_up(template: object, kind: str, where: str) -> Any:
     )
 
 
-def _from_text(text: str, where: str) -> Any:
+def _from_text(text: str, where: str) -> object:
     if text in templates:
         return templates.build(text, where=where)
     if is_reference(text):
@@ -151,7 +151,7 @@ def _from_text(text: str, where: str) -> Any:
     )
 
 
-def _from_spec(spec: Spec, where: str) -> Any:
+def _from_spec(spec: Spec, where: str) -> object:
     if is_reference(spec.name):
         thing = construct(
             load_attribute(spec.name),
@@ -163,7 +163,7 @@ def _from_spec(spec: Spec, where: str) -> Any:
     return templates.build(spec, where=where or None)
 
 
-def _from_mapping(template: Mapping[str, Any], where: str) -> Any:
+def _from_mapping(template: Mapping[str, Any], where: str) -> object:
     if "role" in template:
         return JinjaMessages([template], where=where)
     if "messages" in template or "prompt" in template:
@@ -175,7 +175,7 @@ def _from_list(
     template: Sequence[Any],
     where: str,
     blocks: Mapping[str, bool] = EMPTY,
-) -> Any:
+) -> object:
     if not template:
         raise UsageError("the template has no messages", where=where)
     if all(isinstance(turn, Message) for turn in template):
@@ -187,7 +187,7 @@ def _from_list(
     return JinjaMessages([turn], where=where, blocks=blocks)
 
 
-def _resolve_class(template: type, where: str) -> Any:
+def _resolve_class(template: type, where: str) -> object:
     instance = construct(
         template,
         Spec(template.__name__),
@@ -229,7 +229,7 @@ class _Written:
             solution = JinjaText(str(answer), where=where, blocks=blocks)
             self.solution: Callable[[Sample], str] = solution
 
-    def __call__(self, sample: Sample) -> Any:
+    def __call__(self, sample: Sample) -> object:
         return self._make(sample)
 
 

@@ -188,7 +188,7 @@ class BuiltTemplate:
         """True if the template renders solved examples completely, so that `answer` is not needed."""
         return self._solve is not None
 
-    def answer(self, sample: Sample) -> Any:
+    def answer(self, sample: Sample) -> object:
         """Return the end of a solved example: the template's own answer, else the target."""
         with blame(TemplateError, self.name, sample.id):
             return target_text(sample) if self._answer is None else self._answer(sample)
@@ -402,7 +402,7 @@ def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(merged)
 
 
-def target_text(sample: Sample) -> Any:
+def target_text(sample: Sample) -> object:
     """Return the target as a model should write it: the first of several alternatives, all parts of an `AllOf`."""
     target = sample.target
     if isinstance(target, (tuple, list)):

@@ -1,7 +1,6 @@
 """A template for rows of several kinds: choice questions with lettered options, other questions unchanged."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from ..core import Prompt, Sample
 from ..registry import templates
@@ -17,7 +16,7 @@ class ByRow:
     def __call__(self, sample: Sample) -> Prompt:
         return (_CHOICES if sample.choices else _QUESTION)(sample)
 
-    def solution(self, sample: Sample) -> Any:
+    def solution(self, sample: Sample) -> object:
         """Return the end of a solved example."""
         return (_CHOICES if sample.choices else _QUESTION).solution(sample)
 

@@ -114,7 +114,7 @@ class Dialogue:
             scripted = sample.turns[self.round - 1]
             return as_messages(scripted)
 
-    def _reference(self) -> Any:
+    def _reference(self) -> object:
         """Return the reference answer of the round that was just answered."""
         if self._next_turn is None and self.round > len(self._sample.turns):
             return ""

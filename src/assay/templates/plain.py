@@ -1,7 +1,6 @@
 """Plain templates: the question unchanged, a text to continue, ready-made messages."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from ..core import Message, Prompt, Sample, TemplateError, Text
 from ..registry import templates
@@ -23,7 +22,7 @@ def question_text(sample: Sample) -> str:
     return "\n".join(message.text for message in text if message.parts is not None)
 
 
-def solution_of(sample: Sample, answer: str | None) -> Any:
+def solution_of(sample: Sample, answer: str | None) -> object:
     """Return the end of a solved example: the rendered `answer` if the template has one, else the target."""
     return (
         target_text(sample)
@@ -64,7 +63,7 @@ class Question:
             )
         return Prompt((Message("user", (Text(text),)),))
 
-    def solution(self, sample: Sample) -> Any:
+    def solution(self, sample: Sample) -> object:
         """Return the end of a solved example."""
         return solution_of(sample, self.answer)
 
@@ -90,7 +89,7 @@ A:"` turns a question into a text to continue."""
             (turn("", sample, f"{self.prefix}{question_text(sample)}{self.suffix}"),)
         )
 
-    def solution(self, sample: Sample) -> Any:
+    def solution(self, sample: Sample) -> object:
         """Return the end of a solved example."""
         return solution_of(sample, self.answer)
 

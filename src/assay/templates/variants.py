@@ -33,7 +33,7 @@ class Variants:
         """The names in the order they were given."""
         return tuple(self.variants)
 
-    def select(self, name: str = "") -> Any:
+    def select(self, name: str = "") -> object:
         """Return the template of that name; by default the one in use."""
         selected = name or self.use or self.names[0]
         if selected not in self.variants:

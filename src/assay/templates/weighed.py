@@ -55,7 +55,7 @@ class WeighedLetters:
             prompt, continuations=tuple(f"{blank}{label}" for label in labels)
         )
 
-    def solution(self, sample: Sample) -> Any:
+    def solution(self, sample: Sample) -> object:
         """Return the end of a solved example: the letter of the right option."""
         return self._labels(sample)[target_index(sample)]
 

@@ -68,7 +68,7 @@ class ChainOfThought:
             prompt, messages=after_last_question(prompt.messages, self._text)
         )
 
-    def solution(self, sample: Sample) -> Any:
+    def solution(self, sample: Sample) -> object:
         """Return the end of a solved example."""
         if self.of is None and sample.choices:
             return self._choices.solution(sample)
@@ -111,7 +111,7 @@ class WithoutChat:
             prompt, messages=(Message("", merge_text(in_places(spoken, text))),)
         )
 
-    def solution(self, sample: Sample) -> Any:
+    def solution(self, sample: Sample) -> object:
         """Return the end of a solved example from the inner template."""
         return self._inner.answer(sample)
 

@@ -160,7 +160,7 @@ def smallest_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _smallest(schema: object, depth: int) -> Any:
+def _smallest(schema: object, depth: int) -> object:
     """Return the smallest value that a schema allows."""
     if not isinstance(schema, Mapping) or depth > MOST_DEPTH:
         return ""

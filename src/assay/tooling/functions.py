@@ -49,7 +49,7 @@ class FunctionTools:
         return tuple(name for name, bound in self._bound.items() if bound.needs_state)
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> object:
         """The functions, whose code determines the results."""
         return self.functions
 
@@ -75,7 +75,7 @@ class FunctionSession:
         bound: Mapping[str, "_Bound"],
         threads: CallThreads,
         loop: CallLoop,
-        state: Any,
+        state: object,
     ) -> None:
         self._bound = bound
         self._threads = threads
@@ -102,7 +102,7 @@ class FunctionSession:
         """Do nothing, because functions have no resources to release."""
 
 
-def _called(work: Callable[[], Any]) -> Any:
+def _called(work: Callable[[], Any]) -> object:
     """Return what a function returns; what a generator yields."""
     value = work()
     if inspect.isgenerator(value):
@@ -147,7 +147,7 @@ def needs_conversion(hint: object) -> bool:
     return hint not in (str, bool, Any, type(None), dict, list)
 
 
-def converted(value: object, hint: object) -> Any:
+def converted(value: object, hint: object) -> object:
     """Return a JSON value converted to the type that a function names: enums, dataclasses, tuples, sets, integers."""
     origin = get_origin(hint)
     arguments = get_args(hint)
@@ -175,7 +175,7 @@ def _converted_object(
     value: Mapping[str, Any],
     kind: type,
     arguments: Sequence[Any],
-) -> Any:
+) -> object:
     """Return a JSON object as a dataclass, a named tuple or a dictionary with converted members."""
     if has_fields(kind):
         hints = get_type_hints(kind)
@@ -186,7 +186,7 @@ def _converted_object(
     return value
 
 
-def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> Any:
+def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> object:
     """Return a JSON list as a list, a tuple or a set with converted members."""
     is_fixed = issubclass(kind, tuple) and arguments and arguments[-1] is not Ellipsis
     if is_fixed:
@@ -198,7 +198,7 @@ def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> A
     )
 
 
-def _converted_to_one(value: object, hints: Sequence[Any]) -> Any:
+def _converted_to_one(value: object, hints: Sequence[Any]) -> object:
     """Return the value as the first type of a union that accepts it."""
     if value is None:
         return None

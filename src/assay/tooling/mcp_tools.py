@@ -97,7 +97,7 @@ class McpConnection:
         method: str,
         params: Mapping[str, Any],
         seconds: float = SECONDS_TO_START,
-    ) -> Any:
+    ) -> Mapping[str, Any]:
         """Send a request and return its result. Raise `McpError` if there is none."""
         self._number += 1
         number = self._number
@@ -210,7 +210,7 @@ class McpTools:
         _ = self._tools
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> list[object]:
         """The command and its tools."""
         plain = [tool.to_plain() for tool in self._tools]
         return [self.command, dict(self.env), digest_of(plain)[:16]]

@@ -109,7 +109,7 @@ class SimulatedUser:
     needs = (USER,)
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> list[str]:
         """The values on which the conversation depends."""
         return [self.persona, GUIDELINES, OPENING]
 

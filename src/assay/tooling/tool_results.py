@@ -55,7 +55,7 @@ def _words(value: object) -> str:
         return _without_address(value)
 
 
-def _described(value: object) -> Any:
+def _described(value: object) -> object:
     """Return a value that JSON does not have: the members of a dataclass or a set, else its words."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
@@ -74,7 +74,7 @@ def _without_address(value: object) -> str:
     return _ADDRESS.sub("", str(value))
 
 
-def collected(pieces: Iterable[Any]) -> Any:
+def collected(pieces: Iterable[Any]) -> object:
     """Return what a generator yields, up to `LARGEST_RESULT` bytes: one text if it yields texts, else a list."""
     values: list[Any] = []
     size = 0

@@ -83,7 +83,7 @@ class ToolboxExtras(Protocol):
     outdated.
     """
 
-    def close(self) -> Any:
+    def close(self) -> Awaitable[None] | None:
         """Release the resources of the toolbox. Called after the last sample; may be `async`.
 
         Another run may open it.

@@ -185,7 +185,7 @@ def _built(entry: object, where: str) -> Any:
     return entry
 
 
-def _as_spec(entry: str | Mapping[str, Any]) -> Any:
+def _as_spec(entry: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
     """Return `{"bash": {"network": true}}` and `bash` in the registry's form."""
     if isinstance(entry, str) or "name" in entry:
         return entry
@@ -252,7 +252,7 @@ class SampleTools:
         return self._set.tools(self._context.sample, self.turn)
 
     @property
-    def state(self) -> Any:
+    def state(self) -> object:
         """The value of `output.state` for scorers."""
         if self._set.make_state is not None:
             return self._context.state
@@ -279,7 +279,7 @@ class SampleTools:
                 self._sessions.append(await box.open(self._context))
         return self._sessions
 
-    def _make_state(self) -> Any:
+    def _make_state(self) -> object:
         sample = self._context.sample
         assert self._set.make_state is not None
         try:

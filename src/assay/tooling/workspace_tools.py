@@ -108,7 +108,7 @@ class WorkspaceToolbox:
         return True
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> list[object]:
         """The options, on which results depend."""
         return [self.tool, self.seconds, self.memory_mb, self.disk_mb]
 

@@ -112,7 +112,7 @@ def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
     return row_of
 
 
-def _groups(before: RunView, row: Any, result: Result) -> list[dict[str, Any]]:
+def _groups(before: RunView, row: Row, result: Result) -> list[dict[str, Any]]:
     """Return the groups that both tables have, for the scatter chart."""
     model = row.baseline_model or result.model
     for plain in before.documents()[1].get("results", ()):

@@ -14,6 +14,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.types import Receive, Send
+
 from ..core import UsageError
 
 POLICY = (
@@ -80,7 +82,7 @@ class Guard:
             f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict{secure}"
         )
 
-    async def __call__(self, scope: Scope, receive: object, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             return
@@ -207,7 +209,7 @@ def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
     return result
 
 
-async def _read_body(receive: Any) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """Return the body of a request; None if it is too long, or the sender has gone."""
     body: bytes = b""
     while True:
@@ -233,7 +235,7 @@ def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
     return receive
 
 
-async def _answer(send: Any, status: int, text: str) -> None:
+async def _answer(send: Send, status: int, text: str) -> None:
     body = text.encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),

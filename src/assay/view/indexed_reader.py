@@ -5,12 +5,17 @@ outdated verdicts, damaged lines) is read from the journal.
 """
 
 from collections.abc import Hashable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result
 from ..store import RunReader
 from ..summarizers.mean import UNREAD_LEFT_OUT
 from .journal_index import JournalIndex
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 SINGLE_ANSWER_REDUCERS = frozenset({"mean", "max", "majority"})
 """Reducers that return a single answer unchanged."""
@@ -21,7 +26,7 @@ SampleValues = tuple[dict[str, float], dict[str, Hashable]]
 class IndexedReader(RunReader):
     """A reader that takes values of samples from the viewer's index if it has them."""
 
-    def __init__(self, folder: Any, view_index: JournalIndex) -> None:
+    def __init__(self, folder: Path, view_index: JournalIndex) -> None:
         super().__init__(folder)
         self._view_index = view_index
 
@@ -64,7 +69,7 @@ class IndexedReader(RunReader):
         scorer = scorers[0]
         return None if scorer in index.compound_scorers else scorer
 
-    def _counted_rows(self, task: str, model: str) -> Any:
+    def _counted_rows(self, task: str, model: str) -> "NDArray[Any] | None":
         """Return the rows that the last summary counted; None if a sample has several answers."""
         import numpy as np
 
@@ -82,7 +87,7 @@ class IndexedReader(RunReader):
         counted = [row for row in rows.tolist() if index.ids[row] in ids]
         return np.array(counted, np.int64)
 
-    def _has_outdated_verdicts(self, scorer: str, rows: Any) -> bool:
+    def _has_outdated_verdicts(self, scorer: str, rows: "NDArray[Any]") -> bool:
         """Return True if a sample was answered again after its verdict and not judged since."""
         import numpy as np
 
@@ -97,7 +102,9 @@ class IndexedReader(RunReader):
         unjudged = rows[codes[rows] == 0]
         return bool(np.isin(unjudged, replaced).any())
 
-    def _read_column(self, result: Result, scorer: str, rows: Any) -> dict[str, float]:
+    def _read_column(
+        self, result: Result, scorer: str, rows: "NDArray[Any]"
+    ) -> dict[str, float]:
         """Return the value of each sample, in the order of their ids; samples without one are left out."""
         import numpy as np
 

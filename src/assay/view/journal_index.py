@@ -16,6 +16,7 @@ from zlib import crc32
 
 from .line_heads import (
     OutputHead,
+    UsageHead,
     answer_length,
     confidence,
     number,
@@ -253,7 +254,7 @@ class JournalIndex:
         if answer.usage is not None:
             self._count_tokens(row, answer.usage)
 
-    def _count_tokens(self, row: int, usage: Any) -> None:
+    def _count_tokens(self, row: int, usage: UsageHead) -> None:
         """Note the tokens of an answer. Entries of a record that are not numbers are ignored."""
         tokens_in = usage.input_tokens
         tokens_out = usage.output_tokens

@@ -62,7 +62,7 @@ def blind_sample(run: RunView, row: int) -> dict[str, Any]:
     return {**plain, "model": "", "verdicts": [], "calls": [], "rounds": rounds}
 
 
-def choices_of(scale: object) -> list[dict[str, Any]]:
+def choices_of(scale: Sequence[float] | None) -> list[dict[str, Any]]:
     """Return the labels a person may choose from, each with its key."""
     low, high = ends_of(scale)
     if not _has_steps(low, high):
@@ -79,7 +79,7 @@ def choices_of(scale: object) -> list[dict[str, Any]]:
     return choices
 
 
-def ends_of(scale: Any) -> Ends:
+def ends_of(scale: Sequence[float] | None) -> Ends:
     """Return the lowest and the highest label of a scale; 0 and 1 if it is not known."""
     if not scale:
         return RIGHT_OR_WRONG

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 
-class _Usage(msgspec.Struct, gc=False):
+class UsageHead(msgspec.Struct, gc=False):
     input_tokens: Any = None
     output_tokens: Any = None
 
@@ -24,7 +24,7 @@ class _Candidate(msgspec.Struct, gc=False):
 class _Answer(msgspec.Struct, gc=False):
     candidates: list[_Candidate] = []
     likelihoods: Any = None
-    usage: _Usage | None = None
+    usage: UsageHead | None = None
     seconds: Any = None
     error: Any = None
 

@@ -2,9 +2,13 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .run_view import RunView, rows_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 MOST_POINTS = 200
 
@@ -68,7 +72,7 @@ def _limit_of(manifest: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _running(values: Any) -> list[list[float]]:
+def _running(values: "NDArray[Any]") -> list[list[float]]:
     """Return the mean after each number of samples, in the order of answers: at most `MOST_POINTS` pairs."""
     import numpy as np
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ def json_bytes(value: object) -> bytes:
         return _encode(_cleaned(value))
 
 
-def _cleaned(value: object) -> Any:
+def _cleaned(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):

@@ -260,7 +260,7 @@ def _verdict(line: Mapping[str, Any]) -> dict[str, Any]:
     return {name: line[name] for name in names if name in line}
 
 
-def _slim(value: object, limit: int | None) -> Any:
+def _slim(value: object, limit: int | None) -> object:
     """Return the value with long texts cut and their lengths noted. Paths of this machine are removed."""
     if isinstance(value, str):
         if limit is not None and len(value) > limit:

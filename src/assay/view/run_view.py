@@ -6,7 +6,7 @@ No sample is held in memory: a page asks for the columns once, and for the lines
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import StoreError
 from ..store import RunReader
@@ -18,6 +18,10 @@ from .indexed_reader import IndexedReader
 from .journal_index import JournalIndex
 from .plain_json import json_bytes
 from .records import Record, read_record, snippet_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 MOST_ROWS = 500
 """Maximum number of rows in one request."""
@@ -110,7 +114,7 @@ class RunView:
                 self._encoded = mark, json_bytes(self._columns())
             return self._encoded[1]
 
-    def rows(self) -> Any:
+    def rows(self) -> "NDArray[Any]":
         """Return the rows of the last table in the order of the data, as a numpy array."""
         import numpy as np
 
@@ -130,7 +134,7 @@ class RunView:
         with self._lock:
             return self._cells(self.index)
 
-    def outcomes(self, rows: object) -> Any:
+    def outcomes(self, rows: "NDArray[Any]") -> "NDArray[Any]":
         """Return the code of the outcome of each row, as a numpy array."""
         with self._lock:
             return self._outcomes(self.index, rows)
@@ -278,7 +282,9 @@ class RunView:
                     return name
         return next(iter(index.metrics), None)
 
-    def _counted(self, index: JournalIndex, cell: object, epoch: Any) -> Any:
+    def _counted(
+        self, index: JournalIndex, cell: "NDArray[Any]", epoch: "NDArray[Any]"
+    ) -> "NDArray[Any]":
         """Return which rows the last table covers; all of them if it does not say."""
         import numpy as np
 
@@ -300,7 +306,7 @@ class RunView:
                 counted[row] = (index.ids[row], epoch[row]) in view
         return counted
 
-    def _outcomes(self, index: JournalIndex, rows: Any) -> Any:
+    def _outcomes(self, index: JournalIndex, rows: "NDArray[Any]") -> "NDArray[Any]":
         """Return the outcome of each row.
 
         With several scorers it is the first outcome other than `scored`.
@@ -338,7 +344,7 @@ def rows_of(columns: Mapping[str, Any]) -> list[int]:
     return list(rows)
 
 
-def _rounded(column: Any, digits: int = 6) -> list[float]:
+def _rounded(column: "NDArray[Any]", digits: int = 6) -> list[float]:
     """Return numbers rounded to the digits a page can use; nan becomes null."""
     import numpy as np
 

@@ -136,7 +136,7 @@ def data_address(
     return f"data:{type or found.type};base64,{base64.b64encode(body).decode('ascii')}"
 
 
-def _with_addresses(value: object, media: Mapping[str, Mapping[str, Any]]) -> Any:
+def _with_addresses(value: object, media: Mapping[str, Mapping[str, Any]]) -> object:
     """Return JSON in which every medium also has the addresses of its files."""
     if isinstance(value, Mapping):
         plain = {}

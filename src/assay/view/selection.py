@@ -6,11 +6,15 @@ Only the columns of the index are used, so that no journal line is read for a sa
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import UsageError, suggest
 from .run_view import SCORED, RunView
 from .where import chosen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 PLAIN = ("score", "id", "epoch", "task", "model", "outcome")
 MEASURED = ("seconds", "confidence", "chars", "tokens_in", "tokens_out")
@@ -50,7 +54,7 @@ class Wanted:
 class SampleColumns:
     """The samples of a run by column name, for expressions."""
 
-    def __init__(self, run: RunView, rows: Any) -> None:
+    def __init__(self, run: RunView, rows: "NDArray[Any]") -> None:
         self.run, self.rows = run, rows
         self.index = run.index
 
@@ -65,24 +69,26 @@ class SampleColumns:
         return self.run.cells()
 
     @cached_property
-    def codes(self) -> Any:
+    def codes(self) -> "NDArray[Any]":
         """The task and model of each sample, as codes."""
         return self._small("cell")
 
-    def numbers(self, name: str) -> Any:
+    def numbers(self, name: str) -> "NDArray[Any] | None":
         """Return a column of numbers; `None` if the name is not one."""
         import numpy as np
 
         if name == "score":
             return self.score
         if name in self.index.metrics:
-            return np.array(self.index.metrics[name])[self.rows]
+            values: NDArray[Any] = np.array(self.index.metrics[name])[self.rows]
+            return values
         if name.startswith("metric."):
             if name[7:] in self.index.metrics:
                 return self.numbers(name.removeprefix("metric."))
             return None
         if name in self.index.real:
-            return np.array(self.index.real[name], np.float64)[self.rows]
+            reals: NDArray[Any] = np.array(self.index.real[name], np.float64)[self.rows]
+            return reals
         if name == "epoch" or name in ("chars", "tokens_in", "tokens_out"):
             column = self._small(name).astype(np.float64)
             return np.where(column < 0, np.nan, column)
@@ -111,7 +117,7 @@ class SampleColumns:
         return values, np.where(codes < 0, len(values) - 1, codes)
 
     @cached_property
-    def score(self) -> Any:
+    def score(self) -> "NDArray[Any]":
         """Return each sample's value of the first metric of its task."""
         import numpy as np
 
@@ -124,14 +130,15 @@ class SampleColumns:
         return score
 
     @cached_property
-    def outcomes(self) -> Any:
+    def outcomes(self) -> "NDArray[Any]":
         """Return the outcome of each sample, as codes."""
         return self.run.outcomes(self.rows)
 
-    def _small(self, name: str) -> Any:
+    def _small(self, name: str) -> "NDArray[Any]":
         import numpy as np
 
-        return np.array(self.index.small[name], np.int32)[self.rows]
+        codes: NDArray[Any] = np.array(self.index.small[name], np.int32)[self.rows]
+        return codes
 
 
 def select(run: RunView, wanted: Wanted) -> list[int]:
@@ -174,7 +181,7 @@ def rows_where(run: RunView, expression: str) -> dict[str, Any]:
     return {"rows": rows[mask].tolist(), "names": columns.names()}
 
 
-def _wrong(columns: SampleColumns) -> Any:
+def _wrong(columns: SampleColumns) -> "NDArray[Any]":
     """Return which samples were scored below the best score."""
     import numpy as np
 
@@ -190,10 +197,11 @@ def _wrong(columns: SampleColumns) -> Any:
             else:
                 below = columns.score > low
         wrong |= mask & below
-    return wrong & (columns.outcomes == _code(columns, SCORED))
+    wrong_rows: NDArray[Any] = wrong & (columns.outcomes == _code(columns, SCORED))
+    return wrong_rows
 
 
-def _failed(columns: SampleColumns) -> Any:
+def _failed(columns: SampleColumns) -> "NDArray[Any]":
     """Return which samples failed.
 
     These are samples without a scored verdict, or failed answers if no single sample is scored.
@@ -208,10 +216,11 @@ def _failed(columns: SampleColumns) -> Any:
         mask = columns.codes == code
         if unscored[mask].all():
             unscored[mask] = failed[mask] | (outcomes[mask] != 0)
-    return unscored
+    failed_or_unscored: NDArray[Any] = unscored
+    return failed_or_unscored
 
 
-def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
+def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> "NDArray[Any]":
     import numpy as np
 
     from ..core import Outcome
@@ -226,7 +235,7 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
     return np.isin(columns.outcomes, [_code(columns, outcome) for outcome in outcomes])
 
 
-def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
+def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> "NDArray[Any]":
     import numpy as np
 
     values_of: dict[str, set[str]] = {}
@@ -248,7 +257,7 @@ def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
     return mask
 
 
-def _order(columns: SampleColumns, places: object, sort: str) -> Any:
+def _order(columns: SampleColumns, places: "NDArray[Any]", sort: str) -> "NDArray[Any]":
     """Return the order of samples by a column. Samples without a value come last in both directions."""
     import numpy as np
 

@@ -5,8 +5,8 @@ never read the answer. A browser with the cookie may read as slowly as it likes:
 """
 
 import asyncio
+import socket
 from collections.abc import Callable
-from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -25,8 +25,9 @@ class LimitedProtocol(H11Protocol):
 
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Accept the connection, or close it at once if there are too many."""
+        assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             transport.abort()
@@ -88,7 +89,7 @@ class ViewerServer(uvicorn.Server):
         super().__init__(config)
         self._when_listening = when_listening
 
-    async def startup(self, sockets: Any = None) -> None:
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, then call the function."""
         await super().startup(sockets)
         if self.started:

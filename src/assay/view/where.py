@@ -12,9 +12,13 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from ..core import UsageError, suggest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 LONGEST = 10_000
 DEEPEST = 50
@@ -43,7 +47,7 @@ class Columns(Protocol):
     def names(self) -> Sequence[str]:
         """All names that an expression may use."""
 
-    def numbers(self, name: str) -> Any:
+    def numbers(self, name: str) -> "NDArray[Any] | None":
         """Return a column of numbers, `nan` for missing ones; `None` if the name is not a number column."""
 
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
@@ -60,7 +64,7 @@ class _Token:
     start: int
 
 
-def chosen(expression: str, columns: Columns) -> Any:
+def chosen(expression: str, columns: Columns) -> "NDArray[Any]":
     """Return a boolean array that says for which samples an expression is true."""
     if len(expression) > LONGEST:
         raise UsageError(
@@ -78,7 +82,7 @@ class _Parser:
         self.at = self.depth = 0
         self.tokens += self._tokens()
 
-    def whole(self) -> Any:
+    def whole(self) -> "NDArray[Any]":
         rows = self._either()
         if self._next() is not None:
             self._fail(f"unexpected {self.tokens[self.at].text!r}")
@@ -109,19 +113,19 @@ class _Parser:
         self.at += 1
         return True
 
-    def _either(self) -> Any:
+    def _either(self) -> "NDArray[Any]":
         rows = self._both()
         while self._take("or"):
             rows = rows | self._both()
         return rows
 
-    def _both(self) -> Any:
+    def _both(self) -> "NDArray[Any]":
         rows = self._single()
         while self._take("and"):
             rows = rows & self._single()
         return rows
 
-    def _single(self) -> Any:
+    def _single(self) -> "NDArray[Any]":
         self.depth += 1
         if self.depth > DEEPEST:
             self._fail(f"more than {DEEPEST} brackets and `not` within each other")
@@ -136,7 +140,7 @@ class _Parser:
         self.depth -= 1
         return rows
 
-    def _comparison(self) -> Any:
+    def _comparison(self) -> "NDArray[Any]":
         name = self._name()
         if self._take("in"):
             if not self._take("("):
@@ -184,29 +188,33 @@ class _Parser:
             return None
         return token.text
 
-    def _compare(self, name: str, sign: str, value: "float | str | None") -> Any:
+    def _compare(
+        self, name: str, sign: str, value: "float | str | None"
+    ) -> "NDArray[Any]":
         import numpy as np
 
         numbers = self.columns.numbers(name)
         if numbers is not None:
+            is_missing: NDArray[Any] = np.isnan(numbers)
             if value is None:
                 if sign in ("==", "="):
-                    return np.isnan(numbers)
-                return ~np.isnan(numbers)
+                    return is_missing
+                return ~is_missing
             if not isinstance(value, float) or sign == "~":
                 self._fail(
                     f"{name!r} is a number, and cannot be compared with {value!r}"
                 )
             with np.errstate(invalid="ignore"):
-                return _COMPARE[sign](numbers, value) & ~np.isnan(numbers)
+                is_chosen: NDArray[Any] = _COMPARE[sign](numbers, value) & ~is_missing
+            return is_chosen
         texts = self.columns.texts(name)
         if texts is None:
             fix = suggest(name, self.columns.names(), "there are")
             raise UsageError(f"--where: the samples have no {name!r}", fix=fix)
         values, codes = texts
-        return np.array(
-            [*(self._fits(entry, sign, value) for entry in values), False], bool
-        )[codes]
+        fits = [self._fits(entry, sign, value) for entry in values]
+        chosen_rows: NDArray[Any] = np.array([*fits, False], bool)[codes]
+        return chosen_rows
 
     def _fits(self, text: "str | None", sign: str, value: "float | str | None") -> bool:
         if value is None:

@@ -147,7 +147,7 @@ class _DirectModel:
         samples: Sequence[str],
     ) -> list[Output]:
         """Answer prompts, all in one batch unless the model takes one prompt at a time."""
-        model = self._loaded()
+        model: Any = self._loaded()
         requests = [
             Request(prompt, prompt.options or GenerateOptions(), id=sample)
             for prompt, sample in zip(prompts, samples, strict=True)

@@ -1,7 +1,7 @@
 """What all batch APIs have in common: how a batch is created, found again, watched, read and cancelled."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -167,7 +167,7 @@ class BatchApi(ABC):
     def _headers(self) -> Mapping[str, str]:
         return self.model._headers
 
-    async def _get(self, path: str, **query: object) -> Any:
+    async def _get(self, path: str, **query: object) -> Mapping[str, Any]:
         reply = await self._client.get(self._url(path, **query), self._headers())
         return _object(decoded(reply))
 
@@ -177,7 +177,7 @@ class BatchApi(ABC):
         data: bytes,
         headers: Mapping[str, str] | None = None,
         content_type: str = "application/json",
-    ) -> Any:
+    ) -> Mapping[str, Any]:
         """Send a request once. The client must not repeat it, because each copy may start another batch."""
         chosen = self._headers() if headers is None else headers
         reply = await self._client.send(self._url(path), data, chosen, content_type)
@@ -228,14 +228,16 @@ def rows_of(data: bytes) -> Iterator[tuple[Any, bool]]:
             yield _parsed_or_none(line), is_whole
 
 
-def _parsed_or_none(line: bytes) -> Any:
+def _parsed_or_none(line: bytes) -> object:
     try:
         return parsed(line)
     except ValueError:
         return None
 
 
-def read_results(data: Sequence[bytes], read_row: Any) -> BatchResults:
+def read_results(
+    data: Sequence[bytes], read_row: Callable[[Mapping[str, Any]], BatchReply | None]
+) -> BatchResults:
     """Return the replies in files of JSON lines. `read_row` returns the reply of a row, or None if it is broken."""
     replies: list[BatchReply] = []
     broken = 0

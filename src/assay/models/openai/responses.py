@@ -1,6 +1,6 @@
 """The Responses API: `input` instead of `messages`, `output` items instead of choices, reasoning separate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core import (
@@ -241,14 +241,14 @@ def _is_said(part: Part) -> bool:
     return isinstance(part, Text) and bool(part.text.strip())
 
 
-def _is_call(item: Any) -> bool:
+def _is_call(item: Mapping[str, Any]) -> bool:
     return str(item.get("type")).endswith("_call") and item.get("type") not in (
         "image_generation_call",
         "function_call",
     )
 
 
-def _texts(pieces: Any) -> list[str]:
+def _texts(pieces: Iterable[object] | None) -> list[str]:
     return [
         str(piece["text"])
         for piece in pieces or ()

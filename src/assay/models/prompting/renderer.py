@@ -21,7 +21,7 @@ from ...core import (
     UsageError,
     shorten,
 )
-from ...core.message import part_text
+from ...core.message import Part, part_text
 from ..chat_format import function_tool
 from ..tool_prompting import (
     ToolWriting,
@@ -455,7 +455,7 @@ def plain_message(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": "".join(map(part_text, parts))}
 
 
-def _plain_part(part: Any) -> dict[str, Any]:
+def _plain_part(part: Part) -> dict[str, Any]:
     return (
         {"type": part.kind}
         if isinstance(part, Media)

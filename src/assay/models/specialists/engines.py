@@ -6,7 +6,10 @@ Native code that runs out of memory or crashes ends this process, not the run.
 from __future__ import annotations
 
 import array
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..workers.serve import Request
 
 
 class MoonshineEngine:
@@ -21,7 +24,7 @@ class MoonshineEngine:
             options=options,
         )
 
-    def answer(self, request: Any) -> str:
+    def answer(self, request: Request) -> str:
         """Transcribe the only audio clip."""
         samples = array.array("f", request.media("audio")[0])
         transcript = self._transcriber.transcribe_without_streaming(
@@ -38,7 +41,7 @@ class PocketSphinxEngine:
 
         self._decoder = Decoder(samprate=16_000.0, loglevel="FATAL")
 
-    def answer(self, request: Any) -> str:
+    def answer(self, request: Request) -> str:
         """Transcribe the only audio clip."""
         decoder = self._decoder
         # Reset the loudness estimate of the previous clip, which would affect the answer.

@@ -61,7 +61,7 @@ class Espeak(Specialist):
             self._choose_voice(library)
         return True
 
-    def _choose_voice(self, library: Any) -> None:
+    def _choose_voice(self, library: ctypes.CDLL) -> None:
         if library.espeak_SetVoiceByName(self.voice.encode()) != 0:
             raise UsageError(
                 f"espeak has no voice {self.voice!r}",
@@ -76,7 +76,7 @@ class Espeak(Specialist):
         text = asked_text(request).replace("\0", " ").encode("utf-8", "replace")
         pieces: list[bytes] = []
 
-        def keep(samples: Any, count: int, events: Any) -> int:
+        def keep(samples: int | None, count: int, events: object) -> int:
             if samples and count > 0:
                 pieces.append(ctypes.string_at(samples, count * 2))
             return 0

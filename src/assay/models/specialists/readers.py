@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import Image, Output, Request, UsageError
 from ...media import decode_image
 from .base import READS, Ranges, Specialist, ignored_text, only_medium
 from .programs import call, find_program, version_of
+
+if TYPE_CHECKING:
+    from rapidocr_onnxruntime import RapidOCR
+
 
 APT = "tesseract-ocr tesseract-ocr-eng"
 ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
@@ -85,7 +89,7 @@ class RapidOcr(Specialist):
             "least_confidence": self.least_confidence,
         }
 
-    def _start(self) -> Any:
+    def _start(self) -> "RapidOCR":
         from rapidocr_onnxruntime import RapidOCR
 
         return RapidOCR(

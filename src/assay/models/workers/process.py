@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ...core import ModelError
 from .serve import PROTOCOL
@@ -171,7 +171,7 @@ class WorkerProcess:
         lines = [line for line in list(self._last_words) if line.strip()]
         return f"; its last words: {lines[-1].strip()[:300]}" if lines else ""
 
-    def _listen(self, pipe: Any) -> None:
+    def _listen(self, pipe: IO[bytes]) -> None:
         with pipe:
             for line in pipe:
                 self._last_words.append(line[:2000].decode("utf-8", "replace"))

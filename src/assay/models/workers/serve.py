@@ -21,7 +21,11 @@ import json
 import os
 import sys
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PillowImage
+
 
 PROTOCOL = 1
 
@@ -62,12 +66,13 @@ class Request:
         """Return the images as 8-bit RGB Pillow images, upright, with transparency over white."""
         return [_image(data) for data in self.media("image")]
 
-    def image(self) -> Any:
+    def image(self) -> PillowImage:
         """Return the only image of the request."""
         images = self.images()
         if len(images) != 1:
             raise ValueError(f"takes one image at a time, got {len(images)}")
-        return images[0]
+        image: PillowImage = images[0]
+        return image
 
 
 def _bytes_of(part: dict[str, Any]) -> bytes:
@@ -77,7 +82,7 @@ def _bytes_of(part: dict[str, Any]) -> bytes:
     return base64.b64decode(part["base64"], validate=True)
 
 
-def _image(data: bytes) -> Any:
+def _image(data: bytes) -> PillowImage:
     from PIL import Image, ImageOps
 
     with Image.open(io.BytesIO(data)) as opened:

@@ -54,7 +54,7 @@ class Worker:
         seconds: float = 300.0,
         start_seconds: float = 900.0,
         memory_gib: float | None = None,
-        **options: Any,
+        **options: object,
     ) -> None:
         if not isinstance(env, Mapping):
             raise UsageError(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core import Json, Media, Output, Sample, Text, shorten
+from ...core.message import Part
 
 LEAST = 10
 """Number of samples with the same answer that cannot be a coincidence."""
@@ -148,13 +149,15 @@ class Sameness:
             )
 
 
-def _content(part: Any) -> str:
+def _content(part: Part) -> str:
     """Return the content of a part as text, for comparison."""
     if isinstance(part, Text):
         return part.text.strip()
     if isinstance(part, Json):
         return json.dumps(part.value, sort_keys=True, default=str)
-    return str(part.digest)
+    if isinstance(part, Media):
+        return part.digest
+    return repr(part)
 
 
 def _shown(output: Output) -> str:

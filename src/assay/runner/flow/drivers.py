@@ -418,5 +418,5 @@ def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> 
     return returned
 
 
-async def _awaited(returned: Awaitable[Any]) -> Any:
+async def _awaited(returned: Awaitable[T]) -> T:
     return await returned

@@ -11,7 +11,7 @@ one differs, the sample continues from there with the new result, and the run re
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +211,7 @@ class ToolRounds:
         self._open[sample.id, epoch] = at_work
         return at_work
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine in parallel to the requests. The work is not done before it has ended."""
         queue = self._run.work
         if queue is not None:

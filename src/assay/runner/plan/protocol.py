@@ -218,7 +218,7 @@ def _scoring(
             yield Change(f"{role}={name}", judges[role])
 
 
-def _scorer(entry: object) -> Any:
+def _scorer(entry: object) -> object:
     """Return a form of a scorer that is the same in every version: name and options, or a user's code."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)

@@ -95,7 +95,7 @@ def _absolute(run: RunOptions) -> RunOptions:
     )
 
 
-def _absolute_reference(name: object) -> Any:
+def _absolute_reference(name: object) -> object:
     """Make the path in `file.py:fn`, `gguf/file` or a data path absolute. Return other names unchanged."""
     if not isinstance(name, str):
         reference = getattr(name, "reference", None)

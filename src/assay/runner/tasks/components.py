@@ -6,6 +6,7 @@ from typing import Any
 from ... import registry
 from ...code.userfiles import is_reference, load_component
 from ...core import AssayError, Prompt, Sample, Spec, UsageError
+from ...core.protocols import Template
 from ...datasets import Samples
 from ...summarizers.adapt import adapt_summarizer
 
@@ -87,7 +88,7 @@ def default_scorers(
     return ("choice",) if kind == "choice" else ("exact_match", "includes")
 
 
-def usual_scorers(samples: Samples, template: Any) -> tuple[Any, ...]:
+def usual_scorers(samples: Samples, template: Template) -> tuple[Any, ...]:
     """Return the scorers of a task that names none, chosen by its data and its first prompt."""
     first = next((s for s in samples if isinstance(s, Sample)), None)
     try:

@@ -159,7 +159,7 @@ def _wrong_kind(
     )
 
 
-def _placed(field: str, value: object, path: Path) -> Any:
+def _placed(field: str, value: object, path: Path) -> object:
     """Return the value with relative paths resolved from the folder of the file, if they exist there."""
     if field == "dataset":
         return _beside(value, path)
@@ -189,7 +189,7 @@ def _reference(entry: str, path: Path) -> str:
     return entry
 
 
-def _beside(source: object, path: Path) -> Any:
+def _beside(source: object, path: Path) -> object:
     """Return a data path resolved from the folder of the file, if it exists there."""
     if (
         isinstance(source, str)

@@ -3,7 +3,7 @@
 Errors name the nearest known key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,7 @@ def load_yaml(path: Path) -> Any:
         ) from error
 
 
-def _depths(text: str) -> Any:
+def _depths(text: str) -> Iterator[tuple[int, yaml.events.Event]]:
     """Yield each YAML event with its nesting depth."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -279,7 +279,7 @@ class WrittenRows(list[Any]):
     folder: Path
 
 
-def _beside(value: object, path: Path) -> Any:
+def _beside(value: object, path: Path) -> object:
     """Return a data path resolved from the folder of the task file, if it exists there."""
     if isinstance(value, list):
         rows = WrittenRows(value)
@@ -290,7 +290,7 @@ def _beside(value: object, path: Path) -> Any:
     return value
 
 
-def _prompt_beside(entry: object, path: Path) -> Any:
+def _prompt_beside(entry: object, path: Path) -> object:
     """Resolve the option `prompt` of a scorer from the folder of the task file, which it may not leave."""
     if not isinstance(entry, Mapping):
         return entry
@@ -320,7 +320,7 @@ def _refuse_outside(
         )
 
 
-def _reference_beside(value: object, path: Path) -> Any:
+def _reference_beside(value: object, path: Path) -> object:
     """Resolve `file.py:fn` from the folder of the task file, which it may not leave."""
     if isinstance(value, Mapping):
         if "name" in value:

@@ -15,6 +15,7 @@ from ..answers import accepted, no_target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from sklearn.svm import SVC
 
 _SKLEARN = Requirement(
     "sklearn",
@@ -56,7 +57,7 @@ class DigitAccuracy:
 
 
 @cache
-def judge() -> Any:
+def judge() -> "SVC":
     """Return the judge, trained once per process in a tenth of a second."""
     half = digits().judging
     return taught(half.pixels, half.labels)
@@ -71,7 +72,7 @@ def judge_accuracy() -> float:
     )
 
 
-def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> Any:
+def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> "SVC":
     """Return a classifier trained on digits."""
     svm = _SKLEARN.library("sklearn.svm", "scorer 'digit_accuracy'")
     return svm.SVC(gamma=WIDTH_OF_KERNEL).fit(pixels * DARKEST, labels)

@@ -222,7 +222,7 @@ def _shrink(offset: float, margin: float) -> float:
     return math.copysign(max(abs(offset) - margin, 0.0), offset)
 
 
-def as_detection(entry: Any) -> Detection:
+def as_detection(entry: Mapping[str, Any] | Sequence[Any]) -> Detection:
     """Return a detection from a list of four or five numbers, or from a dictionary with `box`."""
     if not isinstance(entry, Mapping):
         return Detection(_edges(entry), float(_fifth(entry)))

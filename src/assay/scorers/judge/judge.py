@@ -16,6 +16,7 @@ from ...core import (
     DEFAULT_OPTIONS,
     EMPTY,
     UNRESOLVED,
+    GenerateOptions,
     Media,
     ModelError,
     Outcome,
@@ -336,7 +337,7 @@ async def ask_judge(
         raise JudgeFailure(str(error), reply.text) from error
 
 
-def judge_options(verdict: str, options: Mapping[str, Any]) -> Any:
+def judge_options(verdict: str, options: Mapping[str, Any]) -> GenerateOptions:
     """Return the judge's generation options: temperature 0, and JSON unless a pattern reads its reply."""
     if verdict == "json":
         base = JUDGE_OPTIONS

@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import unicodedata
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -152,7 +153,9 @@ def main() -> None:
         _reply(reply)
 
 
-def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]:
+def _compare(
+    request: dict[str, Any], parse: Callable[..., Any], verify: Callable[..., Any]
+) -> dict[str, Any]:
     # The parent enforces the time limit by killing this process; the library's own alarm is not reliable.
     """Return whether the answer equals one of the golds, and the expression that was read."""
 
@@ -180,7 +183,9 @@ def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]
     return {"equal": equal, "answer": _shown(answer), "gold_read": True}
 
 
-def _read_expression(text: str, read: Any, *, drops_unit: bool = False) -> list[Any]:
+def _read_expression(
+    text: str, read: Callable[[str], list[Any]], *, drops_unit: bool = False
+) -> list[Any]:
     r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is first marked as mathematics.
 
     With `drops_unit`, the unit after a bare number is removed, because a target without letters has none.

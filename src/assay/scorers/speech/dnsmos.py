@@ -18,6 +18,7 @@ from .mel import mel_spectrogram, power_to_db
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
 
 RATE = 16_000
 WINDOW = int(9.01 * RATE)
@@ -137,7 +138,7 @@ def _networks() -> tuple[Any, Any]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
 
-    def load(name: str) -> Any:
+    def load(name: str) -> "InferenceSession":
         return onnxruntime.InferenceSession(
             str(folder / name),
             options,

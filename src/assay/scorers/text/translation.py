@@ -7,14 +7,14 @@ The value of one sample is its sentence score. The number to report is the corpu
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...core import Output, Requirement, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_target, with_counts
 
 if TYPE_CHECKING:
-    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.bleu import BLEU, BLEUScore
     from sacrebleu.metrics.chrf import CHRF
 
 TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
@@ -121,7 +121,9 @@ class Chrf:
         return with_counts(value, output, details)
 
 
-def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> Any:
+def _score_of_long(
+    metric: "BLEU", text: str, references: tuple[str, ...]
+) -> "BLEUScore":
     """Return the result of `sentence_score`, without counting every n-gram of a very long answer."""
     segments = [metric._preprocess_segment(reference) for reference in references]
     info = metric._extract_reference_info(segments)

@@ -164,7 +164,7 @@ def _is_structured(target: object) -> bool:
     return any(isinstance(option, (Mapping, list)) for option in options)
 
 
-def _read_json(text: str) -> Any:
+def _read_json(text: str) -> object:
     """Return the first JSON object or list in a text, fenced or not; `None` if there is none."""
     decoder = json.JSONDecoder()
     for bracket in islice(_OPENING.finditer(text), _MOST_TRIES):

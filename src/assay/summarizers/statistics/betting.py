@@ -11,9 +11,14 @@ Robbins'.
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .estimate import Estimate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 METHOD = "betting confidence sequence"
 GRID = 2000
@@ -95,7 +100,7 @@ class BettingSequence:
             self._up = self._up[:, inside]
             self._down = self._down[:, inside]
 
-    def _is_rich(self, capital: Any) -> Any:
+    def _is_rich(self, capital: "NDArray[np.float64]") -> "NDArray[np.intp]":
         """Return the candidates against which a gambler's capital, the sum over all bets, has grown enough."""
         import numpy as np
 
@@ -104,7 +109,8 @@ class BettingSequence:
         near = np.flatnonzero(largest >= self._threshold - math.log(_BETS))
         largest = largest[near]
         sums = np.exp(capital[:, near] - largest).sum(axis=0)
-        return near[sums >= np.exp(self._threshold - largest)]
+        rich: NDArray[np.intp] = near[sums >= np.exp(self._threshold - largest)]
+        return rich
 
     @property
     def estimate(self) -> Estimate:

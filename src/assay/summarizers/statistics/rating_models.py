@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 from .distributions import t_quantile, t_two_sided
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .estimate import Floats
 
 POINTS = 400 / math.log(10)
@@ -183,9 +186,9 @@ def _never_lost(battles: Sequence[Battle], names: Sequence[str]) -> list[str]:
 
 
 def _most_likely(
-    first: Any,
-    second: Any,
-    won: Any,
+    first: "NDArray[np.intp]",
+    second: "NDArray[np.intp]",
+    won: "Floats",
     count: int,
 ) -> "Floats":
     """Return the strengths of largest likelihood, by Newton's method; their mean is 0."""
@@ -206,7 +209,9 @@ def _most_likely(
     return np.asarray(strengths - strengths.mean(), float)
 
 
-def _chance(strengths: "Floats", first: Any, second: Any) -> "Floats":
+def _chance(
+    strengths: "Floats", first: "NDArray[np.intp]", second: "NDArray[np.intp]"
+) -> "Floats":
     """Return the probability of each battle that its first model wins."""
     import numpy as np
 
@@ -215,9 +220,9 @@ def _chance(strengths: "Floats", first: Any, second: Any) -> "Floats":
 
 
 def _information(
-    first: Any,
-    second: Any,
-    chance: Any,
+    first: "NDArray[np.intp]",
+    second: "NDArray[np.intp]",
+    chance: "Floats",
     count: int,
 ) -> "Floats":
     """Return the information matrix of the strengths."""
@@ -240,11 +245,11 @@ def _inverse(information: "Floats") -> "Floats":
 
 
 def _sandwich(
-    first: Any,
-    second: Any,
-    won: Any,
+    first: "NDArray[np.intp]",
+    second: "NDArray[np.intp]",
+    won: "Floats",
     strengths: "Floats",
-    groups: Any,
+    groups: "NDArray[np.intp]",
 ) -> "Floats":
     """Return the covariance of the strengths, with battles about one sample as one unit."""
     import numpy as np

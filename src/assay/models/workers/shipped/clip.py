@@ -8,7 +8,12 @@ hub id of a CLIP model in transformers' format.
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from assay.models.workers.serve import Request
 
 
 class Clip:
@@ -36,7 +41,7 @@ class Clip:
         self.model = loaded.to(device).eval()
         self.longest = int(self.model.config.text_config.max_position_embeddings)
 
-    def answer(self, request: Any) -> dict[str, Any]:
+    def answer(self, request: Request) -> dict[str, Any]:
         """Return a cosine, or features."""
         features = self.image_features(request.image())
         if request.asked.get("features"):
@@ -48,7 +53,7 @@ class Clip:
             "cosine": float((unit(features) @ unit(self.words([request.text])).T)[0, 0])
         }
 
-    def image_features(self, image: object) -> Any:
+    def image_features(self, image: object) -> torch.Tensor:
         """Return the projected features of one image as a row."""
         import torch
 
@@ -59,7 +64,7 @@ class Clip:
             )
             return self.model.visual_projection(vision.pooler_output)
 
-    def words(self, texts: list[str]) -> Any:
+    def words(self, texts: list[str]) -> torch.Tensor:
         """Return the projected features of texts, one row each.
 
         A text beyond the model's limit is cut, as is usual.
@@ -81,7 +86,7 @@ class Clip:
             return self.model.text_projection(read.pooler_output)
 
 
-def unit(rows: Any) -> Any:
+def unit(rows: torch.Tensor) -> torch.Tensor:
     """Scale rows to length 1."""
     rows = rows.float()
     return rows / rows.norm(dim=-1, keepdim=True)

@@ -9,7 +9,16 @@ out by its mask over grey if there is a mask, else the object's box.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+    from transformers import BatchFeature
+    from transformers.utils import ModelOutput
+
+    from assay.models.workers.serve import Request
+
 
 COLORS = (
     "red",
@@ -102,7 +111,7 @@ class Detector:
         }
         self.clip = Colors(clip, device, dtype) if clip else None
 
-    def answer(self, request: Any) -> dict[str, Any]:
+    def answer(self, request: Request) -> dict[str, Any]:
         """Return the detected objects of the requested classes, the most certain first."""
         image = request.image()
         names = [str(name) for name in request.asked.get("classes") or ()]
@@ -127,7 +136,7 @@ class Detector:
                 ]
         return {"detections": detections}
 
-    def _fixed(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
+    def _fixed(self, image: Image, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         """Detect objects with a model that has numbered classes."""
         class_names = {self.number_of(name): name for name in names}
         outputs = self._look(image)
@@ -152,7 +161,7 @@ class Detector:
 
     def _zero_shot(
         self,
-        image: Any,
+        image: Image,
         names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
         """Detect objects with a model that takes class names as text."""
@@ -195,7 +204,7 @@ class Detector:
 
     def _segments(
         self,
-        image: Any,
+        image: Image,
         names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
         """Detect objects with an instance segmenter.
@@ -247,12 +256,12 @@ class Detector:
                 return self.labels[label.lower()]
         raise ValueError(f"the detector was not taught the class {name!r}")
 
-    def _look(self, image: object) -> Any:
+    def _look(self, image: object) -> ModelOutput:
         return self._run(
             self.processor(images=image, return_tensors="pt").to(self.device)
         )
 
-    def _run(self, inputs: Any) -> Any:
+    def _run(self, inputs: BatchFeature) -> ModelOutput:
         import torch
 
         with torch.inference_mode():
@@ -276,7 +285,7 @@ class Colors:
         )
         self._known: dict[str, Any] = {}
 
-    def name(self, image: object, thing: dict[str, Any], name: str) -> str:
+    def name(self, image: Image, thing: dict[str, Any], name: str) -> str:
         """Return the colour of one detected object."""
         import torch
 
@@ -290,7 +299,7 @@ class Colors:
             features = _unit(self.model.visual_projection(vision.pooler_output))
         return COLORS[int((features @ self._words(name).T).argmax())]
 
-    def _words(self, name: str) -> Any:
+    def _words(self, name: str) -> torch.Tensor:
         """Return one row for each colour: the normalized mean of its normalized phrases."""
         import torch
 
@@ -318,7 +327,7 @@ class Colors:
         return self._known[name]
 
 
-def cut_out(image: Any, thing: dict[str, Any]) -> Any:
+def cut_out(image: Image, thing: dict[str, Any]) -> Image:
     """Crop the object to its box, over grey if its mask is known."""
     from PIL import Image
 
@@ -347,6 +356,6 @@ def ranked(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, A
     }
 
 
-def _unit(rows: Any) -> Any:
+def _unit(rows: torch.Tensor) -> torch.Tensor:
     rows = rows.float()
     return rows / rows.norm(dim=-1, keepdim=True)

@@ -10,7 +10,15 @@ smoothing and scaled to values from -1 to 1.
 from __future__ import annotations
 
 import base64
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+    from assay.models.workers.serve import Request
+
 
 SIDE = 299
 # Blocks are branches of convolutions `name: (channels, kernel, stride, padding)`, joined in the listed order;
@@ -40,14 +48,14 @@ class Inception:
                 f"{weights} has no {missing[0]}: not Inception-v3 under torchvision's names"
             )
 
-    def answer(self, request: Any) -> dict[str, Any]:
+    def answer(self, request: Request) -> dict[str, Any]:
         """Return the features of the image."""
         values = (
             self.features(self.tensor(request.image()))[0].cpu().numpy().astype("<f4")
         )
         return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
 
-    def tensor(self, image: Any) -> Any:
+    def tensor(self, image: Image) -> torch.Tensor:
         """Convert an image to the network's input."""
         import torch
 
@@ -64,7 +72,7 @@ class Inception:
         )
         return sized * 2 - 1
 
-    def features(self, values: Any) -> Any:
+    def features(self, values: torch.Tensor) -> torch.Tensor:
         """Return 2,048 numbers for each image."""
         import torch
 
@@ -79,7 +87,9 @@ class Inception:
                 values = self._block(block, branches, values)
             return values.mean((2, 3))
 
-    def _block(self, block: str, branches: Any, values: Any) -> Any:
+    def _block(
+        self, block: str, branches: Iterable[Any], values: torch.Tensor
+    ) -> torch.Tensor:
         import torch
 
         outputs = []
@@ -103,7 +113,7 @@ class Inception:
             outputs.append(features)
         return torch.cat(outputs, 1)
 
-    def convolve(self, name: str, values: object, shape: Any) -> Any:
+    def convolve(self, name: str, values: torch.Tensor, shape: Any) -> torch.Tensor:
         """Apply a convolution, batch normalization and ReLU."""
         from torch.nn import functional
 
@@ -267,13 +277,13 @@ def weights_of(path: str, device: str) -> dict[str, Any]:
     return dict(torch.load(path, map_location=device, weights_only=True))
 
 
-def _max(values: object) -> Any:
+def _max(values: torch.Tensor) -> torch.Tensor:
     from torch.nn import functional
 
     return functional.max_pool2d(values, 3, 2)
 
 
-def _pool(values: object, block: str) -> Any:
+def _pool(values: torch.Tensor, block: str) -> torch.Tensor:
     from torch.nn import functional
 
     if block == "Mixed_7c":

@@ -8,7 +8,14 @@ averaged over positions and summed over five layers.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+    from assay.models.workers.serve import Request
+
 
 SHIFT, SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
 # (index among torchvision's layers, channels in, channels out, kernel, stride, padding, whether pooling comes first)
@@ -45,7 +52,7 @@ class Lpips:
                     f"{backbone} is not an AlexNet: features.{index}.weight is {shape}"
                 )
 
-    def answer(self, request: Any) -> dict[str, Any]:
+    def answer(self, request: Request) -> dict[str, Any]:
         """Return the distance."""
         images = request.images()
         if len(images) != 2:
@@ -58,7 +65,7 @@ class Lpips:
             raise ValueError("AlexNet needs images of at least 63 x 63 pixels")
         return {"distance": self.distance(*(self.tensor(image) for image in images))}
 
-    def tensor(self, image: Any) -> Any:
+    def tensor(self, image: Image) -> torch.Tensor:
         """Convert an image to values from -1 to 1, shifted and scaled as in the training of the heads."""
         import torch
 
@@ -120,12 +127,12 @@ def weights_of(path: str, device: str) -> dict[str, Any]:
     return dict(torch.load(path, map_location=device, weights_only=True))
 
 
-def _entry(weights: dict[str, Any], name: str, path: str) -> Any:
+def _entry(weights: dict[str, Any], name: str, path: str) -> torch.Tensor:
     if name not in weights:
         raise ValueError(f"{path} has no {name}")
     return weights[name]
 
 
-def _unit(features: Any) -> Any:
+def _unit(features: torch.Tensor) -> torch.Tensor:
     """Scale features to length 1 at each position."""
     return features / ((features**2).sum(1, keepdim=True).sqrt() + 1e-10)

@@ -9,7 +9,13 @@ for VQA, a classifier over answers (ViLT), or a model that writes about images (
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from assay.models.workers.serve import Request
+
 
 SHOWN = 'Does this figure show "{}"? Please answer yes or no.'
 
@@ -55,7 +61,7 @@ class Vqa:
             )
         self.model = kind.from_pretrained(model, **options).to(device).eval()
 
-    def answer(self, request: Any) -> dict[str, Any]:
+    def answer(self, request: Request) -> dict[str, Any]:
         """Return the probabilities of yes, by question or for the whole text."""
         image = request.image()
         questions = request.asked.get("questions")
@@ -156,7 +162,7 @@ class Vqa:
 
     def _yes_and_no(
         self,
-        logits: Any,
+        logits: torch.Tensor,
         yes: tuple[str, ...],
         no: tuple[str, ...],
     ) -> tuple[float, float]:

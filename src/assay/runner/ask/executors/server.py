@@ -118,7 +118,7 @@ class Server:
                 self._states[token] = output.state
         return pack({"outputs": plain, "fits": fits, "seconds": seconds}, output_blobs)
 
-    def _state(self, plain: Mapping[str, Any]) -> Any:
+    def _state(self, plain: Mapping[str, Any]) -> object:
         """Return the state that a request continues."""
         return self._states[plain["state"]] if "state" in plain else None
 

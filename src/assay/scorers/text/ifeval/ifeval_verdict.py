@@ -97,7 +97,7 @@ def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bo
     return partial(check, **arguments)
 
 
-def _whole(value: object) -> Any:
+def _whole(value: object) -> object:
     """Return 3 for 3.0, because tables with nulls in a column of integers turn them into floats."""
     if isinstance(value, float) and value.is_integer():
         return int(value)

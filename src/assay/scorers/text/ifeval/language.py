@@ -6,7 +6,11 @@ module seeds a detector of its own, and leaves the library's shared one as it is
 
 from functools import cache
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from langdetect.detector_factory import DetectorFactory
 
 
 def detect_language(text: str) -> str | None:
@@ -29,7 +33,7 @@ def is_language(text: str, code: str) -> bool:
 
 
 @cache
-def _factory() -> Any:
+def _factory() -> "DetectorFactory":
     module = _langdetect("detector_factory")
     factory = module.DetectorFactory()
     factory.load_profile(module.PROFILES_DIRECTORY)
@@ -37,7 +41,7 @@ def _factory() -> Any:
     return factory
 
 
-def _langdetect(module: str) -> Any:
+def _langdetect(module: str) -> ModuleType:
     """Return a module of `langdetect`. Raise `ImportError` with a fix if it is not installed."""
     try:
         return import_module(f"langdetect.{module}")
