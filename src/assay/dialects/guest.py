@@ -31,6 +31,7 @@ from .outside import Outside, installed_mount
 from .overlay import STANDS_IN, Libraries, Overlay, Part, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
 from .scripts import run_code
+from .shapes import Fields, Record
 from .source_names import names_in, words_in
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
@@ -201,11 +202,11 @@ class Guest:
             return self._import(name, fromlist=("*",))
         return importlib.import_module(name, package)
 
-    def run_script(self, path: str | Path) -> dict[str, Any]:
+    def run_script(self, path: str | Path) -> Record:
         """Run a script as `__main__` with the dialect's names importable, and return what it defined."""
         file = Path(path).expanduser().resolve()
         code = compile(file.read_bytes(), str(file), "exec")
-        scope: dict[str, Any] = {
+        scope: Record = {
             "__name__": "__main__",
             "__file__": str(file),
             "__builtins__": self._builtins,
@@ -272,8 +273,8 @@ class Guest:
     def _import(
         self,
         name: str,
-        globals: Mapping[str, Any] | None = None,
-        locals: Mapping[str, Any] | None = None,
+        globals: Fields | None = None,
+        locals: Fields | None = None,
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
@@ -300,7 +301,7 @@ class Guest:
     def _absolute(
         self,
         name: str,
-        scope: Mapping[str, Any] | None,
+        scope: Fields | None,
         level: int,
     ) -> str | None:
         """Return the dotted name of an import; `None` for a relative import that leaves the toolkit's modules."""
@@ -336,7 +337,7 @@ class Guest:
         self,
         name: str,
         wanted: Sequence[str],
-        scope: Mapping[str, Any] | None,
+        scope: Fields | None,
     ) -> ModuleType:
         try:
             module = self._module(name)
@@ -367,7 +368,7 @@ class Guest:
         self,
         what: str,
         name: str,
-        scope: Mapping[str, Any] | None,
+        scope: Fields | None,
     ) -> ModuleNotFoundError:
         """Return an error that says what is missing, which file imports it, and where assay searched."""
         top = name.partition(".")[0]
@@ -551,7 +552,7 @@ class Guest:
         self,
         name: str,
         module: Overlay,
-        scope: Mapping[str, Any] | None,
+        scope: Fields | None,
     ) -> list[str]:
         """Return the names that a star import adds from a toolkit's module: only those that the importing file uses.
 

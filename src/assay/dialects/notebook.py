@@ -12,13 +12,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from ..core import UsageError
 from .guest import Guest
 from .outside import installed_mount
 from .protocol import OURS, choose
 from .recognise import DIALECTS
+from .shapes import Fields
 
 _ASSAY = Path(__file__).parents[1]
 _guests: dict[str, Guest] = {}
@@ -60,8 +60,8 @@ def disable(dialect: str) -> None:
 
 def _import(
     name: str,
-    globals: Mapping[str, Any] | None = None,
-    locals: Mapping[str, Any] | None = None,
+    globals: Fields | None = None,
+    locals: Fields | None = None,
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> ModuleType:
@@ -88,7 +88,7 @@ def _import_module(name: str, package: str | None = None) -> ModuleType:
 
 def _import_of_guest(
     name: str,
-    scope: Mapping[str, Any],
+    scope: Fields,
     wanted: Sequence[str],
 ) -> ModuleType | None:
     """Return the module that typed code imports for a name of an enabled dialect; `None` leaves it to Python."""
@@ -106,7 +106,7 @@ def _import_of_guest(
 
 
 def _is_served(
-    scope: Mapping[str, Any],
+    scope: Fields,
     name: str,
     folder: Path,
     *,

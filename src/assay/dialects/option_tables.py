@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .shapes import Record
+
 TRUE = frozenset({"true", "1", "yes", "on"})
 FALSE = frozenset({"false", "0", "no", "off"})
 
@@ -26,7 +28,7 @@ NOTES = ("idle", "refused")
 """Keys of a row that argparse does not know; `noted_options` returns them."""
 
 
-def option_rows(dialect: str) -> dict[str, dict[str, dict[str, Any]]]:
+def option_rows(dialect: str) -> dict[str, dict[str, Record]]:
     """Return the rows of a toolkit's options by group and by names."""
     table = Path(__file__).with_name(dialect) / "options.toml"
     return tomllib.loads(table.read_text(encoding="utf-8"))
@@ -45,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser, dialect: str) -> None:
             group.add_argument(*names.split(), **settings)
 
 
-def noted_options(dialect: str, note: str) -> dict[str, Any]:
+def noted_options(dialect: str, note: str) -> Record:
     """Return the options with a note, such as `refused`, with its value, by their names."""
     return {
         names: row[note]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from .shapes import Fields
+
 STANDS_IN = "STANDS_IN"
 """A module of assay with this attribute is used only if upstream's own file is missing."""
 
@@ -108,7 +110,7 @@ def _is_child(ours: ModuleType | None, value: object) -> bool:
     )
 
 
-def with_names(module: ModuleType, names: Mapping[str, Any]) -> ModuleType:
+def with_names(module: ModuleType, names: Fields) -> ModuleType:
     """Return a library's module with some of its names replaced, for the toolkit's files only."""
 
     def find(attribute: str) -> Any:

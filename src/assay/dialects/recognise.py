@@ -8,7 +8,7 @@ tasks as the original system measures them, which the dialect's `as_upstream(pat
 import ast
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..code.sources import names_imported, parsed
 from ..code.userfiles import split_reference
 from ..core import Model, Task, UnknownName, UsageError, nearest
 from .guest import forced
+from .shapes import Fields, Function
 
 DIALECTS = (
     "testbed",
@@ -105,7 +106,7 @@ def _folder(reference: str) -> Path:
 
 def recognise_model(
     reference: str,
-    args: Mapping[str, Any],
+    args: Fields,
     choice: str | None = None,
 ) -> Model | None:
     """Return the model that a toolkit's file defines; `None` if no dialect claims the file.
@@ -205,7 +206,7 @@ def library_name(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _functions(name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _functions(name: str) -> Iterator[tuple[str, Function]]:
     """Yield the function of this name of each dialect that has one, in its light module `claims`."""
     for dialect in present_dialects():
         claims = importlib.import_module(f".{dialect}.claims", __package__)

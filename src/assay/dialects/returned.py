@@ -3,11 +3,12 @@
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..core import ScorerError, shorten
+from .shapes import Fields, Function
 
 LEAVES = (str, int, float, bool, type(None))
 
@@ -34,7 +35,7 @@ def _key(key: object) -> Any:
 FIX = "return a dict of numbers"
 
 
-def defined_at(function: Callable[..., Any]) -> str:
+def defined_at(function: Function) -> str:
     """Return `file.py:12` for a Python function; its name if its file is unknown."""
     inner = inspect.unwrap(function)
     code = getattr(inner, "__code__", None)
@@ -45,9 +46,9 @@ def defined_at(function: Callable[..., Any]) -> str:
 
 def checked_metrics(
     returned: object,
-    function: Callable[..., Any],
+    function: Function,
     subject: str,
-) -> Mapping[str, Any]:
+) -> Fields:
     """Return a metric's dictionary. Raise if it has no number, and warn about numbers that are not finite."""
     where = f"{subject}, {defined_at(function)}"
     if not isinstance(returned, Mapping):
@@ -70,7 +71,7 @@ def checked_metrics(
     return returned
 
 
-def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+def _numbers(values: Fields) -> dict[str, float]:
     """Return the numbers of a dictionary and of the dictionaries in it."""
     numbers: dict[str, float] = {}
     for name, value in values.items():

@@ -4,8 +4,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from .shapes import Record
 
-def run_code(code: Any, scope: dict[str, Any]) -> None:
+
+def run_code(code: Any, scope: Record) -> None:
     """Run a user's own script as `__main__`. By naming it in the command, the user agreed to run it."""
     module = ModuleType("__main__")
     module.__dict__.update(scope)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from assay.dialects.guest import Guest
+from assay.dialects.option_tables import truth
 from assay.dialects.protocol import OURS, UPSTREAM, choose
 from assay.dialects.televal.claims import NAMES
-from assay.dialects.televal.televal_command import Asked, execute, truth
+from assay.dialects.televal.televal_command import Asked, execute
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...code.sources import parsed
 from ...core import EMPTY, AssayError, UsageError
+from ..shapes import Fields, Record
 
 ENVIRONMENT_CALLS = ("os.environ.get", "os.getenv")
 ARITHMETIC: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -42,7 +43,7 @@ class Defined:
 
     file: Path
     cls: str
-    arguments: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    arguments: Fields = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ def _file_of_class(folder: Path, cls: str) -> Path | None:
     return None
 
 
-def _entry_of(config: Path, name: str) -> tuple[str, dict[str, Any]] | None:
+def _entry_of(config: Path, name: str) -> tuple[str, Record] | None:
     """Return class and arguments of `name: partial(Class, argument=value, …)`; `None` if there is no such entry."""
     tree = parsed(config)
     if tree is None:
@@ -238,9 +239,9 @@ def _class_name(node: ast.expr, config: Path) -> str:
     )
 
 
-def _arguments(call: ast.Call, tree: ast.Module, config: Path) -> dict[str, Any]:
+def _arguments(call: ast.Call, tree: ast.Module, config: Path) -> Record:
     """Return the keyword arguments of a call. Each must be a plain value or a name that is defined in the file."""
-    arguments: dict[str, Any] = {}
+    arguments: Record = {}
     for keyword in call.keywords:
         value = _value(keyword.value, tree, config)
         if keyword.arg is not None:

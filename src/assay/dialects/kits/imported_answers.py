@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core import AssayError, Output, Request, Sample, UsageError, shorten
 from ...datasets.tsv_images import is_blank
+from ..shapes import Fields, Record
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
 """The columns with the question and the options. The same letters for other options mean other answers."""
@@ -18,7 +19,7 @@ _LOST_IN_FILES = re.compile(r"[\x00-\x20\x7f\s]+|_x[0-9A-Fa-f]{4}_")
 """White space and control characters, which a spreadsheet changes or escapes."""
 
 
-Questions = Mapping[str, Mapping[str, Any]]
+Questions = Mapping[str, Fields]
 """The cells with the question and its options, by row index and column."""
 
 
@@ -45,7 +46,7 @@ def index_text(index: object) -> str:
 
 def questions_in(table: Any) -> Questions:
     """Return the questions in a data frame of predictions, row by row."""
-    questions: dict[str, Any] = {}
+    questions: Record = {}
     indices = [index_text(index) for index in table["index"]]
     for index in indices:
         questions[index] = {}
@@ -120,9 +121,9 @@ class ImportedAnswers:
     """The answers of a prediction file by row index. A subclass turns an answer into an output."""
 
     name: str
-    identity: Mapping[str, Any]
+    identity: Fields
     """The digest of the file, so that another file is another model."""
-    predictions: Mapping[str, Any] = field(repr=False)
+    predictions: Fields = field(repr=False)
     questions: Questions = field(repr=False)
     path: Path
 

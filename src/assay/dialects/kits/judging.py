@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...code.userfiles import is_reference
 from ...core import (
@@ -33,6 +32,7 @@ from ...runner.ask.work import Job
 from ...runner.events import TaskProgress
 from ...runner.flow.helpers import Helper
 from ...store import RunWriter
+from ..shapes import Fields, Record
 from .state import current
 
 ROLE = "judge"
@@ -46,7 +46,7 @@ class Desk:
         writer: RunWriter | None,
         task: str,
         concurrency: int | None = None,
-        args: Mapping[str, Mapping[str, Any]] = EMPTY,
+        args: Mapping[str, Fields] = EMPTY,
     ) -> None:
         self._writer = writer
         """The run that stores the answers; `None` outside a run."""
@@ -138,7 +138,7 @@ class Desk:
 class Judge:
     """A judge by name. The run stores its answers; in a script they are not stored."""
 
-    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, options: Fields) -> None:
         self.model = name
         self._desk = current().desk or Desk(None, "script")
         self._options = DEFAULT_OPTIONS.set(**_known(options))
@@ -147,7 +147,7 @@ class Judge:
         self,
         turns: Sequence[Message],
         system: str | None,
-        options: Mapping[str, Any],
+        options: Fields,
     ) -> Output:
         """Return the answer to one message."""
         messages = list(turns)
@@ -177,7 +177,7 @@ def assay_name(judge: str) -> str:
     return judge if is_known(judge) else f"openai/{judge}"
 
 
-def _known(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _known(settings: Fields) -> Record:
     return {
         name: value
         for name, value in settings.items()

@@ -4,8 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..shapes import Fields, Record
 
-def as_numbers(value: Any) -> dict[str, Any]:
+
+def as_numbers(value: Any) -> Record:
     """Return nested numbers of a dictionary, a data frame, a dictionary of columns, a list, or a single number.
 
     A text that is a number counts as one. Other texts and empty cells are left out.
@@ -32,7 +34,7 @@ def as_numbers(value: Any) -> dict[str, Any]:
     )
 
 
-def _from_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+def _from_mapping(value: Mapping[Any, Any]) -> Record:
     """Return the numbers of a dictionary, or of columns: lists of one length without nested values."""
     lists = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
     columns = [cells for cells in lists if not any(map(_is_nested, cells))]
@@ -58,7 +60,7 @@ def _is_array(value: object) -> bool:
     return hasattr(value, "tolist") and getattr(value, "size", 1) != 1
 
 
-def not_finite(numbers: Mapping[str, Any]) -> dict[str, float]:
+def not_finite(numbers: Fields) -> dict[str, float]:
     """Return the numbers that are infinite or NaN, under the names of their groups."""
     by_name: dict[str, float] = {}
     for name, number in numbers.items():
@@ -70,8 +72,8 @@ def not_finite(numbers: Mapping[str, Any]) -> dict[str, float]:
     return by_name
 
 
-def _named(entries: Any) -> dict[str, Any]:
-    numbers: dict[str, Any] = {}
+def _named(entries: Any) -> Record:
+    numbers: Record = {}
     for name, inner in entries:
         is_single = isinstance(inner, (list, tuple)) and len(inner) == 1
         is_nested = _is_nested(inner) or _is_array(inner) or hasattr(inner, "to_dict")
@@ -90,9 +92,9 @@ def _named(entries: Any) -> dict[str, Any]:
 def _from_records(
     records: Sequence[Mapping[Any, Any]],
     labels: Sequence[Any],
-) -> dict[str, Any]:
+) -> Record:
     """Return a single row under the names of its columns; several rows each under their text cells or row label."""
-    by_label: dict[str, Any] = {}
+    by_label: Record = {}
     for label, record in zip(labels, records, strict=True):
         numbers = {
             str(name): number

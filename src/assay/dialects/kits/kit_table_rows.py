@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+from ..shapes import Record
+
 
 class TableRows:
     """A benchmark in a table, `self.data`. Subclasses define its file and its questions."""
@@ -21,7 +23,7 @@ class TableRows:
     def __len__(self) -> int:
         return len(self.data)
 
-    def __getitem__(self, idx: int) -> dict[str, Any]:
+    def __getitem__(self, idx: int) -> Record:
         return dict(self.data.iloc[idx])
 
     def _assay_line(self, line: object) -> Any:

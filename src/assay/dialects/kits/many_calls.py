@@ -4,7 +4,7 @@ import asyncio
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import (
     Executor,
     ProcessPoolExecutor,
@@ -14,6 +14,7 @@ from concurrent.futures import (
 from functools import partial
 from typing import Any
 
+from ..shapes import Function
 from .smp.file import dump, load
 
 __all__ = [
@@ -26,7 +27,7 @@ __all__ = [
 
 
 def track_progress_rich(
-    func: Callable[..., Any],
+    func: Function,
     tasks: Iterable[Any] = (),
     nproc: int | None = 1,
     save: str | None = None,
@@ -66,7 +67,7 @@ def track_progress_rich(
     return results
 
 
-def _call(func: Callable[..., Any], job: object) -> Any:
+def _call(func: Function, job: object) -> Any:
     if isinstance(job, Mapping):
         return func(**job)
     return func(*job) if isinstance(job, (tuple, list)) else func(job)

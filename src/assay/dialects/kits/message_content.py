@@ -1,13 +1,14 @@
 """Shared part of the models' base classes: how they read a message, and the images of a row."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ...core import UsageError
+from ..shapes import Fields, Record
 from .smp.file import parse_file
 from .state import as_upstream
 
-Entries = list[dict[str, Any]]
+Entries = list[Record]
 
 
 class MessageModel:
@@ -73,12 +74,12 @@ def check_types(entries: Entries, model: object) -> None:
             )
 
 
-def values_of(message: Sequence[Mapping[str, Any]], kind: str) -> list[Any]:
+def values_of(message: Sequence[Fields], kind: str) -> list[Any]:
     """Return the values of a message's entries of one type."""
     return [entry["value"] for entry in message if entry["type"] == kind]
 
 
-def joined_text(message: Sequence[Mapping[str, Any]]) -> str:
+def joined_text(message: Sequence[Fields]) -> str:
     """Return the texts of a message joined by line breaks."""
     return "\n".join(values_of(message, "text"))
 
@@ -136,14 +137,14 @@ def checked(message: object, allowed: Sequence[str], owner: str) -> Entries:
     return entries
 
 
-def _entry(text: str) -> dict[str, Any]:
+def _entry(text: str) -> Record:
     value_type, path = parse_file(text)
     if value_type is None or value_type == "unknown":
         return {"type": "text", "value": text}
     return {"type": value_type.split("/")[0], "value": path}
 
 
-def _check_members(entry: dict[str, Any]) -> None:
+def _check_members(entry: Record) -> None:
     if "type" not in entry or "value" not in entry:
         raise AssertionError(
             f"an entry of a message needs type and value; this one has {', '.join(entry) or 'none'}"

@@ -22,6 +22,7 @@ from ...core import (
     Video,
     shorten,
 )
+from ..shapes import Fields, Record
 from .smp.file import media_path
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
@@ -149,7 +150,7 @@ def flat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, st
     return [entry for message in messages for entry in message_list(message, path_of)]
 
 
-def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, Any]]:
+def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[Record]:
     """Return messages as a chat `[dict(role, content=[dict(type, value)])]`, without the turn the model will write."""
     return [
         {
@@ -165,7 +166,7 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
 
 
 def _image_text_parts(
-    value: Mapping[str, Any],
+    value: Fields,
     media: Mapping[str, Media],
 ) -> tuple[Part, ...]:
     """Return the parts of `dict(image=path or paths, text=prompt)`: the images, then the words."""

@@ -1,12 +1,13 @@
 """A user's model object that is called once per request. An exception in its code fails only that request."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core import ModelError, Output, Prompt, Request, Sample
 from ...models.answers import failure
 from ...models.building import Builder
+from ..shapes import Fields
 
 
 class RequestModel:
@@ -15,7 +16,7 @@ class RequestModel:
     prompt: Callable[[Sample, Prompt], Prompt | None]
     """The function for prompts, if objects of the class build their own."""
 
-    def __init__(self, target: Any, name: str, args: Mapping[str, Any]) -> None:
+    def __init__(self, target: Any, name: str, args: Fields) -> None:
         self.name = name
         self._builder = Builder(target, args, name)
 

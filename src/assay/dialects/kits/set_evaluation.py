@@ -15,6 +15,7 @@ from ...runner.plan.planned_task import PlannedTask
 from ...store import RunWriter
 from ..file_names import file_name
 from ..returned import defined_at
+from ..shapes import Fields, Record
 from .evaluation_files import evaluation_files, judge_digest
 from .judging import Desk
 from .kit_numbers import as_numbers, not_finite
@@ -33,7 +34,7 @@ class SetEvaluation:
     dataset_name: str
     code: str
     """Digest of the user's file. An edit makes earlier numbers outdated."""
-    judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    judge_kwargs: Fields = field(default_factory=lambda: EMPTY)
     """The further arguments of `evaluate`."""
     cell: PlannedTask | None = field(default=None, compare=False, repr=False)
     writer: RunWriter | None = field(default=None, compare=False, repr=False)
@@ -64,7 +65,7 @@ class SetEvaluation:
         """Return the name of the judge that answers questions."""
         raise NotImplementedError
 
-    def judge_options(self) -> Mapping[str, Mapping[str, Any]]:
+    def judge_options(self) -> Mapping[str, Fields]:
         """Return the options of judges by their names."""
         return EMPTY
 
@@ -83,7 +84,7 @@ class SetEvaluation:
         """Return what the user's `evaluate` returns."""
         raise NotImplementedError
 
-    def score_all(self, rows: Rows) -> dict[str, Any]:
+    def score_all(self, rows: Rows) -> Record:
         """Return the numbers that `evaluate` returns, or the count of rows if it returns none."""
         if self.cell is None or self.writer is None:
             raise RuntimeError("an evaluation belongs to a run")

@@ -7,7 +7,7 @@ is read only if it was written and signed here, or if the user allows it.
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
 from ...store.signature import signed, why_foreign
+from ..shapes import Fields, Record
 
 
 def sign(path: Path) -> None:
@@ -87,7 +88,7 @@ def load_pickle(path: Path, *, trust: bool = False) -> Any:
 
 
 def frame_of(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Fields],
     columns: Sequence[str] | None = None,
 ) -> Any:
     """Return rows of text cells as a data frame with typed columns; empty cells are NaN, except in `prediction`."""
@@ -147,7 +148,7 @@ def write_table(
                 )
 
 
-def _kind(file: Path, fmt: str | None, formats: Mapping[str, Any]) -> str:
+def _kind(file: Path, fmt: str | None, formats: Fields) -> str:
     kind = (fmt or file.suffix).lstrip(".").lower()
     if kind not in formats:
         raise UsageError(
@@ -225,7 +226,7 @@ def _write_json(data: Any, path: Path) -> None:
     )
 
 
-def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_row(row: Fields) -> Record:
     """Return a row whose cells can be compared: arrays as lists."""
     return {
         name: cell.tolist() if hasattr(cell, "tolist") else cell

@@ -11,11 +11,12 @@ from ...code.userfiles import split_reference
 from ...core import Model, UnknownName, UsageError
 from ..guest import Guest
 from ..outside import installed_mount
+from ..shapes import Fields, Record
 from .checkout import Checkout
 from .user_code import own_classes
 
 HINT = "--register FILE names the file that defines it"
-Adapt = Callable[[Any, str, Mapping[str, Any], Path | None], Model | None]
+Adapt = Callable[[Any, str, Fields, Path | None], Model | None]
 """Makes a model of assay from a user's class or factory, its name, its arguments and its file."""
 _loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
 
@@ -27,7 +28,7 @@ class Toolkit:
     package: str
     names: Mapping[str, str]
     """The modules that assay replaces, with assay's own."""
-    models: Mapping[str, Any]
+    models: Fields
     """The registry in which user files put factories of models by name."""
     is_dataset: Callable[[type], bool]
     is_model: Callable[[Any], bool]
@@ -53,7 +54,7 @@ class Toolkit:
             _loaded[key] = UserFile(self, guest, file)
         return _loaded[key]
 
-    def model(self, reference: str, args: Mapping[str, Any]) -> Model | None:
+    def model(self, reference: str, args: Fields) -> Model | None:
         """Return the model of `file.py` or `file.py:name`, or None if the file defines none."""
         path, name = split_reference(reference)
         if not path.endswith(".py"):
@@ -81,7 +82,7 @@ class Toolkit:
                 )
         return None
 
-    def dataset_of_checkout(self, name: str) -> tuple[Any, Mapping[str, Any]] | None:
+    def dataset_of_checkout(self, name: str) -> tuple[Any, Fields] | None:
         """Return the class for a dataset in the checkout, with further arguments; None if there is none."""
         checkout = self.checkout()
         defined = checkout.dataset(name) if checkout is not None else None
@@ -108,12 +109,12 @@ class UserFile:
         self.module = guest.load(path)
         classes = own_classes(self.module)
         self.datasets = [kind for kind in classes if toolkit.is_dataset(kind)]
-        self.models: dict[str, Any] = {
+        self.models: Record = {
             kind.__name__: kind
             for kind in classes
             if kind not in self.datasets and toolkit.is_model(kind)
         }
-        self.registered: dict[str, Any] = {
+        self.registered: Record = {
             name: factory
             for name, factory in toolkit.models.items()
             if before.get(name) is not factory
@@ -162,9 +163,9 @@ def class_of(factory: object) -> type:
 def find_class(
     noun: str,
     name: object,
-    builtin: Mapping[str, Any],
+    builtin: Fields,
     files: Sequence[UserFile],
-    classes_of: Callable[[UserFile], Mapping[str, Any]],
+    classes_of: Callable[[UserFile], Fields],
     where: str,
 ) -> tuple[Any, Path | None]:
     """Return the class and the user's file of a config entry. The file is None for a class of the toolkit."""

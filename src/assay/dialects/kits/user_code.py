@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ...core import UsageError, shorten
+from ..shapes import Record
 
 
 def own_classes(module: ModuleType) -> list[type]:
@@ -64,7 +65,7 @@ def _names(function: Any) -> tuple[str, ...]:
 def read_config(
     path: Path,
     keys: Sequence[str] = ("model", "data"),
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Record]:
     """Return the members of a config file, each an object of objects."""
     try:
         plain = json.loads(path.read_bytes())
@@ -79,7 +80,7 @@ def checked_config(
     plain: Any,
     keys: Sequence[str],
     where: str,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Record]:
     """Return a config if it has the right shape. Raise for the first fault."""
     for key in keys:
         if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):

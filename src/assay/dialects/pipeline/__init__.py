@@ -1,9 +1,10 @@
 """Pipeline: `register_*.py` files in the style of rwkv-benchmark, whose evaluators drive the model themselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...core import Model, Task
+from ..shapes import Fields
 from .claims import NAMES
 
 __all__ = ["NAMES", "model", "tasks"]
@@ -23,6 +24,6 @@ def as_upstream(reference: str, run: Any) -> Sequence[Task]:
     return tasks_of(reference, run, is_upstream=True)
 
 
-def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+def model(reference: str, args: Fields) -> Model | None:
     """Return None: these files define no models."""
     return None

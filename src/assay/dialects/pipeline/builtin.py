@@ -9,7 +9,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,12 @@ from ...core import Likelihood
 from ...store.output_files import write_output_text
 from ..protocol import is_upstream
 from ..returned import plain
+from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
 from .logits import weigh_tokens
 from .pipeline_engine import Engine
 
-Items = Sequence[Mapping[str, Any]]
+Items = Sequence[Fields]
 
 
 def batches(data: Items, size: int) -> Iterator[Items]:
@@ -36,7 +37,7 @@ def answers(
     batch_size: int,
     max_length: int,
     noise: float,
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+) -> Iterator[tuple[str, Fields]]:
     """Yield the engine's text for each row, with the row."""
     for batch in batches(data, batch_size):
         tokens = engine.generate_batch(
@@ -54,7 +55,7 @@ def exact_match(
     max_length: int = 100,
     noise: float = 0.0,
     **kwargs: object,
-) -> dict[str, Any]:
+) -> Record:
     """Return the share of answers equal to the reference, ignoring case and outer blanks."""
     correct = 0
     for answer, item in answers(engine, data, batch_size, max_length, noise):
@@ -73,7 +74,7 @@ def perplexity(
     pad_eod: bool = True,
     print_interval: int = 1000,
     **kwargs: object,
-) -> dict[str, Any]:
+) -> Record:
     """Return exp of the mean negative log-probability of the rows' targets; accuracy counts greedy matches.
 
     The target is the reference; a row with a `text` and no reference is read as LAMBADA, whose target is the last
@@ -107,7 +108,7 @@ def perplexity_as_upstream(
     pad_eod: bool = True,
     print_interval: int = 1000,
     **kwargs: object,
-) -> dict[str, Any]:
+) -> Record:
     """Return the same as upstream: a row with a `text` column is LAMBADA, and a row without a target is right."""
     rows: list[tuple[str, str, str]] = []
     for item in data:
@@ -152,7 +153,7 @@ def _weighed(
                 yield row, likelihood
 
 
-def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> dict[str, Any]:
+def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> Record:
     """Return perplexity, accuracy and the number of likelihoods."""
     total, greedy, logprob = 0, 0, 0.0
     for likelihood in weighed:
@@ -167,7 +168,7 @@ def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> dict[str, A
     }
 
 
-def _reject(engine: object, item: Mapping[str, Any], why: str) -> None:
+def _reject(engine: object, item: Fields, why: str) -> None:
     if isinstance(engine, Engine):
         engine.reject(item, why)
     else:
@@ -177,7 +178,7 @@ def _reject(engine: object, item: Mapping[str, Any], why: str) -> None:
         )
 
 
-def _target(item: Mapping[str, Any]) -> tuple[str, str, str]:
+def _target(item: Fields) -> tuple[str, str, str]:
     reference, raw = item["reference"], item.get("raw") or {}
     if reference in ("", None) and isinstance(raw.get("text"), str):
         context, blank, word = raw["text"].rpartition(" ")
@@ -194,7 +195,7 @@ def generation(
     save_outputs: bool = True,
     output_file: str | None = None,
     **kwargs: Any,
-) -> dict[str, Any]:
+) -> Record:
     """Write the texts to a JSONL file of `prompt, generated, reference`; return their length and speed.
 
     The length is in tokens, counted by the model if it can. Under upstream's rules, and with a user's own engine,
@@ -265,7 +266,7 @@ def _generated(
     return generated[0], generated[1], generated[2] if len(generated) > 2 else None
 
 
-def save_lines(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+def save_lines(name: str, lines: Sequence[Fields]) -> None:
     """Write a JSONL file."""
     text = "".join(
         json.dumps(plain(line), ensure_ascii=False, default=str) + "\n"

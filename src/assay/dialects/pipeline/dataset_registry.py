@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..protocol import is_upstream
+from ..shapes import Record
 from . import pipeline_checkout as checkout
 from . import pipeline_prompts as prompts
 from .pipeline_rows import Unusable, read_rows, read_test_split, reference_as_upstream
@@ -78,7 +79,7 @@ class DatasetRegistry:
         name: str,
         path: str,
         limit: int | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Record]:
         """Return the rows as `{"prompt", "reference", "raw"}`; warn about rows whose prompt cannot be built.
 
         An `answer` of 0, `False` or `""` is used as the reference; only if it is absent or null, `reference` is

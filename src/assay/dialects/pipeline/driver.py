@@ -25,6 +25,7 @@ from ...runner.flow.drivers import Driven, RecordingEngine
 from ...runner.summary.results import flatten
 from ..protocol import UPSTREAM, following
 from ..returned import checked_metrics, plain
+from ..shapes import Fields, Record
 from .dataset_registry import DatasetConfig
 from .evaluator_registry import EvaluatorConfig
 from .pipeline_engine import Engine
@@ -100,7 +101,7 @@ def _fault(
     return error
 
 
-def id_column(rows: Sequence[Mapping[str, Any]]) -> str | None:
+def id_column(rows: Sequence[Fields]) -> str | None:
     """Return the column with unique row names; None if there is none, so that row numbers must be used."""
     for name in CONVENTION["id"]:
         values = [row.get(name) for row in rows]
@@ -118,7 +119,7 @@ class Drive:
 
     dataset: DatasetConfig
     evaluator: EvaluatorConfig
-    settings: Mapping[str, Any]
+    settings: Fields
     """Further keyword arguments of the evaluator, besides batch size and length."""
     max_length: int
     batch_size: int = field(default=64, compare=False)
@@ -175,7 +176,7 @@ class Drive:
         engine: Engine,
         samples: list[Sample],
         recording: RecordingEngine,
-    ) -> Mapping[str, Any]:
+    ) -> Fields:
         where = f"evaluator {self.evaluator.name!r}"
         items = [
             {"prompt": s.input, "reference": s.target, "raw": s.fields} for s in samples
@@ -202,7 +203,7 @@ class Drive:
 
 
 def _without_numbers(
-    metrics: Mapping[str, Any],
+    metrics: Fields,
     recording: RecordingEngine,
     expected: int,
 ) -> Driven:
@@ -254,9 +255,9 @@ def is_cost(name: str) -> bool:
 
 def _accepted(
     function: Any,
-    arguments: Mapping[str, Any],
-    settings: Mapping[str, Any],
-) -> dict[str, Any]:
+    arguments: Fields,
+    settings: Fields,
+) -> Record:
     """Return the arguments that a function accepts. A function without `**kwargs` may omit batch size or length."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...core import Output
+from ..shapes import Record
 
 if TYPE_CHECKING:
     from .pipeline_engine import Engine
@@ -70,7 +71,7 @@ def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
         yield Weighed(token, text, logprob, likely)
 
 
-def joined(tokens: Sequence[Weighed]) -> dict[str, Any]:
+def joined(tokens: Sequence[Weighed]) -> Record:
     """Return tokens in the form that evaluators receive."""
     texts = [token.text for token in tokens]
     return {

@@ -1,16 +1,17 @@
 """The registry in which user files put evaluators by name, as in `evaluator_registry`."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ..protocol import is_upstream
+from ..shapes import Function
 from . import builtin
 from . import pipeline_checkout as checkout
 from . import pipeline_prompts as prompts
 
-Evaluator = Callable[..., Any]
+Evaluator = Function
 
 
 @dataclass

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 
 CODE = "local_batch_benchmark"
 _PARTS = ("tasks/dataset_registry.py", "evaluators/evaluator_registry.py")
@@ -58,9 +58,9 @@ def _is_code(folder: Path) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _registered(file: Path, changed: int) -> Mapping[str, Mapping[str, Any]]:
+def _registered(file: Path, changed: int) -> Mapping[str, Fields]:
     """Return the literal keyword arguments of each registration in a file, by the registered name."""
-    registrations: dict[str, dict[str, Any]] = {}
+    registrations: dict[str, Record] = {}
     for node in ast.walk(ast.parse(file.read_bytes())):
         if (
             isinstance(node, ast.Call)
@@ -87,7 +87,7 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
-def _of(part: str, name: str) -> Mapping[str, Any]:
+def _of(part: str, name: str) -> Fields:
     code = at_hand()
     if code is None:
         return {}
@@ -102,7 +102,7 @@ def _of(part: str, name: str) -> Mapping[str, Any]:
     return {}
 
 
-def words_of_dataset(name: str) -> Mapping[str, Any]:
+def words_of_dataset(name: str) -> Fields:
     """Return the description and default sizes that a checkout registers for a dataset.
 
     The mapping is empty without a checkout.
@@ -113,7 +113,7 @@ def words_of_dataset(name: str) -> Mapping[str, Any]:
     }
 
 
-def words_of_evaluator(name: str) -> Mapping[str, Any]:
+def words_of_evaluator(name: str) -> Fields:
     """Return the description that a checkout registers for an evaluator; empty without a checkout."""
     return {
         key: value

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...runner.events import Watcher
 from ...runner.options import DEFAULT_MODEL, RunOptions
 from ...runner.result import RunResult
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from .dataset_registry import DatasetRegistry
 from .evaluator_registry import EvaluatorRegistry
 from .pipeline_launch import Evaluation, document_of, save
@@ -77,7 +78,7 @@ def _bullets(entries: Sequence[Any], below: Sequence[str]) -> Iterator[str]:
         yield f"    {'':15s}   {more}"
 
 
-def final_lines(document: Mapping[str, Any]) -> list[str]:
+def final_lines(document: Fields) -> list[str]:
     """Return the numbers of a result, one per line, as at the end of `run_pipeline.py`."""
     numbers = document["metrics"].items()
     lines = [
@@ -108,7 +109,7 @@ def evaluation_of(
             f"{', '.join(missing)} missing",
             fix="`assay pipeline --list` prints what is registered",
         )
-    settings: dict[str, Any] = (
+    settings: Record = (
         {"inferoutput": options.inferoutput} if options.inferoutput is not None else {}
     )
     if options.cot:

@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from statistics import quantiles
@@ -27,6 +27,7 @@ from ...core import (
     Text,
 )
 from ...store.file_ledger import own_file
+from ..shapes import Fields, Record
 from .arity import Generated
 from .echo import echoed, joined, written
 from .logits import Logits, WeighedModel
@@ -140,7 +141,7 @@ class Engine:
         max_length: int = 100,
         echo: bool = False,
         top_logprobs: int = 1,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Record]:
         """Return each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`.
 
         With `echo`, the prompt's own tokens come first, the very first one without a probability. Each of them
@@ -169,7 +170,7 @@ class Engine:
         self,
         prompts: Sequence[str] | str,
         top_k: int = 5,
-    ) -> list[dict[str, Any]] | None:
+    ) -> list[Record] | None:
         """Print the most probable next tokens of each prompt; for a single prompt, return them, best first."""
         if isinstance(prompts, str):
             return self._likely(prompts, top_k)
@@ -181,7 +182,7 @@ class Engine:
                 )
         return None
 
-    def _likely(self, prompt: str, top_k: int) -> list[dict[str, Any]]:
+    def _likely(self, prompt: str, top_k: int) -> list[Record]:
         [answer] = self.generate_with_logprobs(
             [prompt],
             max_length=1,
@@ -216,7 +217,7 @@ class Engine:
         responses: Sequence[str],
         task_name: str,
         output_dir: str = ".",
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Fields | None = None,
     ) -> str:
         """Write prompts and answers to a new file, and return its path."""
         if len(prompts) != len(responses):
@@ -236,7 +237,7 @@ class Engine:
         max_length: int = 100,
         output_dir: str = ".",
         save_tokens: bool = False,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Fields | None = None,
     ) -> tuple[list[str], str]:
         """Return the answers and the file they were written to, optionally with their tokens."""
         start = time.perf_counter()
@@ -252,7 +253,7 @@ class Engine:
             "throughput": round(len(prompts) / spent, 2),
             **(metadata or {}),
         }
-        lines: list[dict[str, Any]] = [
+        lines: list[Record] = [
             {"prompt": prompt, "response": response}
             for prompt, response in zip(prompts, responses, strict=True)
         ]
@@ -303,7 +304,7 @@ class Engine:
                 what, fix=f"choose a model with likelihood, or {otherwise}"
             )
 
-    def reject(self, item: Mapping[str, Any], why: str) -> None:
+    def reject(self, item: Fields, why: str) -> None:
         """Count a row that an evaluator cannot use as failed."""
         if self._reject is not None:
             self._reject(self._sample(item["prompt"], 0).id, why)
@@ -413,8 +414,8 @@ class Engine:
 def _saved(
     name: str,
     folder: str,
-    lines: Sequence[Mapping[str, Any]],
-    facts: Mapping[str, Any],
+    lines: Sequence[Fields],
+    facts: Fields,
 ) -> str:
     path = Path(folder) / f"{name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
     with own_file(path).open("w", encoding="utf-8") as out:

@@ -15,6 +15,7 @@ from ...runner.run import run
 from ...store import RunReader, write_json
 from ..file_names import file_name
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
 from .dataset_registry import DatasetRegistry
 from .reference import Reference
@@ -36,7 +37,7 @@ class Evaluation:
     limit: int | None = None
     seed: int = 42
     output_dir: str = "./eval_results"
-    settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    settings: Fields = field(default_factory=lambda: EMPTY)
     """Further keyword arguments of the evaluator."""
     register: tuple[str, ...] = ()
     base: RunOptions = field(default_factory=RunOptions)
@@ -114,7 +115,7 @@ def _name(model: Model | Any) -> str:
     )
 
 
-def config_of(evaluation: Evaluation) -> dict[str, Any]:
+def config_of(evaluation: Evaluation) -> Record:
     """Return the evaluator's arguments, with the dataset's default sizes if none were given."""
     config = DatasetRegistry.get(evaluation.dataset)
     if config is None:
@@ -139,8 +140,8 @@ def rounded(speed: Mapping[str, float]) -> dict[str, float]:
 def document(
     evaluation: Evaluation,
     size: int,
-    metrics: Mapping[str, Any],
-) -> dict[str, Any]:
+    metrics: Fields,
+) -> Record:
     """Return a result in rwkv-benchmark's format."""
     return {
         "timestamp": time.strftime("%Y%m%d_%H%M%S"),
@@ -156,7 +157,7 @@ def document(
     }
 
 
-def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
+def document_of(evaluation: Evaluation, result: RunResult) -> Record:
     """Return the result of a run, with additions to upstream's: model, seed, run folder, failed rows.
 
     Under upstream's rules it has only upstream's members.
@@ -199,7 +200,7 @@ def shortfall(result: RunResult) -> str:
     return f"{first.task}: {summary} ({explained}); see assay show {result.folder}"
 
 
-def failed_rows(result: RunResult) -> list[dict[str, Any]]:
+def failed_rows(result: RunResult) -> list[Record]:
     """Return the rows that were never asked, each with its reason and its traceback."""
     if not any(r.outcomes.get("data_error") for r in result.results):
         return []
@@ -213,7 +214,7 @@ def failed_rows(result: RunResult) -> list[dict[str, Any]]:
     ]
 
 
-def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:
+def save(document: Fields, folder: str | Path, name: str) -> Path:
     """Write a result file. A file written in the same second is not overwritten."""
     plain = json.loads(json.dumps(document, default=str))
     home = Path(folder)

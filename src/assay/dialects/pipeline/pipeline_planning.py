@@ -1,9 +1,8 @@
 """Plan tasks from registration files and names: a dataset with an evaluator that drives the model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ...code.sources import parsed
 from ...core import GenerateOptions, Task, UnknownName, UsageError
@@ -11,6 +10,7 @@ from ...runner.options import RunOptions
 from ..guest import Guest
 from ..protocol import is_upstream as chose_upstream
 from ..recognise import imported_names
+from ..shapes import Fields
 from . import builtin
 from . import pipeline_checkout as checkout
 from . import pipeline_prompts as prompts
@@ -205,7 +205,7 @@ def source_files(reference: Reference) -> tuple[str, ...]:
 
 def _source_file(function: object) -> str | None:
     """Return the file of a user's function, or None for the main program and assay's own functions."""
-    scope: Mapping[str, Any] = getattr(function, "__globals__", {})
+    scope: Fields = getattr(function, "__globals__", {})
     module = str(scope.get("__name__", ""))
     if module == "__main__" or module.startswith("assay."):
         return None

@@ -1,15 +1,16 @@
 """Prompts of the benchmarks that rwkv-benchmark ships, and the evaluation of MMLU-Pro."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...scorers.choice.choice_rules import extract_choice
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from .builtin import Items, answers, save_lines
 
 LETTERS = "ABCDEFGHIJ"
-Row = Mapping[str, Any]
+Row = Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def evaluate(
     noise: float = 0.0,
     inferoutput: str | None = None,
     **kwargs: object,
-) -> dict[str, Any]:
+) -> Record:
     """Return accuracy with its counts, and by `category` or `subject`.
 
     Write each answer to `inferoutput` if given.
@@ -141,7 +142,7 @@ def evaluate_as_upstream(
     noise: float = 0.0,
     inferoutput: str | None = None,
     **kwargs: object,
-) -> dict[str, Any]:
+) -> Record:
     """Return the same by upstream's rule: the first letter A to J anywhere in the answer; one token by default."""
     lines = [
         _line_as_upstream(answer, item)
@@ -150,7 +151,7 @@ def evaluate_as_upstream(
     return _counted(lines, inferoutput)
 
 
-def read_choice(answer: str, raw: Mapping[str, Any]) -> str | None:
+def read_choice(answer: str, raw: Fields) -> str | None:
     """Return the letter that the answer chooses, or None if it names none."""
     texts = (
         options_of(raw) if "options" in raw or "choices" in raw else [""] * len(LETTERS)
@@ -190,9 +191,9 @@ def right_letter_as_upstream(reference: object) -> str:
 
 
 def _counted(
-    lines: Sequence[Mapping[str, Any]],
+    lines: Sequence[Fields],
     inferoutput: str | None,
-) -> dict[str, Any]:
+) -> Record:
     if inferoutput:
         save_lines(inferoutput, lines)
     subjects: dict[str, list[bool]] = {}
@@ -210,7 +211,7 @@ def _counted(
     }
 
 
-def _line(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
+def _line(answer: str, item: Fields) -> Record:
     raw = item["raw"]
     options = raw.get("options", raw.get("choices", []))
     category = str(raw.get("category", raw.get("subject", "unknown")))
@@ -224,7 +225,7 @@ def _line(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _line_as_upstream(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
+def _line_as_upstream(answer: str, item: Fields) -> Record:
     raw = item["raw"]
     category = raw.get("category", raw.get("subject", "unknown"))
     right = right_letter_as_upstream(item["reference"])
@@ -240,12 +241,12 @@ def _line_as_upstream(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judged(
     answer: str,
-    item: Mapping[str, Any],
+    item: Fields,
     chosen: str | None,
     right: str,
     options: object,
     category: str,
-) -> dict[str, Any]:
+) -> Record:
     return {
         "question": item["raw"].get("question", ""),
         "options": options,

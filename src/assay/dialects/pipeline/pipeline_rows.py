@@ -11,6 +11,7 @@ from ...core import AssayError, ComponentError, DataError, UsageError, blamed, s
 from ...core.errors import TemplateError
 from ...datasets.files import format_of, open_files
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,9 @@ class Usable:
 
     prompt: str
     reference: Any
-    raw: Mapping[str, Any]
+    raw: Fields
 
-    def as_item(self) -> dict[str, Any]:
+    def as_item(self) -> Record:
         """Return the row in the form that evaluators receive."""
         return {"prompt": self.prompt, "reference": self.reference, "raw": self.raw}
 
@@ -72,7 +73,7 @@ def _user_frames(error: Exception) -> str:
 def _usable(
     template: Callable[[Any], str],
     raw: object,
-    reference: Callable[[Mapping[str, Any]], Any],
+    reference: Callable[[Fields], Any],
 ) -> Usable:
     if not isinstance(raw, Mapping):
         raise TypeError(f"expected a dictionary, found {shorten(raw)}")
@@ -82,7 +83,7 @@ def _usable(
     return Usable(prompt, reference(raw), raw)
 
 
-def reference_of(raw: Mapping[str, Any]) -> Any:
+def reference_of(raw: Fields) -> Any:
     """Return `answer`, else `reference`, else an empty text; 0 and `False` are answers like any other."""
     for name in ("answer", "reference"):
         value = raw.get(name)
@@ -91,7 +92,7 @@ def reference_of(raw: Mapping[str, Any]) -> Any:
     return ""
 
 
-def reference_as_upstream(raw: Mapping[str, Any]) -> Any:
+def reference_as_upstream(raw: Fields) -> Any:
     """Return `answer` unless it is empty, 0 or `False`; then `reference`, else an empty text."""
     return raw.get("answer") or raw.get("reference", "")
 
@@ -119,7 +120,7 @@ def _loaded(loader: Callable[[str], Any], path: str) -> Any:
         raise blamed(ComponentError, error, f"{name}, {path}") from error
 
 
-def read_file(path: str) -> list[Mapping[str, Any]]:
+def read_file(path: str) -> list[Fields]:
     """Return all rows of a data file in any format that assay reads.
 
     An unreadable row is an error with its location.
@@ -127,7 +128,7 @@ def read_file(path: str) -> list[Mapping[str, Any]]:
     return _unwrapped(_read(Path(path).expanduser(), None))
 
 
-def load_jsonl(path: str) -> list[Mapping[str, Any]]:
+def load_jsonl(path: str) -> list[Fields]:
     """Return the rows of a JSONL file with any suffix, or of any other file that assay reads, without blank lines."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
@@ -140,12 +141,12 @@ def load_jsonl(path: str) -> list[Mapping[str, Any]]:
     )
 
 
-def load_json(path: str) -> list[Mapping[str, Any]]:
+def load_json(path: str) -> list[Fields]:
     """Return the rows of a JSON file: a list, the list under `data` or `examples`, or one object as one row."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
         document = json.loads(file.read_text(encoding="utf-8"))
-        rows: list[Mapping[str, Any]] = document
+        rows: list[Fields] = document
         return (
             document.get("data", document.get("examples", [document]))
             if isinstance(document, Mapping)
@@ -155,7 +156,7 @@ def load_json(path: str) -> list[Mapping[str, Any]]:
     return read_file(path) if single is None else _unwrapped([single])
 
 
-def read_test_split(path: str) -> list[Mapping[str, Any]]:
+def read_test_split(path: str) -> list[Fields]:
     """Return the rows of a file, or of the test split of a folder that has one."""
     folder = Path(path).expanduser()
     has_test = folder.is_dir() and any(
@@ -164,8 +165,8 @@ def read_test_split(path: str) -> list[Mapping[str, Any]]:
     return _read(folder, "test") if has_test else read_file(path)
 
 
-def _read(path: Path, split: str | None) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = []
+def _read(path: Path, split: str | None) -> list[Fields]:
+    rows: list[Fields] = []
     shards, _ = open_files(path, split, "")
     for shard in shards:
         for _, _, row in shard.rows():
@@ -176,7 +177,7 @@ def _read(path: Path, split: str | None) -> list[Mapping[str, Any]]:
     return rows
 
 
-def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
+def _lines(file: Path) -> Iterator[Fields]:
     for number, line in enumerate(
         file.read_text(encoding="utf-8").splitlines(), start=1
     ):
@@ -191,7 +192,7 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
                 ) from error
 
 
-def _single_object(file: Path) -> Mapping[str, Any] | None:
+def _single_object(file: Path) -> Fields | None:
     """Return the object that makes up a JSON file; None for any other file."""
     if file.suffix != ".json" or not file.is_file():
         return None
@@ -202,7 +203,7 @@ def _single_object(file: Path) -> Mapping[str, Any] | None:
     return document if isinstance(document, Mapping) else None
 
 
-def _unwrapped(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _unwrapped(rows: list[Fields]) -> list[Fields]:
     if len(rows) == 1:
         inner = next(
             (

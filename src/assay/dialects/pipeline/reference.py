@@ -4,12 +4,11 @@
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...code.userfiles import split_reference
 from ...core import EMPTY, UsageError
+from ..shapes import Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Reference:
     file: str | None = None
     dataset: str | None = None
     evaluator: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    settings: Fields = field(default_factory=lambda: EMPTY)
 
     def __str__(self) -> str:
         names = f"{self.dataset}/{self.evaluator}"

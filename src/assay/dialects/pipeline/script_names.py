@@ -4,12 +4,13 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ...core import UnknownName
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
 from . import pipeline_launch as launch
 from .dataset_registry import DatasetRegistry, is_shipped
@@ -65,7 +66,7 @@ class EvaluationPipeline:
         limit: int | None = None,
         save_results: bool = True,
         **eval_kwargs: object,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the result as a dictionary, and write it to `output_dir`; a repeated call asks nothing again."""
         _check(dataset_name, str(dataset_path), evaluator_name)
         evaluation = launch.Evaluation(
@@ -88,14 +89,14 @@ class EvaluationPipeline:
             launch.save(document, self.output_dir, f"{dataset_name}_{evaluator_name}")
         return document
 
-    def _recorded(self, evaluation: launch.Evaluation) -> dict[str, Any]:
+    def _recorded(self, evaluation: launch.Evaluation) -> Record:
         with registered_here():
             result = evaluation.run()
         if result.status != "complete":
             sys.stderr.write(f"warning: {launch.shortfall(result)}\n")
         return launch.document_of(evaluation, result)
 
-    def _driven(self, evaluation: launch.Evaluation) -> dict[str, Any]:
+    def _driven(self, evaluation: launch.Evaluation) -> Record:
         """Run the evaluator on the user's own engine."""
         data = DatasetRegistry.load_dataset(
             evaluation.dataset,
@@ -129,9 +130,9 @@ class EvaluationPipeline:
 
     def run_multiple(
         self,
-        tasks: Sequence[Mapping[str, Any]],
+        tasks: Sequence[Fields],
         save_summary: bool = True,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Record]:
         """Return the results of several tasks, one after another, and write a file with all of them."""
         results = [self.run(**task) for task in tasks]
         if save_summary and (results or is_upstream("pipeline")):
@@ -174,7 +175,7 @@ class PipelineBuilder:
     def __init__(self, model_path: Any, output_dir: str = "./eval_results") -> None:
         self.model_path = model_path
         self.output_dir = output_dir
-        self.tasks: list[dict[str, Any]] = []
+        self.tasks: list[Record] = []
 
     def add_task(
         self,
@@ -192,7 +193,7 @@ class PipelineBuilder:
         self.tasks.append({**names, **kwargs})
         return self
 
-    def run(self) -> list[dict[str, Any]]:
+    def run(self) -> list[Record]:
         """Return the results of all tasks."""
         return EvaluationPipeline(
             self.model_path, output_dir=self.output_dir
@@ -205,7 +206,7 @@ def quick_eval(
     dataset_path: str,
     evaluator_name: str,
     **kwargs: Any,
-) -> dict[str, Any]:
+) -> Record:
     """Run one evaluation in one call."""
     return EvaluationPipeline(model_path).run(
         dataset_name,

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from ...core import Candidate, Model
+from ..shapes import Record
 
 END_OF_TEXT = 0
 _PIECES = re.compile(r"\s*\S+|\s+")
@@ -116,7 +117,7 @@ class ModelTokenizer:
         return getattr(self._own, name)
 
 
-def _taken(method: object, **options: object) -> dict[str, Any]:
+def _taken(method: object, **options: object) -> Record:
     """Return the options for which a tokenizer's method has parameters."""
     names = _parameters(getattr(method, "__func__", method))
     return {name: value for name, value in options.items() if name in names}

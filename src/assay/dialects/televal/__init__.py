@@ -1,11 +1,12 @@
 """TELEVAL: speech language models measured with a registry of YAML files and classes below `src/`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...code.userfiles import split_reference
 from ...core import Model, Task, UsageError
+from ..shapes import Fields
 
 if TYPE_CHECKING:
     from ...runner.options import RunOptions
@@ -70,7 +71,7 @@ def names_in(reference: str) -> Sequence[str]:
     return read_tree(path).names("infer_task") if path.is_dir() else ()
 
 
-def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+def model(reference: str, args: Fields) -> Model | None:
     """Build the model class of a user's file, such as `src/models/mine.py:Mine`.
 
     Return None if the file has none.

@@ -5,7 +5,7 @@ import json
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +15,7 @@ from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ...scorers.speech.chinese_text import simplify
 from ...scorers.speech.exists_match import ExistsMatch, spoken_tokens
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from .eras import SEED, era_here
 from .facade.utils import parallel_batch
 from .references import as_reference, as_target
@@ -336,7 +337,7 @@ class BuiltInEvaluator(Evaluator):
 
     scorer: Any
 
-    def score(self, pred: object, ref: object, pred_info: dict[str, Any]) -> Score:
+    def score(self, pred: object, ref: object, pred_info: Record) -> Score:
         """Return the scorer's verdict on one prediction."""
         sample = Sample(
             str(pred_info.get("key", "")),
@@ -351,9 +352,9 @@ class BuiltInEvaluator(Evaluator):
         self,
         pred: object,
         ref: object,
-        pred_info: dict[str, Any],
+        pred_info: Record,
         **kwargs: object,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the verdict in TELEVAL's format."""
         return self.judged(pred, ref, pred_info)
 
@@ -361,8 +362,8 @@ class BuiltInEvaluator(Evaluator):
         self,
         pred: object,
         ref: object,
-        pred_info: dict[str, Any],
-    ) -> dict[str, Any]:
+        pred_info: Record,
+    ) -> Record:
         """Return the scorer's verdict on one prediction in TELEVAL's format."""
         return {
             "key": pred_info.get("key"),
@@ -373,10 +374,10 @@ class BuiltInEvaluator(Evaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any],
+        line: Fields,
         score: object,
-        details: Mapping[str, Any],
-    ) -> dict[str, Any]:
+        details: Fields,
+    ) -> Record:
         """Return the result of TELEVAL's `evaluate` for a score of assay's scorer."""
         return {"key": line["key"], "score": score}
 
@@ -439,9 +440,9 @@ class ExistMatch(BuiltInEvaluator):
         self,
         pred: object,
         ref: object,
-        pred_info: dict[str, Any],
+        pred_info: Record,
         **kwargs: object,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
             return self.judged(pred, ref, pred_info)
@@ -477,9 +478,9 @@ class SingleOptionMatch(BuiltInEvaluator):
         self,
         pred: object,
         ref: Any,
-        pred_info: dict[str, Any],
+        pred_info: Record,
         **kwargs: Any,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
         if not is_upstream("televal"):
             return self.judged(pred, ref, pred_info)

@@ -15,10 +15,11 @@ from jinja2.utils import missing
 from ...core import shorten
 from ...rendering import PlainSandbox, plain_values
 from ..protocol import is_upstream
+from ..shapes import Fields, Function, Record
 from .eras import SEED, Era, era_here
 from .references import decoded, encoded
 
-Row = Mapping[str, Any]
+Row = Fields
 Render = Callable[[Row], Any]
 """A function that renders a structure from a row."""
 
@@ -115,7 +116,7 @@ def _upstream_leaf(era: Era) -> Callable[[str, str], Render]:
     return leaf
 
 
-def _upstream_getvar(row: Row, era: Era) -> Callable[..., Any]:
+def _upstream_getvar(row: Row, era: Era) -> Function:
     """Return upstream's `getvar` for optional columns.
 
     In the newest revision it takes no default and maps NaN to None.
@@ -149,7 +150,7 @@ def _rendering(text: str) -> Callable[[Row], str]:
     return lambda row: template.render(plain_values(_known(row, names)))
 
 
-def _known(row: Row, names: Iterable[str]) -> dict[str, Any]:
+def _known(row: Row, names: Iterable[str]) -> Record:
     """Return the values of the columns that a row has."""
     return {name: _without_gap(row[name]) for name in names if name in row}
 

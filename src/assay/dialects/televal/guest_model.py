@@ -29,6 +29,7 @@ from ...core import (
 from ...media import check_media
 from ...models.answers import failure
 from ..returned import LEAVES
+from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, Rule
 from .own_inference import infer_dialogue, infer_once, infers_itself
 from .references import decoded, encoded
@@ -80,7 +81,7 @@ class GuestModel:
         )
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Fields:
         """The class and its arguments, with keys redacted."""
         file = self.classes.file_of(self.entry)
         return {
@@ -112,7 +113,7 @@ class GuestModel:
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
         """Add data that messages do not carry: the script, the instruction, the switches of the task."""
         spoken = sample.fields.get(SPOKEN)
-        extras: dict[str, Any] = {}
+        extras: Record = {}
         if isinstance(spoken, Script):
             extras = {
                 "users": [[turn.audio, turn.text] for turn in spoken.users],
@@ -265,7 +266,7 @@ class GuestModel:
             details={**output.details, "answers": rounds},
         )
 
-    def _as_upstream(self, extras: Mapping[str, Any], request: Request) -> Output:
+    def _as_upstream(self, extras: Fields, request: Request) -> Output:
         """Return the answer of the class's own `inference` unchanged. Only dictionaries are recorded."""
         answer = self._inferred(extras, request)
         if isinstance(answer, Mapping):
@@ -284,9 +285,9 @@ class GuestModel:
 
     def _inferred(
         self,
-        extras: Mapping[str, Any],
+        extras: Fields,
         request: Request,
-        settled: Mapping[str, Any] = EMPTY,
+        settled: Fields = EMPTY,
     ) -> Any:
         path = self._output_path(request, extras)
         paths = {} if path is None else {"pred_audio": [path]}
@@ -296,7 +297,7 @@ class GuestModel:
     def _output_path(
         self,
         request: Request,
-        extras: Mapping[str, Any],
+        extras: Fields,
         number: int | None = None,
     ) -> str | None:
         """Return the path for an audio clip: `<key>_pred.wav`, or `<key>_pred_round<i>.wav` in a dialogue."""
@@ -316,11 +317,11 @@ class GuestModel:
 
     def _output(
         self,
-        answer: Mapping[str, Any],
+        answer: Fields,
         path: str | None,
         changes: Sequence[str],
     ) -> Output:
-        details: dict[str, Any] = {}
+        details: Record = {}
         others = {
             k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")
         }
@@ -358,7 +359,7 @@ def _is_dialogue(request: Request) -> bool:
     return first.role == HEAD and "users" in _told(first)
 
 
-def _split_head(request: Request) -> tuple[Mapping[str, Any], Sequence[Message]]:
+def _split_head(request: Request) -> tuple[Fields, Sequence[Message]]:
     first = request.messages[0]
     return (
         (_told(first), request.messages[1:])
@@ -367,9 +368,9 @@ def _split_head(request: Request) -> tuple[Mapping[str, Any], Sequence[Message]]
     )
 
 
-def _told(head: Message) -> Mapping[str, Any]:
+def _told(head: Message) -> Fields:
     part = (head.parts or ())[0]
-    extras: Mapping[str, Any] = part.value if isinstance(part, Json) else {}
+    extras: Fields = part.value if isinstance(part, Json) else {}
     return extras
 
 
@@ -377,7 +378,7 @@ def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
     return tuple(Turn(audio, text) for audio, text in pairs)
 
 
-def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(answer: Fields) -> Record:
     """Return the part of an answer that can be recorded. `cache` and `his` are only for the next round."""
     return {
         str(name): value

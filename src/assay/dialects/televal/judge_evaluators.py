@@ -26,6 +26,7 @@ from ...core import (
     shorten,
 )
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor, set_workers
 from .eras import NEWEST, SEED, Era, era_here, root_here
 from .facade.utils import parallel_batch, retry
@@ -130,7 +131,7 @@ _theirs: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}
 """Functions that read the prompts of a checkout, by its folder."""
 
 
-def names_for(guest: Any) -> dict[str, Any]:
+def names_for(guest: Any) -> Record:
     """Register the prompts of the user's checkout, which are used if upstream's rules were chosen."""
     if guest.has_own("src.prompt.llm_judge"):
         _theirs[guest.root] = lambda: (
@@ -187,7 +188,7 @@ class JudgedByModel:
     """True to cut off decimals, as TELEVAL does."""
     prompt: Callable[..., str] | None = field(default=None, compare=False, repr=False)
     """Builds the judge's prompt; by default assay's own."""
-    models: Mapping[str, Any] = field(
+    models: Fields = field(
         default_factory=lambda: EMPTY,
         compare=False,
         repr=False,
@@ -321,9 +322,9 @@ class LLMScorer(Evaluator):
         self,
         pred: object,
         ref: object,
-        pred_info: dict[str, Any],
+        pred_info: Record,
         **kwargs: object,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the judge's score of one prediction."""
         _, api_key, url = self.get_next_key()
         text = self.prompt_generator(pred, ref, **pred_info)
@@ -338,10 +339,10 @@ class LLMScorer(Evaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any],
+        line: Fields,
         score: object,
-        details: Mapping[str, Any],
-    ) -> dict[str, Any]:
+        details: Fields,
+    ) -> Record:
         """Return the result of `evaluate` for a score from a model of assay."""
         columns = {name: line[name] for name in ("key", "pred", "ref")}
         return {**columns, "score": score, "reason": details.get("reason")}
@@ -361,7 +362,7 @@ class LLMOfflineScorer(BuiltInEvaluator):
         llm_name: str,
         judge_task: str,
         template: str | None = None,
-        generate_params: Mapping[str, Any] | None = None,
+        generate_params: Fields | None = None,
         max_workers: int | None = None,
     ) -> None:
         self.prompt_generator = checked_prompt(judge_task)

@@ -1,15 +1,15 @@
 """List the entries of a registry for `assay ls registry/`: every kind and name, with its class and line."""
 
 from pathlib import Path
-from typing import Any
 
 from ...core import AssayError
+from ..shapes import Record
 from .claims import KINDS
 from .televal_classes import Classes
 from .tree import Tree, read_tree
 
 
-def listing(path: str | Path) -> dict[str, list[dict[str, Any]]]:
+def listing(path: str | Path) -> dict[str, list[Record]]:
     """Return each kind with its entries: `name`, `class`, `where`, and `fault` if a name in it does not exist."""
     tree = read_tree(Path(path))
     faults = _faults(tree)

@@ -4,10 +4,11 @@ It receives a list with one rendered structure and returns a list with one answe
 list with a record for each round. It gets the whole dialogue when its first round is asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...core import shorten
+from ..shapes import Fields, Record
 from .spoken import Question, Script, Turn
 from .televal_calling import FLAGS, checked
 from .televal_model_bases import Model
@@ -21,9 +22,9 @@ def infers_itself(model: object) -> bool:
 def infer_once(
     model: object,
     question: Question,
-    flags: Mapping[str, Any],
+    flags: Fields,
     pred_audio: str | None,
-) -> dict[str, Any]:
+) -> Record:
     """Return the answer to one question."""
     turns: list[tuple[str, Turn]] = [
         ("system", Turn(text=question.system)),
@@ -47,9 +48,9 @@ def infer_dialogue(
     model: object,
     script: Script,
     heard: str | None,
-    flags: Mapping[str, Any],
+    flags: Fields,
     pred_audio: str | None,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Return the answers of all rounds of a dialogue, whose speakers are already swapped."""
     users = (Turn(heard, script.users[0].text, script.users[0].meta), *script.users[1:])
     dialogue = [
@@ -59,7 +60,7 @@ def infer_dialogue(
         )
         for role, turn in (("A", user), ("B", reply))
     ]
-    structure: dict[str, Any] = {"nrounds": len(users), "dialogue": dialogue}
+    structure: Record = {"nrounds": len(users), "dialogue": dialogue}
     if script.instruct:
         structure["instruct"] = {"content": {"text": script.instruct}}
     # Keep every round; the writer of the lines decides which are shown.
@@ -80,7 +81,7 @@ def infer_dialogue(
 def _only(
     model: Any,
     structure: Any,
-    flags: Mapping[str, Any],
+    flags: Fields,
     pred_audio: str | None,
 ) -> Any:
     paths = {} if pred_audio is None else {"pred_audio": [pred_audio]}
@@ -97,7 +98,7 @@ def _only(
     return answers[0]
 
 
-def _content(turn: Turn) -> dict[str, Any]:
+def _content(turn: Turn) -> Record:
     return {
         name: value
         for name, value in (("audio", turn.audio), ("text", turn.text))

@@ -32,6 +32,7 @@ from ...scorers.speech.heard import transcribe
 from ...scorers.speech.wer import rate_details
 from ..guest import module_exists
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from .answer_evaluators import BuiltInEvaluator, TextProcessor, set_workers
 from .eras import SEED, Era, era_here
 from .facade.utils import parallel_batch
@@ -45,7 +46,7 @@ def recogniser(name: object, **options: object) -> Any:
 class Recogniser:
     """A model of funasr, loaded on first use."""
 
-    def __init__(self, name: Any, options: dict[str, Any]) -> None:
+    def __init__(self, name: Any, options: Record) -> None:
         self.name, self._options = name, options
         # Remember the module now: it may not be importable later.
         self._package = sys.modules.get("funasr")
@@ -142,7 +143,7 @@ class Compared:
         """Errors for each character of the text."""
         return (self.subs + self.dele + self.inse) / self.ref_len
 
-    def as_score(self) -> dict[str, Any]:
+    def as_score(self) -> Record:
         """Return the counts under TELEVAL's names."""
         return {
             "ref_len": self.ref_len,
@@ -207,9 +208,9 @@ class ASR(BuiltInEvaluator):
         self,
         pred: Any,
         ref: Any,
-        pred_info: dict[str, Any],
+        pred_info: Record,
         **kwargs: Any,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Judge the model's speech as transcribed by funasr."""
         heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0][
             "text"
@@ -224,10 +225,10 @@ class ASR(BuiltInEvaluator):
 
     @staticmethod
     def result_of(
-        line: Mapping[str, Any],
+        line: Fields,
         score: object,
-        details: Mapping[str, Any],
-    ) -> dict[str, Any]:
+        details: Fields,
+    ) -> Record:
         texts = {name: details.get(name) for name in ("clean_trans", "clean_text")}
         counts = (
             {**score, "wer": details.get("wer")}
@@ -274,7 +275,7 @@ class DNSMOS(BuiltInEvaluator):
     ) -> None:
         set_workers(self, max_workers)
         self.model = model
-        self.compute_score: Callable[[str, int], Mapping[str, Any]] = _rated
+        self.compute_score: Callable[[str, int], Fields] = _rated
         self.scorer = OverallMos()
 
     @parallel_batch(default_workers=4)
@@ -282,15 +283,15 @@ class DNSMOS(BuiltInEvaluator):
         self,
         pred: object,
         ref: object,
-        pred_info: dict[str, Any],
+        pred_info: Record,
         **kwargs: object,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the overall rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
         return {"key": pred_info["key"], "score": rating["OVRL"]}
 
 
-def _rated(path: str, sampling_rate: int) -> Mapping[str, Any]:
+def _rated(path: str, sampling_rate: int) -> Fields:
     """Return the ratings of an audio clip under TELEVAL's names."""
     score = OverallMos()(Sample(path, ""), Output((Candidate((Audio(Path(path)),)),)))
     ratings = score.details.get("ratings", {})
@@ -305,10 +306,10 @@ LONGEST_SECONDS = 300.0
 
 
 async def listen(
-    models: Mapping[str, Any],
+    models: Fields,
     role: str,
     output: Output,
-) -> Mapping[str, Any] | Score:
+) -> Fields | Score:
     """Return a helper's labels for the audio of an output; a score with the reason if there are none."""
     audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
     if audio is None:
@@ -336,7 +337,7 @@ def counted(labels: Sequence[Any], *, strict: bool = True) -> list[str]:
     return emotions
 
 
-def chance(heard: Mapping[str, Any], wanted: Sequence[str]) -> Any:
+def chance(heard: Fields, wanted: Sequence[str]) -> Any:
     """Return the highest probability of an expected emotion; labels may be bilingual, such as `开心/happy`."""
     chances = {
         str(label).split("/")[-1].lower(): probability
@@ -351,7 +352,7 @@ class HeardFeeling:
 
     strict: bool = True
     longest_seconds: float | None = LONGEST_SECONDS
-    models: Mapping[str, Any] = field(
+    models: Fields = field(
         default_factory=lambda: EMPTY,
         compare=False,
         repr=False,
@@ -412,7 +413,7 @@ class Emo2vec(BuiltInEvaluator):
         refs: Any,
         pred_info_list: Any,
         **kwargs: Any,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Record]:
         """Judge all audio clips at once with funasr. Clips that are too long come first, with score 0."""
         too_long = [
             info for info in pred_info_list if self._is_too_long(info["pred_audio"])
@@ -462,7 +463,7 @@ NAMES = {
 class HeardDialect:
     """1 if the recognised dialect is the expected one."""
 
-    models: Mapping[str, Any] = field(
+    models: Fields = field(
         default_factory=lambda: EMPTY,
         compare=False,
         repr=False,
@@ -502,9 +503,9 @@ class DialectClassify(BuiltInEvaluator):
         self,
         pred: object,
         ref: object,
-        pred_info: dict[str, Any],
+        pred_info: Record,
         **kwargs: object,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the verdict on the dialect that `onnx_sess` recognises in the audio."""
         audio = pred_info["pred_audio"]
         if self.onnx_sess is None:

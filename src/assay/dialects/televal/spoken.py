@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core import Audio, shorten
 from ...store.layout import write_whole
+from ..shapes import Fields, Record
 
 RATE = 16_000
 INDEX = ".sounds.jsonl"
@@ -135,7 +136,7 @@ class Turn:
 
     audio: str | None = None
     text: Any = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Fields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ class Question:
     instruct: str = ""
     system: str | None = None
 
-    def keywords(self) -> dict[str, Any]:
+    def keywords(self) -> Record:
         """Return the keyword arguments of `generate_once`."""
         return {
             "type": "single_turn",
@@ -190,7 +191,7 @@ def read_structure(
 
 
 def _question(turns: list[Any], as_upstream: bool = False) -> Question:
-    fields: dict[str, Any] = {}
+    fields: Record = {}
     for turn in turns:
         if not isinstance(turn, Mapping):
             raise ValueError(
@@ -214,7 +215,7 @@ def _question(turns: list[Any], as_upstream: bool = False) -> Question:
     return Question(**fields)
 
 
-def _script(structure: Mapping[str, Any], reverse: bool, as_upstream: bool) -> Script:
+def _script(structure: Fields, reverse: bool, as_upstream: bool) -> Script:
     dialogue = structure["dialogue"]
     if not isinstance(dialogue, list) or not dialogue:
         raise ValueError(f"`dialogue` must be a list of turns, not {shorten(dialogue)}")

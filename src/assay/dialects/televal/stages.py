@@ -5,13 +5,14 @@ options of the command line that affect the answers or the verdicts follow after
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...core import EMPTY, Task, UsageError
 from ...runner.options import RunOptions
+from ..shapes import Fields
 from .eras import SEED
 from .facade.dataset import BatchLoader
 from .televal_files import Folder
@@ -46,7 +47,7 @@ class Stage:
     mode: str
     task: str
     dataset: str | None = None
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    options: Fields = field(default_factory=lambda: EMPTY)
     """`model`, `eval_task` and `era`; for infer `save_pred_audio`, for eval `save_dir` and `bsz`. `None` means not set.
 
     Under upstream's rules `bsz` counts for infer, too: a row without a key is identified by its number in its

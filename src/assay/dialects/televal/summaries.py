@@ -12,6 +12,7 @@ from ...summarizers.pooled import Pooled
 from ...summarizers.threshold import Rescaled, Threshold
 from ..protocol import is_upstream
 from ..returned import defined_at
+from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, SEED, Rule, era_here
 from .references import decoded
 from .televal_evaluation import counts_in
@@ -62,7 +63,7 @@ class Summarizer:
         """Rescale 0 to 5 to 0 to 100, spreading out high scores."""
         return (score / FULL_MARKS) ** power * 100
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
         """Summarize the raw `score` values in the order of the file. Users write it."""
         raise NotImplementedError(f"{type(self).__name__} has no statistic")
 
@@ -75,7 +76,7 @@ class Summarizer:
 class AvgInfo(Summarizer):
     """The mean in percent; for named scores, one for each name."""
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
         if nothing := _nothing(scores, "AVG: no scores"):
             return nothing
         first = scores[0]
@@ -104,7 +105,7 @@ class Avg(AvgInfo):
         super().__init__(rescale, power, reverse)
         self.score_scale = score_scale
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
         return super().statistic(
             [_divided(score, self.score_scale) for score in scores]
         )
@@ -127,7 +128,7 @@ class AvgThreshold(Summarizer):
         super().__init__(rescale or "base", power, reverse)
         self.threshold = threshold
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
         bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
         nothing = _nothing(scores, "AVG: no scores")
         if nothing:
@@ -172,7 +173,7 @@ class AvgWER(Summarizer):
         super().__init__(rescale, power, reverse)
         self._era = era_here()
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
         words = sum(score.get("ref_len", 0) for score in scores)
         errors = sum(score.get(name, 0.0) for score in scores for name in EDITS)
         if not words and is_upstream("televal"):
@@ -193,13 +194,13 @@ class AvgWER(Summarizer):
 class AvgMOS(Summarizer):
     """The mean opinion score."""
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> dict[str, Any]:
+    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
         return _nothing(scores, "DNSMOS: no scores") or {
             "score": f"DNSMOS: {_mean(scores):.2f}"
         }
 
 
-def _nothing(scores: list[Any], words: str) -> dict[str, Any] | None:
+def _nothing(scores: list[Any], words: str) -> Record | None:
     """Return the summary of an empty list, or None if there are scores. Upstream's rule divides by zero."""
     return {"score": words} if not scores and not is_upstream("televal") else None
 
@@ -226,7 +227,7 @@ class Statistic:
 
     name: str
     kind: Any
-    args: Mapping[str, Any]
+    args: Fields
     summarizer: Any
     rule: Rule = PLAIN_RULE
 
@@ -278,7 +279,7 @@ class Statistic:
             getattr(type(self.summarizer).statistic, "__module__", "")
         ).startswith(OURS)
 
-    def statistic(self, lines: Sequence[ScoreRecord]) -> Mapping[str, Any]:
+    def statistic(self, lines: Sequence[ScoreRecord]) -> Fields:
         """Return the result of the user's summarizer, which does not see lines without a score."""
         scores = [raw_score(line) for line in lines if line.outcome not in UNRESOLVED]
         with self.rule.applied():
@@ -293,7 +294,7 @@ class Statistic:
 
     def _own(
         self,
-        statistic: Mapping[str, Any],
+        statistic: Fields,
         lines: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> list[Result]:

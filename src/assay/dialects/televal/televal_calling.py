@@ -9,6 +9,7 @@ from typing import Any
 from ...core import AssayError, Audio, shorten
 from ...media import Facts, check_media
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from .eras import SEED, Era, era_here
 from .spoken import RATE, AudioFolder, Question, Script, Turn, read_structure
 
@@ -28,8 +29,8 @@ class Dialogue:
     era: Era = "newest"
     audio: Sequence[str | None] = ()
     """The clips for the model in each round, if they differ from those of the script."""
-    answers: list[dict[str, Any]] = field(default_factory=list)
-    cache: dict[str, Any] = field(default_factory=dict)
+    answers: list[Record] = field(default_factory=list)
+    cache: Record = field(default_factory=dict)
     inferred: Any = None
     """The answers of all rounds, if the user's own `inference` returned them together."""
 
@@ -55,7 +56,7 @@ class Dialogue:
             replies = [reply.text for reply in self.script.replies[:now]]
         return self.heard(now), earlier, replies
 
-    def keywords(self, pred_audio: str | None) -> dict[str, Any]:
+    def keywords(self, pred_audio: str | None) -> Record:
         """Return the keyword arguments of this round."""
         now = self.round
         queries = [user.text for user in self.script.users[: now + 1]]
@@ -64,7 +65,7 @@ class Dialogue:
             if self.own_history
             else [reply.audio for reply in self.script.replies[:now]]
         )
-        words: dict[str, Any] = {
+        words: Record = {
             "instruct": self.script.instruct,
             "user_query": queries[-1],
             "user_query_history": queries[:-1],
@@ -78,7 +79,7 @@ class Dialogue:
             words["pred_audio"] = pred_audio
         return words
 
-    def ask(self, model: Any, pred_audio: str | None = None) -> dict[str, Any]:
+    def ask(self, model: Any, pred_audio: str | None = None) -> Record:
         """Ask for the answer of this round, and keep it for the next one."""
         heard, earlier, replies = self.arguments()
         answer = checked(
@@ -97,7 +98,7 @@ class Dialogue:
         return answer
 
 
-def checked(answer: object, model: object, method: str) -> dict[str, Any]:
+def checked(answer: object, model: object, method: str) -> Record:
     """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
     if not isinstance(answer, Mapping):
@@ -111,7 +112,7 @@ def checked(answer: object, model: object, method: str) -> dict[str, Any]:
     return dict(answer)
 
 
-def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
+def converse(model: Any, structure: Any, options: Fields) -> Any:
     """Implement `Model.inference` for one rendered template: return the answer, or the records of all rounds."""
     flags = {**FLAGS, **options}
     is_reversed = bool(flags["reverse_spkr"])
@@ -172,11 +173,11 @@ _converted = AudioFolder()
 
 def round_records(
     script: Script,
-    answers: Sequence[Mapping[str, Any]],
+    answers: Sequence[Fields],
     era: Era = "newest",
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Return one record for each round of a dialogue, with the history before it."""
-    records: list[dict[str, Any]] = []
+    records: list[Record] = []
     history: list[Any] = []
     for index, answer in enumerate(answers):
         user, reply = script.users[index], script.replies[index]
@@ -209,7 +210,7 @@ def round_records(
     return records
 
 
-def taken_apart(model: object, structure: object) -> dict[str, Any]:
+def taken_apart(model: object, structure: object) -> Record:
     """Return the fields of a question or a dialogue as one dictionary. Only the newest revision has `meta_info`."""
     if isinstance(structure, dict) and "dialogue" in structure:
         return _dialogue(model, structure)
@@ -230,7 +231,7 @@ def taken_apart(model: object, structure: object) -> dict[str, Any]:
     return question
 
 
-def _dialogue(model: object, structure: Mapping[str, Any]) -> dict[str, Any]:
+def _dialogue(model: object, structure: Fields) -> Record:
     turns = structure["dialogue"]
     if not turns:
         raise ValueError("the dialogue has no turns")
@@ -252,7 +253,7 @@ def _dialogue(model: object, structure: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _content(model: object, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+def _content(model: object, turn: Fields) -> tuple[Any, Any, Record]:
     content = turn.get("content", {})
     audio = content.get("audio")
     if audio:
@@ -278,7 +279,7 @@ def _check_audio(model: Any, path: str) -> None:
         )
 
 
-def converse_as_upstream(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
+def converse_as_upstream(model: Any, structure: Any, options: Fields) -> Any:
     """Answer one input: return the result of `generate_once`, or the records of a dialogue's rounds."""
     apart = model._process_inputs(structure)
     if apart["type"] == "single_turn":
@@ -288,10 +289,10 @@ def converse_as_upstream(model: Any, structure: Any, options: Mapping[str, Any])
 
 def _rounds(
     model: Any,
-    apart: Mapping[str, Any],
-    options: Mapping[str, Any],
+    apart: Fields,
+    options: Fields,
     era: Era,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Ask a model for all rounds of a dialogue, and return their records."""
     clips = apart["audio"]
     queries = apart["query"]
@@ -304,11 +305,11 @@ def _rounds(
     replies = queries[second::2]
     metas = apart.get("meta_info") or [{}] * len(queries)
     rounds = min(len(audio), len(texts), len(replies))
-    words: dict[str, Any] = {"instruct": apart.get("instruct")}
+    words: Record = {"instruct": apart.get("instruct")}
     heard: list[Any] = []
     history: list[Any] = []
     spoken: list[Any] = []
-    answers: list[dict[str, Any]] = []
+    answers: list[Record] = []
     for n in range(rounds):
         if options.get("pred_audio"):
             words["pred_audio"] = round_path(options["pred_audio"], n + 1)

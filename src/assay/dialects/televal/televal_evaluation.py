@@ -15,13 +15,14 @@ from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score
 from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
 from ..returned import LEAVES
+from ..shapes import Fields, Function, Record
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
 from .references import as_target, encoded
 from .televal_lines import LINE, info_of, prediction_lines, spoken_output
 from .televal_secrets import without_secrets
 
-Line = tuple[str, Mapping[str, Any]]
+Line = tuple[str, Fields]
 """A prediction line and the id of its sample."""
 
 
@@ -32,7 +33,7 @@ class Evaluation:
     name: str
     kind: Any
     """The evaluator's class. Its code is part of the digest of scores."""
-    args: Mapping[str, Any]
+    args: Fields
     build: Any = field(compare=False)
     """Creates the evaluator when the first answer arrives."""
     loader: Any = field(compare=False)
@@ -62,7 +63,7 @@ class Evaluation:
             await asyncio.gather(*(self._judge(line, sample.id) for line in lines))
         )
 
-    async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
+    async def _judge(self, line: Fields, id: str) -> Score:
         try:
             verdict = without_secrets(await self._worker.ask(line, id), self.secrets)
             if (
@@ -100,13 +101,13 @@ class BuiltIn(LikeInner):
     loader: Any = field(compare=False)
     summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
     era: Era = "newest"
-    results: Callable[..., dict[str, Any]] | None = field(
+    results: Callable[..., Record] | None = field(
         default=None,
         compare=False,
         repr=False,
     )
     """Builds the result of upstream's evaluator for a score, if its result lines are needed."""
-    models: Mapping[str, Any] = field(
+    models: Fields = field(
         default_factory=lambda: EMPTY,
         compare=False,
         repr=False,
@@ -176,7 +177,7 @@ def built_in(
     loader: object,
     summarizers: tuple[Any, ...],
     era: Era,
-    results: Callable[..., dict[str, Any]] | None = None,
+    results: Callable[..., Record] | None = None,
 ) -> BuiltIn:
     """Wrap one of assay's scorers; the wrapper is asynchronous if the scorer is."""
     kind = (
@@ -187,7 +188,7 @@ def built_in(
     return kind(name, scorer, loader, summarizers, era, results)
 
 
-def counts_in(details: Mapping[str, Any]) -> dict[str, Any] | None:
+def counts_in(details: Fields) -> Record | None:
     """Return the counts of an error rate under TELEVAL's names, or None if there are none."""
     if not {"S", "D", "I", "N"} <= details.keys():
         return None
@@ -228,7 +229,7 @@ class Worker:
         self._known: list[Line] = []
         self._places: dict[str, tuple[int, int]] = {}
 
-    async def ask(self, line: Mapping[str, Any], id: str) -> Any:
+    async def ask(self, line: Fields, id: str) -> Any:
         """Return the evaluator's result for one line; `id` is the sample's."""
         if self._single is not None:
             return await self._threads.submit(self._judge, self._single, line)
@@ -236,7 +237,7 @@ class Worker:
             return (await self._threads.submit(self._evaluate, [line]))[0]
         return await self._of_batch(line, id)
 
-    async def _of_batch(self, line: Mapping[str, Any], id: str) -> Any:
+    async def _of_batch(self, line: Fields, id: str) -> Any:
         if self._batches is None:
             self._known = list(self._lines()) if self._lines is not None else []
             self._places = {
@@ -255,7 +256,7 @@ class Worker:
             )
         return (await asyncio.shield(self._batches[batch]))[index]
 
-    def _judge(self, evaluate: Callable[..., Any], line: Mapping[str, Any]) -> Any:
+    def _judge(self, evaluate: Function, line: Fields) -> Any:
         with self._rule.kept():
             return evaluate(
                 self._evaluator,
@@ -264,7 +265,7 @@ class Worker:
                 info_of(line),
             )
 
-    def _evaluate(self, lines: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+    def _evaluate(self, lines: Sequence[Fields]) -> Sequence[Any]:
         preds, refs = (
             [line.get("pred") for line in lines],
             [line.get("ref") for line in lines],
@@ -287,7 +288,7 @@ class Worker:
         return results
 
 
-def read_result(result: object, line: Mapping[str, Any], name: str) -> Score:
+def read_result(result: object, line: Fields, name: str) -> Score:
     """Turn an evaluator's dictionary into a score: `score` is the value, the whole dictionary is the details."""
     if not isinstance(result, Mapping) or "score" not in result:
         has = (
@@ -306,7 +307,7 @@ def read_result(result: object, line: Mapping[str, Any], name: str) -> Score:
     )
     # Most verdicts are plain numbers and texts; only others have tuples to mark.
     is_plain = all(type(value) in LEAVES for value in verdict.values())
-    details: dict[str, Any] = {"result": verdict if is_plain else encoded(verdict)}
+    details: Record = {"result": verdict if is_plain else encoded(verdict)}
     if raw is None:
         return Score(
             None,
@@ -357,7 +358,7 @@ def joined(scores: Sequence[Score]) -> Score:
         (score for score in scores if score.outcome is not Outcome.SCORED), None
     )
     outcome = failed.outcome if failed is not None and not numbers else Outcome.SCORED
-    details: dict[str, Any] = {"rounds": rounds}
+    details: Record = {"rounds": rounds}
     if failed is not None and "error" in failed.details:
         details["error"] = failed.details["error"]
     return Score(

@@ -5,9 +5,8 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...core import Output, Sample, ScoreRecord, Task
 from ...core.record import output_from_plain
@@ -15,6 +14,7 @@ from ...datasets import open_dataset
 from ...store import RunReader, safe_name
 from ...store.file_ledger import FileLedger
 from ...store.layout import write_whole
+from ..shapes import Fields, Record
 from .eras import Era
 from .references import encoded
 from .spoken import file_stem
@@ -47,7 +47,7 @@ class Folder:
         """Return the folder with the audio clips of a prediction file."""
         return self.root / "prediction" / self._model_folder / label
 
-    def write(self, stage: str, label: str, lines: Sequence[Mapping[str, Any]]) -> Path:
+    def write(self, stage: str, label: str, lines: Sequence[Fields]) -> Path:
         """Write a file atomically. An earlier file is replaced only when the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
         text = "".join(
@@ -94,10 +94,10 @@ def predictions_of(
     model: str,
     folder: Folder,
     era: Era,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Return the prediction lines of a run in the order of the data, with audio clips under TELEVAL's names."""
     loader = task.to_sample.loader
-    lines: list[dict[str, Any]] = []
+    lines: list[Record] = []
     for sample, output in _answered(task, reader, model):
         for line in prediction_lines(sample, output, loader, era):
             if line.get("pred_audio") and STRUCTURE not in sample.fields:
@@ -114,7 +114,7 @@ def results_of(
     *,
     keep_meta_info: bool,
     is_upstream: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Return the result lines of a run. If names collide, the evaluator's value replaces the prediction's.
 
     Upstream's lines contain only the evaluator's dictionary, and there the prediction's value is used.
@@ -135,8 +135,8 @@ def results_of(
     return lines
 
 
-def _verdict(record: ScoreRecord, line: Mapping[str, Any]) -> dict[str, Any]:
-    columns: dict[str, Any] = {
+def _verdict(record: ScoreRecord, line: Fields) -> Record:
+    columns: Record = {
         "key": line["key"],
         "pred": line["pred"],
         "ref": line["ref"],
@@ -185,7 +185,7 @@ def _answered(
 
 
 def _named_audio(
-    line: Mapping[str, Any],
+    line: Fields,
     sample: Sample,
     folder: Folder,
     label: str,

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...core import Audio, Candidate, Output, Sample, Text
+from ..shapes import Fields, Record
 from .eras import Era
 from .references import as_reference
 from .spoken import Script
@@ -22,7 +22,7 @@ def prediction_lines(
     output: Output,
     loader: object,
     era: Era = "newest",
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Return one line for a question; for a dialogue one for each round, or only the last if the task requires it."""
     if LINE in sample.fields:
         return [sample.fields[LINE]]
@@ -60,8 +60,8 @@ def _as_returned(
     output: Output,
     loader: object,
     key: object,
-    extra: Mapping[str, Any],
-) -> list[dict[str, Any]] | None:
+    extra: Fields,
+) -> list[Record] | None:
     """Return the lines in upstream's form, with the whole return value of `inference`; None for a model of assay."""
     returned = output.details.get(RETURNED)
     if returned is None:
@@ -83,14 +83,14 @@ def _as_returned(
     return [{"key": key, **record, **extra} for record in records]
 
 
-def _answer(output: Output) -> dict[str, Any]:
-    answer: dict[str, Any] = {"pred": output.text, **output.details.get("returned", {})}
+def _answer(output: Output) -> Record:
+    answer: Record = {"pred": output.text, **output.details.get("returned", {})}
     if spoken := audio_path(output):
         answer["pred_audio"] = spoken
     return answer
 
 
-def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
+def _answers(output: Output) -> Sequence[Fields]:
     """Return the answers of all rounds. A model of assay gives their texts and only the last audio."""
     rounds = output.details.get("answers")
     if rounds is not None:
@@ -102,7 +102,7 @@ def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
             },
         ]
     texts = output.details.get("rounds") or [output.text]
-    answers: list[dict[str, Any]] = [{"pred": text} for text in texts]
+    answers: list[Record] = [{"pred": text} for text in texts]
     answers[-1]["pred_audio"] = audio_path(output)
     return answers
 
@@ -124,6 +124,6 @@ def spoken_output(pred: object, *paths: object) -> Output:
     return Output((Candidate(parts),))
 
 
-def info_of(line: Mapping[str, Any]) -> dict[str, Any]:
+def info_of(line: Fields) -> Record:
     """Return the fields of a line that an evaluator gets in addition to answer and reference."""
     return {name: value for name, value in line.items() if name not in ("pred", "ref")}

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core import MissingExtra
 from ..protocol import is_upstream
+from ..shapes import Record
 
 
 def without_gradients() -> AbstractContextManager[object]:
@@ -31,12 +32,12 @@ class Model:
     inputs_sr: int = 16000
     """The sampling rate it expects; other clips are resampled before the call."""
 
-    def __init__(self, sample_params: dict[str, Any] | None = None) -> None:
+    def __init__(self, sample_params: Record | None = None) -> None:
         self.sample_params = {} if sample_params is None else sample_params
         self.mono_only = True
         self.inputs_sr = 16000
 
-    def generate_once(self, audio: str | None, **kwargs: object) -> dict[str, Any]:
+    def generate_once(self, audio: str | None, **kwargs: object) -> Record:
         """Return the answer to one question."""
         raise NotImplementedError(
             f"{type(self).__name__} has no generate_once, so it cannot do single-turn tasks"
@@ -48,7 +49,7 @@ class Model:
         user_history: list[Any],
         assistant_history: list[Any],
         **kwargs: object,
-    ) -> dict[str, Any]:
+    ) -> Record:
         """Return the answer of one round of a dialogue."""
         raise NotImplementedError(
             f"{type(self).__name__} has no generate_multiturn, so it cannot do dialogues"
@@ -69,7 +70,7 @@ class Model:
                 for index, entry in enumerate(inputs)
             ]
 
-    def _split_kwargs(self, kwargs: dict[str, Any], idx: int) -> dict[str, Any]:
+    def _split_kwargs(self, kwargs: Record, idx: int) -> Record:
         """Return the options of one input of a batch: the entry of a list, or the value itself."""
         for name, value in kwargs.items():
             if isinstance(value, list) and idx >= len(value):
@@ -81,7 +82,7 @@ class Model:
             for name, value in kwargs.items()
         }
 
-    def _process_inputs(self, input_data: object) -> dict[str, Any]:
+    def _process_inputs(self, input_data: object) -> Record:
         """Split a rendered template into arguments, and check each audio clip."""
         from .televal_calling import taken_apart
 
@@ -111,7 +112,7 @@ def load_model_with_auto_device_map(
         _library(name) for name in ("torch", "accelerate", "transformers")
     )
     unsplit = list(no_split_module_classes or [])
-    options: dict[str, Any] = {
+    options: Record = {
         "torch_dtype": torch.float16 if dtype is None else dtype,
         # Naming a local folder is the consent to run its code; naming a hub repository is not.
         "trust_remote_code": Path(model_name).expanduser().is_dir(),

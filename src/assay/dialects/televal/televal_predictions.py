@@ -24,6 +24,7 @@ from ...core import (
 from ...datasets import open_dataset
 from ...datasets.files import open_file
 from ...store import RunReader
+from ..shapes import Fields, Record
 from .references import as_target, decoded
 from .televal_lines import LINE, spoken_output
 from .televal_rows import PLACE
@@ -47,7 +48,7 @@ class ReadLine:
     """True to identify a line by its number, because keys may occur twice."""
     id_column: ClassVar[str] = "key"
 
-    def __call__(self, row: Mapping[str, Any]) -> Sample:
+    def __call__(self, row: Fields) -> Sample:
         if UNANSWERED in row:
             return _unanswered_sample(row)
         line = decoded(row)
@@ -77,7 +78,7 @@ class ReadLine:
         )
 
 
-def _unanswered_sample(row: Mapping[str, Any]) -> Sample:
+def _unanswered_sample(row: Fields) -> Sample:
     """Return a sample whose answer failed. Raise `DataError` if the row of the dataset was unusable."""
     failure = row[UNANSWERED]
     if failure["outcome"] == "data_error":
@@ -92,7 +93,7 @@ class WithUnanswered:
 
     lines: Any
     """The file, or a function that yields its rows."""
-    unanswered: Sequence[Mapping[str, Any]]
+    unanswered: Sequence[Fields]
     name: str
 
     def __call__(self) -> Iterator[Any]:
@@ -103,12 +104,12 @@ class WithUnanswered:
         yield from self.unanswered
 
 
-def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str, Any]]:
+def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[Record]:
     """Return a row for each sample of an infer run without an answer whose key is not among `keys`."""
     if not run.is_dir():
         return []
     reader = RunReader(run)
-    rows: list[dict[str, Any]] = []
+    rows: list[Record] = []
     for result in reader.results:
         if result.task != task or rows:
             continue
@@ -157,7 +158,7 @@ def _key_of(id: str) -> str:
     return id.partition("#")[0]
 
 
-def _reason(details: Mapping[str, Any]) -> str:
+def _reason(details: Fields) -> str:
     return str(details.get("error") or details.get("reason") or "no answer")
 
 
@@ -170,7 +171,7 @@ def keys_in(file: Path) -> frozenset[str]:
     return frozenset(keys)
 
 
-def lines_in(rows: object, reader: ReadLine) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def lines_in(rows: object, reader: ReadLine) -> Iterator[tuple[str, Fields]]:
     """Yield every line that can be judged, with the id of its sample."""
     for sample in open_dataset(rows, to_sample=reader, where="predictions"):
         if isinstance(sample, Sample) and UNANSWERED not in sample.fields:
@@ -197,7 +198,7 @@ class Predictions:
     )
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Fields:
         """The name of the file; the predictions themselves are part of each request."""
         return {"dialect": "televal", "predictions": self.name}
 

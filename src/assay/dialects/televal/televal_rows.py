@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text, shorten
+from ..shapes import Fields, Record
 from .data_templates import DataTemplate
 from .eras import PLAIN_RULE, Rule
 from .facade.dataset import BatchLoader
@@ -35,7 +36,7 @@ class Reader:
     """A `BatchLoader`, or a user's own loader with the same attributes."""
     template: Any
     """The template's structure, as in the YAML file."""
-    render: Callable[[Mapping[str, Any]], Any] = field(compare=False)
+    render: Callable[[Fields], Any] = field(compare=False)
     root: Path = field(compare=False)
     switches: Mapping[str, bool] = field(default_factory=dict)
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, if they differ from their defaults."""
@@ -73,7 +74,7 @@ class Reader:
         """The column that names rows, including failed ones."""
         return getattr(self.loader, "key_col", None) or "key"
 
-    def __call__(self, row: Mapping[str, Any]) -> Sample:
+    def __call__(self, row: Fields) -> Sample:
         loader = self.loader
         columns, clips = loader.prepare(row) if self.is_streamed else (dict(row), {})
         position = columns.pop(PLACE, None)
@@ -104,7 +105,7 @@ class Reader:
             columns[SPOKEN] = spoken
         return Sample(id, self._messages(spoken, clips), target, fields=columns)
 
-    def is_dialogue(self, row: Mapping[str, Any]) -> bool:
+    def is_dialogue(self, row: Fields) -> bool:
         """Return True if the template turns a row into a dialogue, whose references are in the template."""
         try:
             spoken = read_structure(self.render(dict(row)), reverse=False)
@@ -132,7 +133,7 @@ class Reader:
     def _dialogue(
         self,
         id: str,
-        row: dict[str, Any],
+        row: Record,
         script: Script,
         clips: Mapping[str, Audio],
     ) -> Sample:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from ...core import AssayError, PlanError, UnknownName, UsageError, nearest, shorten
+from ..shapes import Fields, Record
 from .claims import KINDS, kinds_in, yaml_files
 
 LINKS: Mapping[str, Mapping[str, str]] = {
@@ -38,7 +39,7 @@ class Entry:
     name: str
     cls: str
     """The dotted path of its class; empty for an entry that only serves as configuration."""
-    args: Mapping[str, Any]
+    args: Fields
     file: Path
     line: int
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -260,7 +261,7 @@ def _entry(
                 fix=fix,
             )
     lines = {part: key.start_mark.line + 1 for part, (key, _) in parts.items()}
-    args: dict[str, Any] = {}
+    args: Record = {}
     if "args" in parts:
         inner = parts["args"][1]
         if not isinstance(inner, yaml.MappingNode):

@@ -1,7 +1,9 @@
 """The testbed dialect: in-context learning with retrievers, post-processes, loading scripts and prompt templates."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..shapes import Fields
 
 if TYPE_CHECKING:
     from ...core import Model, Task
@@ -22,7 +24,7 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
     return chunks.tasks(reference, run)
 
 
-def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
+def model(reference: str, args: Fields) -> "Model | None":
     """Return the model a testbed file defines, or `None` if it defines none."""
     from . import testbed_models as models
 

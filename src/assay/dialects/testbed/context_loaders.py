@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core import MissingExtra
 from ...templates.pick import shuffled
+from ..shapes import Record
 
 
 class ConcatSampler:
@@ -337,7 +338,7 @@ def _loader_class() -> Any:
             collate: Callable[[list[Any]], Any],
             batch_size: int,
             drop_last: bool,
-            options: dict[str, Any],
+            options: Record,
         ) -> None:
             joined = ConcatDataset(datasets)
             merged = ConcatSampler(chunked, joined.cumulative_sizes)

@@ -1,10 +1,10 @@
 """Contexts that a user's own loader chose. Each is one sample, with shots rendered by the datasets' retrievers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from ...core import DataError, Message, Prompt, Sample, TemplateError
 from ...datasets.faults import NamedFault
+from ..shapes import Record
 from .context_loaders import ContextLoader, Place
 from .testbed_rows import Retrieval, ToSample
 
@@ -64,7 +64,7 @@ class Contexts:
             except DataError as error:
                 where = f"row {index} of dataset {dataset}, sample {sample.id!r}"
                 raise TemplateError(error.what, where=where, fix=error.fix) from error
-        details: dict[str, Any] = {
+        details: Record = {
             "shots": [self._id(row_place) for row_place in places[:-1]],
             "picked_by": self._picker(),
         }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import DataError, Image, Media, Message, Part, Text, as_part, shorten
+from ..shapes import Fields
 
 HEAD_ROLES = frozenset({"instruction", "system"})
 
@@ -121,7 +122,7 @@ def before_stop(text: str, stop_words: Sequence[str]) -> str:
     return text[: min(ends)] if ends else text
 
 
-def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:
+def _pieces(turn: Fields) -> Sequence[Any]:
     content = turn.get("content", ())
     return content if isinstance(content, (list, tuple)) else (content,)
 
@@ -133,7 +134,7 @@ def _is_place(piece: object) -> bool:
     )
 
 
-def _message(turn: Mapping[str, Any], images: Iterator[Image]) -> Message:
+def _message(turn: Fields, images: Iterator[Image]) -> Message:
     role = str(turn["role"])
     if "content" not in turn:
         return Message(role)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..shapes import Fields, Function, Record
 from .testbed_words import stemmed, words_of
 
-DATASET_RETRIEVER_MAPPING: dict[str, Callable[..., Any]] = {}
-POSTPROCESS_MAPPING: dict[str, Callable[..., Any]] = {}
+DATASET_RETRIEVER_MAPPING: dict[str, Function] = {}
+POSTPROCESS_MAPPING: dict[str, Function] = {}
 
-REGISTERED: list[tuple[str, str, Callable[..., Any]]] = []
+REGISTERED: list[tuple[str, str, Function]] = []
 """All registrations in order, as kind, name and function, so that a loader can find those of one file."""
 
 _SPLIT_NAMES = {"val": "validation", "valid": "validation"}
@@ -19,7 +20,7 @@ _SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
 def register_dataset_retriever(
     dataset_name: str,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Function], Function]:
     """Return a decorator for `retriever(item, is_last)`, which turns a row into a conversation."""
     return _registers(
         "retriever",
@@ -31,7 +32,7 @@ def register_dataset_retriever(
 
 def register_postprocess(
     dataset_name: str,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Function], Function]:
     """Return a decorator for `postprocess(text)`, which turns a prediction into what is evaluated."""
     return _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
 
@@ -39,12 +40,12 @@ def register_postprocess(
 def _registers(
     kind: str,
     name: str,
-    mapping: dict[str, Callable[..., Any]],
+    mapping: dict[str, Function],
     takes: tuple[str, ...],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Function], Function]:
     """Return a decorator that checks the number of parameters of a function and registers it."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Function) -> Function:
         count = len(inspect.signature(function).parameters)
         if count != len(takes):
             required = f"{len(takes)}: ({', '.join(takes)})"
@@ -58,7 +59,7 @@ def _registers(
     return register
 
 
-def most_common_from_dict(dct: Iterable[Mapping[str, Any]]) -> Any:
+def most_common_from_dict(dct: Iterable[Fields]) -> Any:
     """Return the most frequent `answer` in a list of annotations; of equally frequent ones the first."""
     answers = [entry["answer"] for entry in dct]
     return max(dict.fromkeys(answers), key=answers.count)
@@ -66,7 +67,7 @@ def most_common_from_dict(dct: Iterable[Mapping[str, Any]]) -> Any:
 
 def split_generators(
     expand_path_fn: Callable[[str, str], Path | list[Path]],
-    type_split_file_dict: Mapping[str, Mapping[str, Any]],
+    type_split_file_dict: Mapping[str, Fields],
     verbose: bool = True,
 ) -> list[Any]:
     """Return the split generators of a loading script. Warn and leave out a split with a missing file.
@@ -117,12 +118,12 @@ def _as_list(value: object) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else [value]
 
 
-Row = Mapping[str, Any]
+Row = Fields
 _HATEFUL = frozenset({"yes", "y", "hateful", "hate"})
 _BENIGN = frozenset({"no", "n", "non-hateful", "benign"})
 
 
-def visual_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+def visual_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
     """Return an image, a question about it and a short answer."""
     turns = [
         _images(1),
@@ -132,12 +133,12 @@ def visual_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any
     return turns, item["image"]
 
 
-def caption(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+def caption(item: Row, is_last: bool) -> tuple[list[Record], Any]:
     """Return an image and its caption."""
     return [_images(1), _answer("caption", is_last, item, "caption")], item["image"]
 
 
-def hateful_meme(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+def hateful_meme(item: Row, is_last: bool) -> tuple[list[Record], Any]:
     """Return a meme, and whether it is hateful."""
     question = f'is an image with written "{item["text"]}" on it. Is it hateful?'
     row = {} if is_last else {"verdict": "yes" if item["label"] == 1 else "no"}
@@ -148,7 +149,7 @@ def hateful_meme(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
     ], item["img"]
 
 
-def lettered_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+def lettered_question(item: Row, is_last: bool) -> tuple[list[Record], Any]:
     """Return one or more images, a question, four choices and a letter."""
     images = item["image"]
     choices = " ".join(
@@ -178,19 +179,19 @@ def is_hateful(text: str) -> int:
     return 0
 
 
-def _images(count: int) -> dict[str, Any]:
+def _images(count: int) -> Record:
     return {"role": "image", "content": [{"type": "image"} for _ in range(count)]}
 
 
-def _text(role: str, *texts: str) -> dict[str, Any]:
+def _text(role: str, *texts: str) -> Record:
     return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
 
 
-def _answer(role: str, is_last: bool, item: Row, column: str) -> dict[str, Any]:
+def _answer(role: str, is_last: bool, item: Row, column: str) -> Record:
     return {"role": role} if is_last else _text(role, item[column])
 
 
-SHIPPED: Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+SHIPPED: Mapping[str, tuple[Function, Function]] = {
     **dict.fromkeys(("vqav2", "ocr_vqa"), (visual_question, unchanged)),
     "ok_vqa": (visual_question, stemmed),
     **dict.fromkeys(("coco", "flickr"), (caption, unchanged)),

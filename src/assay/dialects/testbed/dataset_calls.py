@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UnknownName
+from ..shapes import Record
 from .claims import defines_builder
 from .data_registry import SHIPPED
 from .nearby import register_folder
@@ -73,7 +74,7 @@ def script_of(path: object) -> Path | None:
     return script.resolve() if defines_builder(script) else None
 
 
-def _by_library(path: str, name: str | None, options: dict[str, Any]) -> Any:
+def _by_library(path: str, name: str | None, options: Record) -> Any:
     import datasets
 
     if "trust_remote_code" not in inspect.signature(datasets.load_dataset).parameters:
@@ -84,7 +85,7 @@ def _by_library(path: str, name: str | None, options: dict[str, Any]) -> Any:
 def _every_split(data: ScriptData, streams: bool) -> Any:
     import datasets
 
-    splits: dict[str, Any] = {}
+    splits: Record = {}
     for split in data.splits():
         rows = _rows(data, split, streams)
         if streams or len(rows):

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from ..shapes import Record
+
 _OTHERS = ("xxh32", "xxh64", "xxh3_64", "xxh128", "xxh3_128")
 
 
@@ -58,7 +60,7 @@ class Fingerprint:
     """Samples under keys, each with the digest of its encoding."""
 
     def __init__(self, encode_fn: Callable[[Any], Any]) -> None:
-        self.hash_values: dict[str, Any] = {}
+        self.hash_values: Record = {}
         self.hash_method = "xxh3_64"
         self.encode_fn = encode_fn
 
@@ -83,7 +85,7 @@ class Fingerprint:
             == self._of(entry["sample"] if sample is None else sample)
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Return all samples and digests by key."""
         return self.hash_values
 

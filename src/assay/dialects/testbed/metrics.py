@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ...core import Output, Sample, ScorerError, library
 from ...core.sample import REFERENCE_COLUMNS
 from ..returned import checked_metrics
+from ..shapes import Record
 from .nearby import bases
 from .testbed_loading import guest_for, only_class
 from .testbed_rows import Reading
@@ -54,7 +55,7 @@ class FolderMetric:
         """The metric's own name."""
         return Path(self.path).stem
 
-    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, Any]:
+    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Record:
         """Return the metric's dictionary. Values that are not numbers are left out of the table."""
         kind = self._metric_class()
         with TemporaryDirectory() as folder:

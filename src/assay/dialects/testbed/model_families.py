@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import EMPTY, library
+from ..shapes import Fields
 from .testbed_model_bases import ModelBase, is_conversation
 
 
@@ -33,7 +34,7 @@ class Family(ModelBase):
     processor_name = "AutoProcessor"
     model_name_in_transformers = "AutoModelForCausalLM"
     support: Sequence[str] | None = None
-    default_processor_args: Mapping[str, Any] = EMPTY
+    default_processor_args: Fields = EMPTY
     accepts = frozenset({"text", "image"})
 
     def __init__(
@@ -41,8 +42,8 @@ class Family(ModelBase):
         model_root: str,
         processor_class: Any = None,
         model_class: Any = None,
-        processor_args: Mapping[str, Any] | None = None,
-        model_args: Mapping[str, Any] | None = None,
+        processor_args: Fields | None = None,
+        model_args: Fields | None = None,
         **common_args: Any,
     ) -> None:
         super().__init__(

@@ -27,6 +27,7 @@ from ...core import (
 from ...core.errors import ComponentError
 from ..declared_fetch import fetch_declared
 from ..guest import Guest
+from ..shapes import Fields, Record
 from .testbed_loading import only_class
 
 CACHE = Path("~/.cache/assay/scripts")
@@ -196,12 +197,12 @@ class ScriptData:
 
     script: Path
     guest: Guest = field(repr=False)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Fields = field(default_factory=dict)
     """Options of the builder's configuration, such as `data_dir` and `images_dir`."""
     allow_private: bool = False
     _builder: Any = field(default=None, init=False, repr=False, compare=False)
     _cache: Any = field(default=None, init=False, repr=False, compare=False)
-    _splits: dict[str, Mapping[str, Any]] | None = field(
+    _splits: dict[str, Fields] | None = field(
         default=None,
         init=False,
         repr=False,
@@ -257,7 +258,7 @@ class ScriptData:
             f"none of its splits ({', '.join(splits)}) has rows", file=str(self.script)
         )
 
-    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+    def __iter__(self) -> Iterator[Fields]:
         for _, _, row in self.of_split(None).rows():
             yield row
 
@@ -273,7 +274,7 @@ class ScriptData:
             else Fewshot()
         )
 
-    def splits(self) -> dict[str, Mapping[str, Any]]:
+    def splits(self) -> dict[str, Fields]:
         """Return the splits of the script, each with the arguments of its generator."""
         if self._splits is None:
             builder = self.builder
@@ -288,7 +289,7 @@ class ScriptData:
             }
         return self._splits
 
-    def examples(self, split: str) -> Iterator[dict[str, Any]]:
+    def examples(self, split: str) -> Iterator[Record]:
         """Yield the examples of a split, encoded by the builder's features."""
         arguments = self.splits()[split]
         builder = self.builder

@@ -1,7 +1,7 @@
 """Load testbed files: the registrations of a file or folder, its context loaders and its loading script."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core import UsageError
 from ..guest import Guest
+from ..shapes import Function, Record
 from .claims import NAMES, datasets_home, defines_builder, is_dataset_folder
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
@@ -20,9 +21,9 @@ class Loaded:
     """The registrations of one file or folder."""
 
     folder: Path
-    retrievers: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    postprocesses: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    loaders: dict[str, Any] = field(default_factory=dict)
+    retrievers: dict[str, Function] = field(default_factory=dict)
+    postprocesses: dict[str, Function] = field(default_factory=dict)
+    loaders: Record = field(default_factory=dict)
     """Context loaders that the file created, by variable name."""
     script: Path | None = None
     """The loading script of a dataset folder."""
@@ -112,7 +113,7 @@ def _collect(loaded: Loaded, files: Sequence[str]) -> None:
     del REGISTERED[old_names:], MADE[old_loaders:]
 
 
-def own_classes(module: ModuleType, base: type) -> dict[str, Any]:
+def own_classes(module: ModuleType, base: type) -> Record:
     """Return the classes derived from `base` that a module itself defines, by name."""
     return {
         name: thing
@@ -147,8 +148,8 @@ def _variable(modules: Sequence[ModuleType], thing: object) -> str | None:
 
 def known_retriever(
     name: str,
-    retrievers: Mapping[str, Callable[..., Any]],
-) -> Callable[..., Any] | None:
+    retrievers: Mapping[str, Function],
+) -> Function | None:
     """Return the retriever with a name: the file's own, or else a shipped one.
 
     Retrievers that other files registered are never used.

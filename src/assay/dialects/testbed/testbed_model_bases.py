@@ -11,13 +11,14 @@ import re
 import sys
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from ..protocol import is_upstream
+from ..shapes import Fields, Function, Record
 from .testbed_rendering import arranged, in_either_form, render
 from .testbed_trackers import try_inject_params
 
@@ -84,7 +85,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
-    def _assay_named(self, wanted: object) -> dict[str, Any]:
+    def _assay_named(self, wanted: object) -> Record:
         """Return modules by name. A text is a pattern; a list has exact names."""
         if isinstance(wanted, str):
             named = dict(self.model.named_modules())
@@ -98,7 +99,7 @@ class WhiteBox(Module):  # type: ignore[misc]
             f"modules are named by a pattern or a list of names, not {wanted!r}"
         )
 
-    def _assay_matching(self, wanted: object) -> dict[str, Any]:
+    def _assay_matching(self, wanted: object) -> Record:
         """Return the modules with matching names, or the instances of a class. Raise if there are none."""
         if isinstance(wanted, type):
             chosen = {
@@ -167,7 +168,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         self,
         module_name_or_type: object,
         method_name: str,
-        new_method: Callable[..., Any],
+        new_method: Function,
         *,
         strict: bool = True,
     ) -> None:
@@ -192,7 +193,7 @@ def former_name(name: str) -> str:
     )
 
 
-def _forwarded(name: str) -> Callable[..., Any]:
+def _forwarded(name: str) -> Function:
     """Return a method that calls torch's method of this name on the model and returns `self`."""
 
     def change(self: WhiteBox, *args: object, **kwargs: object) -> WhiteBox:
@@ -206,7 +207,7 @@ def _forwarded(name: str) -> Callable[..., Any]:
     return change
 
 
-def _hooked(name: str) -> Callable[..., Any]:
+def _hooked(name: str) -> Function:
     """Return torch's hook method with this name: `(hook)` for the model, or `(names, hook)` for some of its modules.
 
     The hook may have a parameter `module_name`.
@@ -228,8 +229,8 @@ if Module is object:
 
 
 def _check_parameters(
-    old: Callable[..., Any],
-    new: Callable[..., Any],
+    old: Function,
+    new: Function,
     name: str,
     skip: int = 0,
 ) -> None:
@@ -253,8 +254,8 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         processor_class: Any,
         model_class: Any,
         support_models: Sequence[str] | None = None,
-        processor_args: Mapping[str, Any] | None = None,
-        model_args: Mapping[str, Any] | None = None,
+        processor_args: Fields | None = None,
+        model_args: Fields | None = None,
         **common_args: Any,
     ) -> None:
         super().__init__()
@@ -382,7 +383,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         """Return True if the default template is the processor's own."""
         return type(self).default_prompt_template is ModelBase.default_prompt_template
 
-    def _assay_apply(self, template: str | None) -> Callable[..., Any]:
+    def _assay_apply(self, template: str | None) -> Function:
         """Return the function that renders a conversation: the processor's method, its tokenizer's, or assay's."""
         apply = next(
             (
@@ -455,7 +456,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     def generate(
         self,
         *inputs: object,
-        processor_args: Mapping[str, Any] | None = None,
+        processor_args: Fields | None = None,
         return_inputs: bool = False,
         return_generated_ids: bool = False,
         **generate_args: Any,
@@ -483,7 +484,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     def forward(
         self,
         *inputs: object,
-        processor_args: Mapping[str, Any] | None = None,
+        processor_args: Fields | None = None,
         **kwargs: object,
     ) -> Any:
         """Return the model's own output for the processed inputs."""
@@ -495,7 +496,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     def _assay_processed(
         self,
         inputs: Sequence[Any],
-        processor_args: Mapping[str, Any],
+        processor_args: Fields,
     ) -> Any:
         arguments = list(inputs)
         try:
@@ -528,7 +529,7 @@ def is_conversation(text: object) -> bool:
     )
 
 
-def _instantiate(kind: Any, model_root: str, args: Mapping[str, Any]) -> Any:
+def _instantiate(kind: Any, model_root: str, args: Fields) -> Any:
     return kind.from_pretrained(model_root, **{"trust_remote_code": False, **args})
 
 

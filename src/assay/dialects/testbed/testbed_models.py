@@ -1,7 +1,7 @@
 """A user's `ModelBase` subclass as a model: requests as conversations with images, generated in batches."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ...core import (
 from ...media import decode_image
 from ...models.function import FunctionModel
 from ...registry import check_options
+from ..shapes import Fields, Record
 from .conversation import before_stop
 from .testbed_loading import guest_for, own_classes
 
@@ -36,7 +37,7 @@ OPTIONS = {
 """assay's generation options under the names that `generate` of `transformers` uses."""
 
 
-def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+def model(reference: str, args: Fields) -> Model | None:
     """Return the model of a testbed file; `None` if the file defines none and none was named."""
     from .testbed_model_bases import ModelBase
 
@@ -75,7 +76,7 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
 def adapt(
     thing: Any,
     reference: str,
-    args: Mapping[str, Any],
+    args: Fields,
     sha256: str = "",
 ) -> Model:
     """Return a `ModelBase` class or object as a model. A class is instantiated at the first request."""
@@ -146,7 +147,7 @@ class _Adapter:
         return outputs
 
 
-def conversation(request: Request) -> list[dict[str, Any]]:
+def conversation(request: Request) -> list[Record]:
     """Return messages in the testbed's form: placeholders for images, and no content in the turn to write."""
     return [_turn(message) for message in request.prompt.messages]
 
@@ -160,7 +161,7 @@ def _images_of(request: Request) -> list[Any]:
     return images
 
 
-def _turn(message: Message) -> dict[str, Any]:
+def _turn(message: Message) -> Record:
     if message.parts is None:
         return {"role": message.role}
     if all(isinstance(part, Text) for part in message.parts):
@@ -174,7 +175,7 @@ def _turn(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": pieces}
 
 
-def generate_options(request: Request) -> dict[str, Any]:
+def generate_options(request: Request) -> Record:
     """Return the options that were set, as `generate` of `transformers` takes them. Temperature 0 is greedy."""
     options = {}
     for name, value in request.options.given().items():

@@ -1,6 +1,6 @@
 """Tasks from testbed files, one for each dataset with a retriever. Rows come from a file, a script or a loader."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from ...core import (
 )
 from ...datasets import open_dataset
 from ...runner.options import RunOptions
+from ..shapes import Fields
 from .contexts import Contexts
 from .metrics import find_metric
 from .script import ScriptData
@@ -108,7 +109,7 @@ def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
 
 def _from_rows(
     name: str,
-    retrievers: Mapping[str, Any],
+    retrievers: Fields,
     loaded: Loaded,
     run: RunOptions,
 ) -> Task:
@@ -138,7 +139,7 @@ def _from_rows(
 def _from_loader(
     key: str,
     loaded: Loaded,
-    retrievers: Mapping[str, Any],
+    retrievers: Fields,
     run: RunOptions,
 ) -> Task:
     loader = loaded.loaders[key]

@@ -16,9 +16,10 @@ from jinja2.parser import Parser
 
 from ...core import as_messages, generation_role
 from ...rendering import PlainSandbox, plain_values
+from ..shapes import Fields, Record
 from .conversation import HEAD_ROLES, query_last
 
-Conversation = Sequence[Mapping[str, Any]]
+Conversation = Sequence[Fields]
 Render = Callable[[Conversation], str]
 
 
@@ -62,7 +63,7 @@ def render(template: str, conversation: Conversation, **variables: object) -> st
     )
 
 
-def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
+def arranged(conversation: Conversation, *, asks: bool) -> list[Record]:
     """Return the conversation with the turn to write at the end; `asks` adds this turn if it is missing.
 
     Its role is the one that ended earlier rounds, otherwise the assistant, and never that of the last message.
@@ -116,7 +117,7 @@ def lost(conversation: Conversation, text: str) -> list[str]:
     return [piece for piece in pieces if piece.strip() and piece.strip() not in text]
 
 
-def _texts(message: Mapping[str, Any]) -> list[str]:
+def _texts(message: Fields) -> list[str]:
     content = message.get("content", "")
     pieces = content if isinstance(content, (list, tuple)) else [content]
     return [
@@ -124,11 +125,11 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _is_head(message: Mapping[str, Any]) -> bool:
+def _is_head(message: Fields) -> bool:
     return str(message.get("role", "")).lower() in HEAD_ROLES
 
 
-def _as_lists(message: Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_lists(message: Fields) -> Fields:
     """Return a message with its content as a list of parts. An initial instruction stays text."""
     if "content" not in message:
         return message
@@ -147,7 +148,7 @@ def _part(piece: object) -> Any:
     return piece if isinstance(text, str) else {**piece, "text": str(text)}
 
 
-def _as_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_texts(message: Fields) -> Fields:
     """Return a message with its content as one text. A list with images stays a list."""
     if "content" not in message:
         return message

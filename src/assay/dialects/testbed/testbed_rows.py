@@ -20,13 +20,14 @@ from ...core import (
     blamed,
 )
 from ..returned import defined_at
+from ..shapes import Fields, Record
 from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
 
 Retriever = Callable[[Any, bool], Any]
 _ENCODED = frozenset({"bytes", "path"})
 
 
-def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
+def as_item(row: Fields) -> Record:
     """Return a copy of a row for a retriever, with images stored as `{"bytes", "path"}` opened."""
     item = dict(row)
     for name, value in row.items():
@@ -122,7 +123,7 @@ class ToSample:
     column: str | None = None
     """The column from which the target is taken instead; empty to use the shown answer."""
 
-    def __call__(self, row: Mapping[str, Any]) -> Sample:
+    def __call__(self, row: Fields) -> Sample:
         query, answer, has_media = self.retrieval.question_and_answer(row)
         target = row[self.column] if self.column is not None else answer
         # Images stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.

@@ -8,14 +8,16 @@ starts one.
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from functools import partial
 from itertools import count
 from types import FrameType
 from typing import Any, ClassVar
 
+from ..shapes import Function
 
-def try_inject_params(fn: Callable[..., Any], **kwargs: object) -> Callable[..., Any]:
+
+def try_inject_params(fn: Function, **kwargs: object) -> Function:
     """Bind the keywords for which the function has parameters; all of them if it takes any."""
     parameters = inspect.signature(fn).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -289,7 +291,7 @@ class LocalsTracker(TrackerBase):
 
 
 class _Restore:
-    def __init__(self, module: Any, name: str, method: Callable[..., Any]) -> None:
+    def __init__(self, module: Any, name: str, method: Function) -> None:
         self._module, self._name, self._method = module, name, method
 
     def remove(self) -> None:

@@ -3,8 +3,10 @@
 Parts are imported when they are used, so checking whether a file belongs to ULMEvalKit is fast.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..shapes import Fields
 
 if TYPE_CHECKING:
     from ...core import Model, Task
@@ -31,7 +33,7 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
     ]
 
 
-def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
+def model(reference: str, args: Fields) -> "Model | None":
     """Return the model that a user's file defines, or None."""
     from .ulmeval_toolkit import TOOLKIT
 

@@ -1,6 +1,6 @@
 """Tasks of a user's file: one for each dataset name that its classes support."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from ...runner.options import RunOptions
 from ..kits.state import Surroundings
 from ..kits.user_code import most_derived, read_config
 from ..protocol import is_upstream
+from ..shapes import Fields, Record
 from .drawing_datasets import ImageBaseDataset, TextBaseDataset
 from .kept_tables import kept_table
 from .messages import as_prompt
@@ -30,7 +31,7 @@ BENCHMARKS = {
 """Benchmarks that ULMEvalKit ships, with assay's own of the same kind. T2ICompBench has several names."""
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10
-JUDGE_DEFAULTS: Mapping[str, Any] = {"nproc": 4, "verbose": False, "retry": 3}
+JUDGE_DEFAULTS: Fields = {"nproc": 4, "verbose": False, "retry": 3}
 
 
 def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
@@ -150,7 +151,7 @@ def make_task(
     cls: type,
     name: str,
     run: RunOptions,
-    settings: Mapping[str, Any] | None = None,
+    settings: Fields | None = None,
     dataset: str | None = None,
 ) -> Task:
     """Build a task from one dataset of a class; its rows are read on demand."""
@@ -205,7 +206,7 @@ def generations(cls: type, name: str) -> int:
     return COMPBENCH_GENERATIONS if "T2ICompBench" in name else GENERATIONS.get(name, 1)
 
 
-def judge_kwargs(run: RunOptions, name: str) -> dict[str, Any]:
+def judge_kwargs(run: RunOptions, name: str) -> Record:
     """Return the further arguments of `evaluate`."""
     arguments = {**JUDGE_DEFAULTS, **run.judge_args}
     judge = run.judges.get("judge") or ("gpt-4o" if "WISE" in name else None)

@@ -15,6 +15,7 @@ from ..kits.row_images import file_names, image_file_path
 from ..kits.smp.file import LMUDataRoot, dump, load
 from ..kits.smp.images import mmqa_display
 from ..kits.state import as_upstream
+from ..shapes import Record
 from .drawing_models import OpenAIWrapper
 from .ulmeval_tables import fetched_table, read_table, with_images, with_index
 
@@ -220,7 +221,7 @@ def build_judge(guest: object = None, **kwargs: Any) -> Any:
     return OpenAIWrapper(version, **kwargs)
 
 
-def _specialist(guest: Any, name: str, options: dict[str, Any]) -> Any:
+def _specialist(guest: Any, name: str, options: Record) -> Any:
     """Build a judge that is not a language model from the files of a checkout."""
     module_name, class_name, weights = SPECIALISTS[name]
     full_name = f"ulmeval.dataset.utils.{module_name}"
@@ -232,7 +233,7 @@ def _specialist(guest: Any, name: str, options: dict[str, Any]) -> Any:
     return getattr(guest.own_module(full_name), class_name)(weights, **options)
 
 
-def names_for(guest: object) -> dict[str, Any]:
+def names_for(guest: object) -> Record:
     """Return `build_judge` for the files of one checkout."""
     return {"build_judge": partial(build_judge, guest)}
 

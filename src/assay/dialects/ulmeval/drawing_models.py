@@ -14,6 +14,7 @@ from ..kits.api_calls import ApiCalls
 from ..kits.judging import Judge, assay_name, is_known
 from ..kits.message_content import Entries, MessageModel, joined_text, values_of
 from ..kits.state import as_upstream
+from ..shapes import Function, Record
 from .messages import as_entries, as_prompt
 from .ulmeval_drawing import base_seed, draw, seed_alike, seed_call
 
@@ -78,7 +79,7 @@ class OpenAIWrapper(BaseAPI):
     """
 
     def __init__(self, model: str = "gpt-4o", retry: int = 5, **kwargs: Any) -> None:
-        options: dict[str, Any] = {
+        options: Record = {
             name: kwargs.pop(name)
             for name in ("temperature", "max_tokens")
             if name in kwargs
@@ -153,7 +154,7 @@ async def _awaited(outputs: Any) -> Any:
 class Supported(dict[str, Callable[..., Any]]):
     """Factories by name; an unknown name is looked up among assay's own models."""
 
-    def __missing__(self, name: str) -> Callable[..., Any]:
+    def __missing__(self, name: str) -> Function:
         if is_known(name):
             return partial(CoreUlm, name)
         raise KeyError(
@@ -166,4 +167,4 @@ class Supported(dict[str, Callable[..., Any]]):
 
 
 supported_ULM: Supported = Supported()
-api_models: dict[str, Callable[..., Any]] = {}
+api_models: dict[str, Function] = {}

@@ -4,7 +4,7 @@ The class is inspected without an instance and built on first use. Seeds come fr
 of a prompt do not depend on those drawn before.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
 from ..kits.message_content import check_types
 from ..kits.request_models import RequestModel, ThreadedRequestModel
 from ..kits.toolkit import class_of
+from ..shapes import Fields
 from .drawing_models import BaseAPI, BaseModel
 from .messages import as_prompt, prompt_entries
 from .ulmeval_drawing import (
@@ -36,7 +37,7 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 def adapt(
     target: object,
     name: str,
-    args: Mapping[str, Any],
+    args: Fields,
     file: Path | None,
 ) -> "GuestModel":
     """Adapt a class, a `partial` of one, or an object. Several calls to an API class run at once."""
@@ -63,7 +64,7 @@ class GuestModel(RequestModel):
         self,
         target: Any,
         name: str,
-        args: Mapping[str, Any],
+        args: Fields,
         file: Path | None,
     ) -> None:
         super().__init__(target, name, args)
@@ -79,7 +80,7 @@ class GuestModel(RequestModel):
             produces=frozenset({"image"}),
         )
         bound = dict(target.keywords) if isinstance(target, partial) else {}
-        self.identity: Mapping[str, Any] = {
+        self.identity: Fields = {
             "class": kind.__qualname__,
             "file": file.name if file else kind.__module__,
             "sha256": digest_behind(file, libraries=False) if file else "",
@@ -153,7 +154,7 @@ class GuestApi(ThreadedRequestModel, GuestModel):
         self,
         target: Any,
         name: str,
-        args: Mapping[str, Any],
+        args: Fields,
         file: Path | None,
     ) -> None:
         super().__init__(target, name, args, file)

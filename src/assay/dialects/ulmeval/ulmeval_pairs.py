@@ -13,6 +13,7 @@ from ..kits.judging import is_known
 from ..kits.smp.file import LMUDataRoot
 from ..kits.user_code import read_config
 from ..recognise import imported_names
+from ..shapes import Fields, Record
 from .claims import claims
 from .dataset_tasks import BENCHMARKS, assay_benchmark, tasks_of, upstreams_class
 from .drawing_models import supported_ULM
@@ -37,7 +38,7 @@ class Settings:
     """Models of other roles that some benchmarks of assay need: a detector, a VQA model."""
     upstream: bool = False
     """True if upstream's own rules are used."""
-    judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    judge_args: Fields = field(default_factory=lambda: EMPTY)
     """The arguments of `evaluate`: nproc, verbose, retry and those given as JSON."""
     api_nproc: int = 4
     ignore: bool = False
@@ -223,7 +224,7 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
     )
 
 
-def _imported(settings: Settings) -> dict[str, Any]:
+def _imported(settings: Settings) -> Record:
     """Return the predictions of `--result-file`, under the name that `--model` gives."""
     if settings.result_file is None:
         return {}

@@ -16,6 +16,7 @@ from ...datasets.reading import Head
 from ...datasets.shards import Row, RowData
 from ..kits.state import Surroundings, around
 from ..kits.suffix_files import import_pandas, objects
+from ..shapes import Fields, Record
 from .ulmeval_tables import FAULTS, TABLE
 
 DIGEST_ROWS = 256
@@ -29,7 +30,7 @@ class GuestData:
         self,
         cls: type,
         name: str,
-        settings: Mapping[str, Any],
+        settings: Fields,
         surroundings: Surroundings,
     ) -> None:
         self.cls = cls
@@ -188,7 +189,7 @@ class GuestSamples(Samples):
         """Return a head for finished samples; the user's own `build_prompt` knows the columns."""
         return Head(None, True, "unknown")
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Record:
         """Return the dataset's name and the digest of its frame."""
         return {"dataset": self.data.name, "frame_sha256": self.data.digest}
 

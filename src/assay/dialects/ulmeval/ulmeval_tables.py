@@ -15,6 +15,7 @@ from ...datasets.tsv_images import RowImages, is_blank
 from ..declared_fetch import fetch_declared, has_checksum
 from ..kits.state import current
 from ..kits.suffix_files import frame_of, objects
+from ..shapes import Fields
 
 ALWAYS_TEXT = ("index", "prompt", "text")
 """Columns that are always text, even if every cell looks like a number, because they identify a row or are sent to
@@ -64,7 +65,7 @@ def fetched_table(
 def read_table(path: Path, owner: object) -> Any:
     """Read a table. Return its good rows as a data frame, and record the others as faults of `owner`."""
     vars(owner)[TABLE] = path
-    rows: list[Mapping[str, Any]] = []
+    rows: list[Fields] = []
     shard = open_file(path)
     for _, _, row in shard.rows():
         if isinstance(row, Mapping):
@@ -129,7 +130,7 @@ def with_images(data: Any, owner: Any, name: str) -> Any:
     return data
 
 
-def _pieces(images: RowImages, row: Mapping[str, Any], column: str) -> Any:
+def _pieces(images: RowImages, row: Fields, column: str) -> Any:
     if is_blank(row[column]):
         return row[column]
     pieces = (

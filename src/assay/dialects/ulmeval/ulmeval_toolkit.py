@@ -1,11 +1,12 @@
 """ULMEvalKit in terms of the shared layer, and the entries of its JSON configs."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..kits.toolkit import Toolkit, UserFile, find_class
+from ..shapes import Fields
 from .claims import NAMES
 from .drawing_datasets import DATASET_CLASSES, ImageBaseDataset, TextBaseDataset
 from .drawing_models import BaseAPI, BaseModel, OpenAIWrapper, supported_ULM
@@ -38,10 +39,10 @@ TOOLKIT = Toolkit(
 
 def configured_model(
     name: str,
-    entry: Mapping[str, Any],
+    entry: Fields,
     files: Sequence[UserFile],
     where: str,
-) -> tuple[Any, Mapping[str, Any], Path | None]:
+) -> tuple[Any, Fields, Path | None]:
     """Return the factory of a config entry, its arguments, and the user's file it comes from."""
     settings = dict(entry)
     class_name = settings.pop("class", None)
@@ -69,10 +70,10 @@ def configured_model(
 
 def configured_dataset(
     name: str,
-    entry: Mapping[str, Any],
+    entry: Fields,
     files: Sequence[UserFile],
     where: str,
-) -> tuple[Any, str, Mapping[str, Any]]:
+) -> tuple[Any, str, Fields]:
     """Return the class of a config entry, the name with which it is built, and the other arguments that it accepts."""
     settings = dict(entry)
     class_name = settings.pop("class", None)

@@ -1,7 +1,9 @@
 """VLMEvalKit compatibility: its TSV benchmarks, dataset classes and model classes run unchanged."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..shapes import Fields
 
 if TYPE_CHECKING:
     from ...core import Model, Task
@@ -24,7 +26,7 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
     return planning.tasks(reference, run)
 
 
-def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
+def model(reference: str, args: Fields) -> "Model | None":
     """Return the model that a user's file defines, or None."""
     from .vlmeval_toolkit import TOOLKIT
 

@@ -4,7 +4,6 @@ The data frame is built only when code reads `data`. A class that only builds pr
 a file of any size stays on disk.
 """
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from ..kits.kit_table_rows import TableRows
 from ..kits.smp.file import load
 from ..kits.state import current
 from ..kits.suffix_files import objects
+from ..shapes import Fields, Record
 from .dataset_facts import DATASET_URLS, data_root, image_folder
 from .rules import chosen_rules
 from .videos import Spacing, video_frames
@@ -245,7 +245,7 @@ class ImageBaseDataset(Reporting):
         )
 
 
-def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
+def _resolved(source: Source, row: Fields) -> Any:
     """Return the images of a row. A cell that cannot be decoded stays, and fails its row when it is used."""
     try:
         pieces = source.images.cells(_texts(row))
@@ -263,7 +263,7 @@ def _named(cell: object) -> Any:
     return cell if not names else names[0] if len(names) == 1 else names
 
 
-def _texts(row: Mapping[str, Any]) -> dict[str, Any]:
+def _texts(row: Fields) -> Record:
     """Return the row with the image cell as text: a column of short references may have been read as numbers."""
     cell = row.get("image")
     return {

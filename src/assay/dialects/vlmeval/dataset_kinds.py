@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from ..kits.many_calls import track_progress_rich
 from ..kits.smp.file import dump, get_intermediate_file_path, load
 from ..kits.smp.misc import toliststr
+from ..shapes import Record
 from . import vlmeval_ratings as ratings
 from .dataset_bases import ImageBaseDataset, TextBaseDataset
 from .matched_choice import mcq_circular_eval, mcq_vanilla_eval, report_acc
@@ -205,7 +206,7 @@ NO_JUDGE = "exact_matching"
 def evaluate_choice(
     dataset: Any,
     eval_file: str,
-    judge_kwargs: dict[str, Any],
+    judge_kwargs: Record,
     *,
     rotates: bool = True,
 ) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ..kits.kit_table_rows import TableRows
 from ..kits.smp.file import dump, get_intermediate_file_path, load, localize_df
 from ..kits.smp.misc import toliststr
+from ..shapes import Record
 from .dataset_bases import (
     CLASSES,
     ImageBaseDataset,
@@ -162,7 +163,7 @@ CUSTOM_DATASET: list[Any] = [CustomMCQDataset, CustomVQADataset, CustomTextMCQDa
 DATASET_COLLECTION: list[Any] = [ConcatDataset]
 DATASET_CLASSES: list[Any] = []
 """Classes that user files add. A class that a file only defines is found without this list."""
-supported_video_datasets: dict[str, Any] = {}
+supported_video_datasets: Record = {}
 """Factories by name, added by user files."""
 
 
@@ -252,7 +253,7 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
     return CustomVQADataset(dataset_name, **kwargs)
 
 
-def _built_by_checkout(name: str, options: dict[str, Any]) -> Any:
+def _built_by_checkout(name: str, options: Record) -> Any:
     """Return the dataset that the checkout around the working folder defines under a name; `None` if there is none."""
     from .vlmeval_toolkit import TOOLKIT
 

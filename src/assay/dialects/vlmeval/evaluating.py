@@ -19,6 +19,7 @@ from ..kits.set_evaluation import Rows, SetEvaluation, bare_name, prediction_pat
 from ..kits.smp.file import get_pred_file_format
 from ..kits.state import Surroundings, of_process
 from ..kits.suffix_files import frame_of, write_table
+from ..shapes import Fields, Record
 from .vlmeval_classes import ClassDataset
 from .vlmeval_judging import model_args
 
@@ -46,7 +47,7 @@ class TextEvaluation(SetEvaluation):
     ) -> "TextEvaluation":
         """Build the evaluation of one dataset. The judge's name is the one in file names."""
         judge = run.judges.get("judge")
-        kwargs: dict[str, Any] = {"verbose": False, "retry": 3}
+        kwargs: Record = {"verbose": False, "retry": 3}
         for argument, value in run.judge_args.items():
             if argument not in CONNECTION:
                 kwargs[argument] = value
@@ -80,7 +81,7 @@ class TextEvaluation(SetEvaluation):
         assert self.cell is not None
         return self.cell.run.judges.get("judge")
 
-    def judge_options(self) -> Mapping[str, Mapping[str, Any]]:
+    def judge_options(self) -> Mapping[str, Fields]:
         """Return the options that build the judge."""
         judge = self.judge()
         if judge is None or self.cell is None:

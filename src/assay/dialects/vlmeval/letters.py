@@ -3,10 +3,11 @@
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ...scorers.choice.choice_rules import extract_choice
 from ...scorers.choice.choice_vlmeval import match_letter, match_text
+from ..shapes import Fields
 from .rules import RuleName, rules_of_caller
 
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
@@ -80,7 +81,7 @@ LETTER_RULES: Mapping[RuleName, LetterRule] = {
 }
 
 
-def can_infer(answer: object, choices: Mapping[str, Any]) -> Letter:
+def can_infer(answer: object, choices: Fields) -> Letter:
     """Return the letter of the option that an answer names, by letter or by text; `False` if none can be read."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.either(str(answer), _texts(choices))
@@ -88,7 +89,7 @@ def can_infer(answer: object, choices: Mapping[str, Any]) -> Letter:
 
 def can_infer_option(
     answer: object,
-    choices: Mapping[str, Any] | int | None = None,
+    choices: Fields | int | None = None,
     num_choice: int = 5,
 ) -> Letter:
     """Return the same by letters alone.
@@ -104,11 +105,11 @@ def can_infer_option(
     return LETTER_RULES[name].by_letter(str(answer), _texts(choices)) or False
 
 
-def can_infer_text(answer: object, choices: Mapping[str, Any]) -> Letter:
+def can_infer_text(answer: object, choices: Fields) -> Letter:
     """Return the letter of the one option whose text occurs in the answer; `False` if none or several do."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.by_words(str(answer), _texts(choices)) or False
 
 
-def _texts(choices: Mapping[str, Any]) -> dict[str, str]:
+def _texts(choices: Fields) -> dict[str, str]:
     return {letter: str(text) for letter, text in choices.items()}

@@ -15,6 +15,7 @@ from ...datasets.tsv_images import is_blank
 from ..kits.many_calls import track_progress_rich
 from ..kits.smp.file import dump, load
 from ..kits.smp.images import build_option_str
+from ..shapes import Fields, Record
 from .dataset_facts import ROTATION
 from .letters import LETTER_RULES, Letter
 from .reports import ABBREVIATIONS, accuracy_table
@@ -43,7 +44,7 @@ def judged_letter(
     read: Reader,
     letters: Sequence[str],
     none: str,
-) -> dict[str, Any]:
+) -> Record:
     """Return `opt` and `log` of one answer: by rule, by the judge in three attempts, or else none of the options."""
     letter = read(prediction)
     if letter:
@@ -67,7 +68,7 @@ def prefetched(
     answers: Sequence[Any],
     read: Sequence[Any],
     predictions: Sequence[Any],
-) -> dict[str, Any] | None:
+) -> Record | None:
     """Return the verdict on a question if the rules alone decide it; None if a judge is needed.
 
     One rotation that was read and is wrong decides it.
@@ -92,8 +93,8 @@ def judged_rotations(
     answers: Sequence[Any],
     read: Sequence[Any],
     predictions: Sequence[Any],
-    ask: Callable[[int], Mapping[str, Any]],
-) -> dict[str, Any]:
+    ask: Callable[[int], Fields],
+) -> Record:
     """Return the verdict on one question's rotations, by rule and then by the judge.
 
     The first wrong one decides.
@@ -144,7 +145,7 @@ def which_option(question: object, options: str, prediction: object, none: str) 
 NONE = "Z"
 
 
-def can_infer(answer: object, choices: Mapping[str, Any]) -> Letter:
+def can_infer(answer: object, choices: Fields) -> Letter:
     """Return the letter of the option that an answer names. Upstream's rule is that of the newest revision."""
     name = "assay" if chosen_rules() is ASSAY else NEWEST.name
     texts = {letter: str(text) for letter, text in choices.items()}
@@ -156,7 +157,7 @@ def report_acc(df: object) -> Any:
     return accuracy_table(df, documented=False)
 
 
-def build_choices(item: Mapping[str, Any]) -> dict[str, Any]:
+def build_choices(item: Fields) -> Record:
     """Return the options of a row by letter."""
     return {
         c: item[c]
@@ -173,16 +174,16 @@ def build_prompt(question: object, options: str, prediction: object) -> str:
 build_prompt_cn = build_prompt_wemath = build_prompt_blink = build_prompt
 
 
-def prefetch_answer(item: Mapping[str, Any]) -> Any:
+def prefetch_answer(item: Fields) -> Any:
     """Return the letter of a row's prediction by rule alone, or `False` if there is none."""
     return can_infer(item["prediction"], build_choices(item))
 
 
 def extract_answer_from_item(
     model: object,
-    item: Mapping[str, Any],
+    item: Fields,
     dataset_name: str | None = None,
-) -> dict[str, Any]:
+) -> Record:
     """Return `opt` and `log` of a row: by rule, else by the judge; without a judge `Z`."""
     choices = build_choices(item)
     options = build_option_str(choices)
@@ -207,7 +208,7 @@ def eval_circular_group(
     model: object,
     sub_data: object,
     dataset_name: str | None = None,
-) -> dict[str, Any]:
+) -> Record:
     """Return the verdict on one question's rotations, by rule and then by the judge."""
     answers, read, predictions, rows = _group(sub_data)
     return judged_rotations(
@@ -220,9 +221,9 @@ def eval_circular_group(
 
 def eval_vanilla(
     model: object,
-    item: Mapping[str, Any],
+    item: Fields,
     dataset_name: str | None = None,
-) -> dict[str, Any]:
+) -> Record:
     """Return the verdict on one row."""
     extracted = extract_answer_from_item(model, item, dataset_name=dataset_name)
     return {

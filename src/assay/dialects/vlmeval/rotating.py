@@ -14,6 +14,7 @@ from ...datasets.files import open_file
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...store.output_files import write_output
 from ..kits.suffix_files import write_table
+from ..shapes import Fields, Record
 from .dataset_facts import ROTATION, whole_index
 from .vlmeval_prompts import options_of
 
@@ -50,9 +51,9 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
 
 
 def rotations(
-    row: Mapping[str, Any],
+    row: Fields,
     offset: int = ROTATION,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Record]:
     """Yield a question and its rotated copies, or only the question if it cannot be rotated."""
     first = {**row, "g_index": row["index"]}
     yield first
@@ -82,7 +83,7 @@ def rotations(
         yield copy
 
 
-def _is_rotatable(row: Mapping[str, Any], letters: str) -> bool:
+def _is_rotatable(row: Fields, letters: str) -> bool:
     if len(letters) < 2 or letters != string.ascii_uppercase[: len(letters)]:
         return False
     if str(row.get("answer")).strip() not in tuple(letters):
@@ -118,7 +119,7 @@ def _offset(path: Path) -> int:
     return offset
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+def _rows(path: Path) -> Iterator[Fields]:
     for _, _, row in open_file(path).rows():
         if isinstance(row, DataError):
             raise row

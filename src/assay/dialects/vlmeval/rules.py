@@ -7,14 +7,15 @@ if it imports names that only that one has (`TSVDataset`, `vlmeval.eval`, `vlmev
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Literal
 
 from ..protocol import is_documented, is_upstream
 from ..recognise import imported_names
+from ..shapes import Fields
 from .claims import NAMES
 
 DOCUMENTED_NAMES = (
@@ -113,7 +114,7 @@ def called_by_documented() -> bool:
     return False
 
 
-def _calling_scope() -> Mapping[str, Any]:
+def _calling_scope() -> Fields:
     """Return the globals of the innermost caller outside assay and the standard library's thread pools."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -124,7 +125,7 @@ def _calling_scope() -> Mapping[str, Any]:
     return {}
 
 
-def _names_used(scope: Mapping[str, Any]) -> Iterator[str]:
+def _names_used(scope: Fields) -> Iterator[str]:
     """Yield the dotted names of VLMEvalKit that a file imports, or those of the classes in a notebook."""
     file = scope.get("__file__")
     if isinstance(file, str):

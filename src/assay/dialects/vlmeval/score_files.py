@@ -9,6 +9,7 @@ from ...core import UNRESOLVED, Output, Sample, ScoreRecord
 from ...store.file_ledger import FileLedger
 from ..kits.smp.file import get_eval_file_format, get_pred_file_format
 from ..kits.suffix_files import dump_by_suffix, frame_of, write_table
+from ..shapes import Fields
 from .dataset_facts import ROTATION, is_mme, whole_index
 from .matched_choice import NO_JUDGE, judged_rotations, prefetched
 from .reports import accuracy_table, prefetch_table
@@ -168,7 +169,7 @@ def _verdict(
     members: Sequence[ScoreRecord],
     order: Mapping[str, int],
     predictions: Mapping[str, str],
-    answers: Mapping[str, Any],
+    answers: Fields,
     *,
     as_group: bool,
 ) -> tuple[float | None, str]:
@@ -295,7 +296,7 @@ def yes_no_files(
 
 def rating_of(name: str, table: Any) -> Any:
     """Return the rating for a benchmark's name, or None if its columns are missing."""
-    rows: list[Mapping[str, Any]] = table.to_dict(orient="records")
+    rows: list[Fields] = table.to_dict(orient="records")
     if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):
         return None
     if is_mme(name):

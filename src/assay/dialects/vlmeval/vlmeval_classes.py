@@ -9,6 +9,7 @@ from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blam
 from ...datasets.files import open_file
 from ..kits.toolkit import UserFile
 from ..kits.user_code import most_derived, parameters_of
+from ..shapes import Fields
 from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
 from .vlmeval_rows import FrameRows, RowsWithImages, Source
 
@@ -142,7 +143,7 @@ class ClassDataset:
         name: str,
         data: str | None,
         file: str,
-        settings: Mapping[str, Any] = EMPTY,
+        settings: Fields = EMPTY,
     ) -> None:
         self.kind_class = kind
         self.name = name

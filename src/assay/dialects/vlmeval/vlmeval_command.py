@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
 from ...core import AssayError, Task, UsageError
@@ -24,6 +23,7 @@ from ..kits.smp.file import get_pred_file_format
 from ..kits.state import working_in
 from ..kits.toolkit import class_of
 from ..protocol import DOCUMENTED, UPSTREAM, choose
+from ..shapes import Record
 from .dataset_facts import SNAPSHOT
 from .flags import idle, key_variable, parse
 from .outputs import noted_digests, noted_revision, write_files
@@ -237,7 +237,7 @@ def _writes_matches(options: RunOptions) -> bool:
 
 
 def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
-    args: dict[str, Any] = dict(pair.model_args)
+    args: Record = dict(pair.model_args)
     if pair.model.startswith("openai/"):
         key = key_variable("--key", flags.key)
         body = json_object(flags.extra_body, "--extra-body")

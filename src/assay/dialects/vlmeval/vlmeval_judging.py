@@ -1,7 +1,6 @@
 """The judge for a user's `evaluate`: plain blocking calls. Each answer is stored in the run's journal."""
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from ...registry import models as registry
 from ..kits.judging import Judge, assay_name
 from ..kits.message_lists import message_turns
 from ..kits.state import current
+from ..shapes import Fields, Record
 
 EVALUATES_OWN = frozenset(
     {
@@ -33,7 +33,7 @@ class GuestJudge(Judge):
 
     fail_msg = "Failed to obtain answer via API."
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Fields) -> None:
         """Use the run's judge; in a standalone script, the model that the settings name."""
         wished = str(settings.get("model", "judge"))
         run = current()
@@ -76,7 +76,7 @@ def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: object) -> Gues
 OpenAIWrapperInternal = OpenAIWrapper
 
 
-def model_args(judge: str, args: Mapping[str, Any]) -> dict[str, Any]:
+def model_args(judge: str, args: Fields) -> Record:
     """Return the judge arguments that build the model; all others belong to `evaluate`."""
     arguments = {
         name: value for name, value in args.items() if name not in EVALUATES_OWN

@@ -6,7 +6,7 @@ used if `use_custom_prompt(dataset)` returns True. A class with `generate_inner`
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ from ..kits.row_images import (
 )
 from ..kits.toolkit import class_of
 from ..kits.user_code import parameters_of
+from ..shapes import Fields, Function
 from .dataset_facts import IMAGE_FOLDERS, data_root
 from .rules import chosen_rules
 from .vlmeval_prompts import (
@@ -49,7 +50,7 @@ from .vlmeval_rows import LineRow
 def adapt(
     target: object,
     name: str,
-    args: Mapping[str, Any],
+    args: Fields,
     file: Path | None,
 ) -> "GuestModel | None":
     """Adapt a class or a `partial` of one; return None for any other registered object."""
@@ -77,7 +78,7 @@ class GuestModel(RequestModel):
         self,
         target: Any,
         name: str,
-        args: Mapping[str, Any],
+        args: Fields,
         file: Path | None,
     ) -> None:
         super().__init__(target, name, args)
@@ -296,7 +297,7 @@ def _read_answer(value: object, reference: str) -> Output:
     )
 
 
-def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
+def _called(function: Function, *arguments: tuple[str, Any]) -> Any:
     """Call a user's method by keyword if it has the documented names, else by position."""
     accepted = parameters_of(function)
     keywords = dict(arguments)

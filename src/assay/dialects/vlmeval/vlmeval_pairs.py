@@ -6,10 +6,9 @@ has the reference `config.json#name`, so that it can be scored again.
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
 from ...core import EMPTY, UnknownName, UsageError, digest_of
@@ -20,6 +19,7 @@ from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.toolkit import HINT, UserFile, class_of, find_class
 from ..kits.user_code import checked_config, parameters_of, read_config
+from ..shapes import Fields, Record
 from . import dataset_names as datasets
 from .claims import NAMES
 from .dataset_facts import data_root
@@ -29,7 +29,7 @@ from .vlmeval_toolkit import TOOLKIT, supported_VLM
 
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """Classes of VLMEvalKit for OpenAI-compatible endpoints, for which assay has its own model."""
-Entry = tuple[type, str, str | None, Mapping[str, Any]]
+Entry = tuple[type, str, str | None, Fields]
 """A dataset of a config: its class, the name with which it is built, the user's file that defines it, other
 arguments.
 """
@@ -42,8 +42,8 @@ class Pair:
     model: str
     label: str
     """The model's name in folders and files."""
-    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    model_args: Fields = field(default_factory=lambda: EMPTY)
+    generation: Fields = field(default_factory=lambda: EMPTY)
     data: str = ""
     """The reference of the dataset, from which a run can be repeated; empty as long as only the model is known."""
     name: str = ""
@@ -52,7 +52,7 @@ class Pair:
 
 def dataset_entry(
     name: str,
-    entry: Mapping[str, Any],
+    entry: Fields,
     register: Sequence[str],
     where: str,
 ) -> Entry | None:
@@ -88,7 +88,7 @@ def loaded(register: Sequence[str]) -> list[UserFile]:
 
 def model_entry(
     name: str,
-    entry: Mapping[str, Any],
+    entry: Fields,
     register: Sequence[str],
     where: str,
 ) -> Pair:
@@ -118,7 +118,7 @@ def registered_model(name: str, register: Sequence[str]) -> str | None:
     return f"{register[-1]}:{name}" if name in supported_VLM and register else None
 
 
-def endpoint_pair(name: str, settings: dict[str, Any], where: str) -> Pair:
+def endpoint_pair(name: str, settings: Record, where: str) -> Pair:
     """Return assay's own endpoint model for a class of VLMEvalKit that calls an endpoint."""
     if "key" in settings:
         raise UsageError(
@@ -213,7 +213,7 @@ def dataset_name(data: str) -> str:
     return Path(data).name.split(".")[0] if Path(path).suffix else data
 
 
-def json_object(text: str | None, where: str) -> dict[str, Any]:
+def json_object(text: str | None, where: str) -> Record:
     """Parse a JSON object from the command line."""
     if not text or not text.strip():
         return {}
@@ -227,7 +227,7 @@ def json_object(text: str | None, where: str) -> dict[str, Any]:
 
 
 def _configured(
-    data: Mapping[str, Any],
+    data: Fields,
     path: Path,
     register: Sequence[str],
 ) -> list[tuple[str, str]]:
@@ -266,7 +266,7 @@ def _is_registered(name: str, flags: argparse.Namespace) -> bool:
     return False
 
 
-def _kept_config(config: Mapping[str, Any], work_dir: Path, name: str) -> str:
+def _kept_config(config: Fields, work_dir: Path, name: str) -> str:
     """Store a config of datasets in a file, because a run must be repeatable; return the reference of one of them."""
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
     text = json.dumps(config, indent=2, ensure_ascii=False)
@@ -344,7 +344,7 @@ def _model_of_checkout(name: str) -> Pair | None:
     return Pair(f"{defined.file}:{defined.cls}", model_label(name), settings)
 
 
-def _built_with(model: Pair, flags: argparse.Namespace) -> dict[str, Any]:
+def _built_with(model: Pair, flags: argparse.Namespace) -> Record:
     """Return the arguments of a model's class: those of the config, and the flags for which it has parameters."""
     args = dict(model.model_args)
     if not flags.use_vllm and flags.retry is None:

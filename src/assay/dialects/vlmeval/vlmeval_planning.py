@@ -4,7 +4,7 @@ A dataset's name stands for its file in `$LMUData`.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ...summarizers.mmvet_summary import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
 from ..kits.state import of_process
 from ..kits.user_code import parameters_of, read_config
+from ..shapes import Fields
 from .dataset_facts import SNAPSHOT, Kind, added_url, data_root, is_mme, kind_of
 from .evaluating import TextEvaluation, model_label
 from .rules import chosen_rules
@@ -192,7 +193,7 @@ def _class_task(
     dataset_name: str,
     path: str | None,
     run: RunOptions,
-    settings: Mapping[str, Any] = EMPTY,
+    settings: Fields = EMPTY,
     name: str | None = None,
 ) -> Task:
     """Build a task from a user's dataset class: its rows, its prompts, and its own `evaluate` if it has one."""

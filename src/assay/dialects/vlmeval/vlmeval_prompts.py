@@ -19,6 +19,7 @@ from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ..kits.message_lists import message_turns
 from ..kits.user_code import parameters_of
+from ..shapes import Fields
 from .dataset_facts import Kind
 from .vlmeval_rows import LineRow
 
@@ -27,7 +28,7 @@ IMAGE_LIST = "image_list"
 SELECT = "Please select the correct answer from the options above. \n"
 
 
-def question_with_options(row: Mapping[str, Any]) -> str:
+def question_with_options(row: Fields) -> str:
     """Return hint, question, options and the request to choose one, in VLMEvalKit's wording."""
     lines = [] if is_blank(row.get("hint")) else [f"Hint: {row['hint']}"]
     lines.append(f"Question: {row['question']}")
@@ -39,7 +40,7 @@ def question_with_options(row: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def documented_question(row: Mapping[str, Any]) -> str:
+def documented_question(row: Fields) -> str:
     """Return the same in the wording of the documented revision: options A to E, and always the request."""
     lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
     options = [
@@ -50,11 +51,11 @@ def documented_question(row: Mapping[str, Any]) -> str:
     )
 
 
-def _is_absent(row: Mapping[str, Any], name: str) -> bool:
+def _is_absent(row: Fields, name: str) -> bool:
     return name not in row or (row[name] != "" and is_blank(row[name]))
 
 
-def options_of(row: Mapping[str, Any]) -> dict[str, str]:
+def options_of(row: Fields) -> dict[str, str]:
     """Return the non-empty options of a row by letter."""
     return {
         letter: str(row[letter])
@@ -176,7 +177,7 @@ class VideoPrompt(GuestPrompt):
         return numbers[sample.id]
 
 
-def list_details(message: object) -> Mapping[str, Any]:
+def list_details(message: object) -> Fields:
     """Return details that record that `build_prompt` returned a list of images, even if it has only one."""
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)

@@ -3,12 +3,13 @@
 The functions of `vlmeval.dataset.utils.yorn` read answers, by words or by a judge, and rate a file.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
 from ...scorers.choice.yes_no import read_words
 from ..kits.smp.file import load
+from ..shapes import Fields
 from .rules import chosen_rules
 
 STANDS_IN = True
@@ -207,7 +208,7 @@ def _mean(scores: Iterable[Any]) -> float:
     return sum(values) / len(values) * 100
 
 
-def one_row(numbers: Mapping[str, Any]) -> Any:
+def one_row(numbers: Fields) -> Any:
     """Return named numbers as a data frame with one row."""
     import pandas
 
@@ -223,7 +224,7 @@ def YOrN_Extraction(output: str) -> str:
     return VERDICTS[read_words(output)]
 
 
-def YOrN_match_prompt(line: Mapping[str, Any]) -> str:
+def YOrN_match_prompt(line: Fields) -> str:
     """Return the judge's prompt, in assay's wording."""
     return (
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
@@ -231,7 +232,7 @@ def YOrN_match_prompt(line: Mapping[str, Any]) -> str:
     )
 
 
-def YOrN_auxeval(model: Any, line: Mapping[str, Any]) -> str:
+def YOrN_auxeval(model: Any, line: Fields) -> str:
     """Return the judge's reading of an answer. The judge is asked up to five times."""
     prompt = YOrN_match_prompt(line)
     for attempt in range(TRIES):

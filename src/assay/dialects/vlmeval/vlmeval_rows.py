@@ -27,6 +27,7 @@ from ..kits.base64_images import needs_rgb
 from ..kits.row_images import file_names, file_path, image_file_path
 from ..kits.state import current
 from ..kits.suffix_files import import_pandas
+from ..shapes import Fields, Record
 from .dataset_facts import (
     ROTATION,
     SNAPSHOT,
@@ -119,7 +120,7 @@ class Source:
             self.path, os.path.realpath(data_root())
         )
 
-    def line(self, row: Mapping[str, Any]) -> Any:
+    def line(self, row: Fields) -> Any:
         """Return a row as a Series: typed columns, NaN for empty cells, image data instead of references."""
         self.dumped.clear()
         try:
@@ -127,7 +128,7 @@ class Source:
         except RowFault as fault:
             raise _prompt_fault(fault) from fault
 
-    def _series(self, row: Mapping[str, Any]) -> Any:
+    def _series(self, row: Fields) -> Any:
         pandas = import_pandas()
         names = tuple(row)
         layout = self._layouts.get(names)
@@ -171,7 +172,7 @@ class Source:
         kind = numpy.dtype(object)
         return lambda length: numpy.empty(length, dtype=kind)
 
-    def dump_image(self, line: Mapping[str, Any]) -> list[str]:
+    def dump_image(self, line: Fields) -> list[str]:
         """Write the images of a line as files under upstream's names, and return their paths."""
         try:
             images = self._at_hand(line) or self.images.of(line)
@@ -185,7 +186,7 @@ class Source:
         except RowFault as fault:
             raise _prompt_fault(fault) from fault
 
-    def _written(self, line: Mapping[str, Any], images: Sequence[Image]) -> list[str]:
+    def _written(self, line: Fields, images: Sequence[Image]) -> list[str]:
         names: Sequence[str] | None = None
         paths = []
         encodes = chosen_rules().encodes_images
@@ -208,7 +209,7 @@ class Source:
             paths.append(path)
         return paths
 
-    def _names_of(self, line: Mapping[str, Any], count: int) -> list[str]:
+    def _names_of(self, line: Fields, count: int) -> list[str]:
         """Return the image names of a line. For the last line, pandas is not asked for its cells."""
         position, named = self._called
         if line is self._made[0] and position >= 0:
@@ -225,7 +226,7 @@ class Source:
         """The folder for images of these rows: the dataset object's `img_root`, which a user may have set."""
         return str(getattr(self.dataset, "img_root", None) or self.folder)
 
-    def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
+    def _at_hand(self, line: Fields) -> tuple[Image, ...]:
         """Return the image of the last line, which was decoded for it; empty for another line."""
         cell = self._cell
         if type(cell) is not str or is_image_path(cell):
@@ -250,7 +251,7 @@ class LineRow(dict[str, Any]):
 
     __slots__ = ("_line", "source")
 
-    def __init__(self, row: Mapping[str, Any], source: Source) -> None:
+    def __init__(self, row: Fields, source: Source) -> None:
         super().__init__(row)
         self.source = source
         self._line: Any = None
@@ -281,7 +282,7 @@ class FrameRows(Sequence[dict[str, Any]]):
             for name, value in zip(names, self._frame.iloc[place], strict=True)
         }
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Record]:
         names = [str(name) for name in self._frame.columns]
         for values in self._frame.itertuples(index=False, name=None):
             yield {
@@ -298,7 +299,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
     )
 
 
-def lender(name: str, row: Mapping[str, Any]) -> str | None:
+def lender(name: str, row: Fields) -> str | None:
     """Return the index of the row whose image an empty cell uses, according to the benchmark's name."""
     index = whole_index(row.get("index"))
     if index is None:
@@ -383,6 +384,6 @@ class RowsWithImages:
         return self._table.row_at(number, offset)
 
 
-def shows_images(row: Mapping[str, Any], dataset: str) -> bool:
+def shows_images(row: Fields, dataset: str) -> bool:
     """Return True if a row with an empty `image` still has an image: another row's, or a file name."""
     return not is_blank(row.get("image_path")) or lender(dataset, row) is not None

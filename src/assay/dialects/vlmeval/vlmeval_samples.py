@@ -8,6 +8,7 @@ from ...datasets.choices import LETTERS, letter_of
 from ...datasets.faults import RowFault
 from ...datasets.list_literals import looks_like_list, parse_list
 from ...datasets.tsv_images import is_blank
+from ..shapes import Fields
 from .dataset_facts import ROTATION, Kind, is_circular, is_mme, whole_index
 from .vlmeval_prompts import options_of
 from .vlmeval_rows import LineRow, Source
@@ -25,7 +26,7 @@ class ToSample:
         self._circular = is_circular(source.name)
         self._is_mme = is_mme(source.name)
 
-    def __call__(self, row: Mapping[str, Any]) -> Sample:
+    def __call__(self, row: Fields) -> Sample:
         index = row.get("index")
         options = options_of(row) if self._kind == "MCQ" else {}
         return Sample(
@@ -39,7 +40,7 @@ class ToSample:
             group=self._group(row),
         )
 
-    def _images_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _images_of(self, row: Fields) -> tuple[Any, ...]:
         images = self._source.images.of(row)
         if not images and ("image" in row or "image_path" in row):
             raise RowFault(
@@ -56,7 +57,7 @@ class ToSample:
                 image.name = image.name or name
         return images
 
-    def _target(self, row: Mapping[str, Any], options: Mapping[str, str]) -> Any:
+    def _target(self, row: Fields, options: Mapping[str, str]) -> Any:
         answer = row.get("answer")
         if is_blank(answer):
             return None
@@ -76,7 +77,7 @@ class ToSample:
                 return answer  # an answer may be an interval or a matrix
         return str(answer)
 
-    def _group(self, row: Mapping[str, Any]) -> str | None:
+    def _group(self, row: Fields) -> str | None:
         if not is_blank(row.get("g_index")):
             return str(row["g_index"])
         if self._is_mme:
@@ -90,11 +91,11 @@ class ToSample:
             else str(index)
         )
 
-    def _is_rotated(self, row: Mapping[str, Any], index: int) -> bool:
+    def _is_rotated(self, row: Fields, index: int) -> bool:
         """Return True if a row with a high index is a rotated copy, by the benchmark's name or its image reference."""
         return self._circular or row.get("image") == str(index % ROTATION)
 
-    def _rotation(self, row: Mapping[str, Any]) -> dict[str, str]:
+    def _rotation(self, row: Fields) -> dict[str, str]:
         index = (
             whole_index(row.get("index"))
             if self._circular and self._kind == "MCQ"
@@ -105,7 +106,7 @@ class ToSample:
         return {"rotation": str(index // ROTATION)}
 
 
-def _tags(row: Mapping[str, Any]) -> dict[str, str]:
+def _tags(row: Fields) -> dict[str, str]:
     return {name: str(row[name]) for name in BREAKDOWNS if not is_blank(row.get(name))}
 
 
@@ -117,7 +118,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(options.get(letter, "") for letter in LETTERS[: last + 1])
 
 
-def image_of_mme(row: Mapping[str, Any]) -> str | None:
+def image_of_mme(row: Fields) -> str | None:
     """Return the key that the two questions about an image share: its path, or else the index of the first one."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"

@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...core import (
     EMPTY,
@@ -31,6 +31,7 @@ from ...scorers.vision.vlmeval_published import SEED, TRIES
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme
+from ..shapes import Fields
 from .letters import LETTER_RULES
 from .rules import RuleName, chosen_rules
 
@@ -93,7 +94,7 @@ class JudgedChoice:
     """The chosen letter: by rules if they can read it, else by the judge; never at random."""
 
     rule: RuleName = field(default_factory=chosen_rule)
-    models: Mapping[str, Any] = field(
+    models: Fields = field(
         default_factory=lambda: EMPTY,
         compare=False,
         repr=False,
@@ -194,7 +195,7 @@ def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
 class JudgedYesNo:
     """Yes or no: by the words of the answer, else by the judge."""
 
-    models: Mapping[str, Any] = field(
+    models: Fields = field(
         default_factory=lambda: EMPTY,
         compare=False,
         repr=False,

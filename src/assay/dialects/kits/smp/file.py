@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from ....core import AssayError, UsageError
 from ....store.file_ledger import FileLedger
 from ...declared_fetch import fetch_declared
+from ...shapes import Record
 from ..base64_images import decode_base64_to_image_file
 from ..state import as_upstream, current
 from ..suffix_files import dump_by_suffix, load_by_suffix
@@ -325,7 +326,7 @@ def localize_df(data: Any, dname: str, nproc: int = 32) -> Any:
     return data
 
 
-def _owner(index: str, images: dict[str, Any]) -> str:
+def _owner(index: str, images: Record) -> str:
     """Return the index of the row whose image a row uses: its own, or the one it names."""
     cell = images[index]
     if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:

@@ -8,10 +8,11 @@ import base64
 import io
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...shapes import Fields
 from .. import base64_images
 from ..state import as_upstream
 from .file import md5
@@ -180,7 +181,7 @@ concat_images_vlmeval = concat_images_ulmeval = concat_images
 """The toolkits' names of this function."""
 
 
-def mmqa_display(question: Mapping[str, Any], target_size: int = -1) -> None:
+def mmqa_display(question: Fields, target_size: int = -1) -> None:
     """Print a row and, in a notebook, show its images."""
     row = {str(name).lower(): value for name, value in dict(question).items()}
     cells: list[str] = []

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from ...shapes import Record
+
 __all__ = [
     "ROOT_LOGGER_NAME",
     "get_logger",
@@ -112,7 +114,7 @@ def _with(
     return logger
 
 
-def names_for(guest: Any) -> dict[str, Any]:
+def names_for(guest: Any) -> Record:
     """Return `get_logger` for the files of one toolkit. Its loggers have names below the toolkit's."""
     kits = guest.dialect.split("+")
     root = ROOT_LOGGER_NAME if ROOT_LOGGER_NAME in kits else kits[0]

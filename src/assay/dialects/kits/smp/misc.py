@@ -10,13 +10,14 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ....datasets.faults import RowFault
 from ....datasets.list_literals import as_text_list
 from ....scorers.text.vqa_text import strip_marks
+from ...shapes import Fields
 from ..state import as_upstream
 
 __all__ = [
@@ -61,7 +62,7 @@ def cn_string(s: str) -> bool:
     return bool(_CHINESE.search(s))
 
 
-def d2df(D: Mapping[str, Any]) -> Any:
+def d2df(D: Fields) -> Any:
     """Return a dictionary as a data frame of one row."""
     import pandas
 
@@ -145,7 +146,7 @@ def process_punctuation(inText: str) -> str:
     return strip_marks(inText, as_vlmeval=True)
 
 
-def build_option_str(option_dict: Mapping[str, Any]) -> str:
+def build_option_str(option_dict: Fields) -> str:
     """Return options as lines with their letters after an introduction; empty ones are left out."""
     lines = [
         f"{letter}. {text}\n"

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ...shapes import Record
 from .dataset import BatchLoader, BatchSaver
 
-TemplateStruct = str | dict[str, Any] | list[Any]
+TemplateStruct = str | Record | list[Any]
 RefType = Any
 RefsType = list[Any]
 

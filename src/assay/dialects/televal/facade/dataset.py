@@ -6,7 +6,7 @@ get the same as in TELEVAL: all rows in a table, `df`, with `nan` for missing va
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 from ....core import Audio, DataError, UsageError, library
 from ....store.file_ledger import own_file
 from ...protocol import is_upstream
+from ...shapes import Fields, Record
 from ..eras import SEED, era_here
 from ..references import decoded, encoded
 from ..spoken import AudioFolder, audio_bytes, file_stem
@@ -25,7 +26,7 @@ AUDIO_COLUMNS = (
     *(f"{who}_audio{n}" for n in range(1, 10) for who in ("user", "bot")),
 )
 LINES = (".jsonl", ".ndjson")
-Row = dict[str, Any]
+Row = Record
 
 
 class NoSuchData(UsageError, NotImplementedError):
@@ -135,7 +136,7 @@ class BatchLoader:
     def df(self, table: object) -> None:
         self._assay_df = table
 
-    def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
+    def prepare(self, row: Fields) -> tuple[Row, dict[str, Audio]]:
         """Return a row with its tuples restored and paths for its clips, and the clips by these paths."""
         columns = dict(row)
         if self.tuple_decode:
@@ -324,14 +325,14 @@ class BatchSaver:
         if overwrite:
             self.file.unlink(missing_ok=True)
 
-    def save_one(self, item: Mapping[str, Any]) -> None:
+    def save_one(self, item: Fields) -> None:
         """Add one line."""
         if self.file.suffix.lower() != ".jsonl":
             raise ValueError(f"lines go into a .jsonl file, not {self.file.name}")
         with self.file.open("a", encoding="utf-8") as lines:
             lines.write(TupleJSONLConverter.dumps(item) + "\n")
 
-    def save_all(self, items: list[Mapping[str, Any]]) -> None:
+    def save_all(self, items: list[Fields]) -> None:
         """Rewrite all lines, or all rows of a Parquet file."""
         suffix = self.file.suffix.lower()
         if suffix == ".parquet":

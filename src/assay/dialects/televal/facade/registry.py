@@ -3,13 +3,14 @@
 `registry` is the one next to the user's `src/`; `Registry([folder, …])` is any other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ....core import AssayError, UsageError
 from ...protocol import is_upstream
+from ...shapes import Fields, Function, Record
 from ..claims import KINDS
 from ..televal_secrets import expand
 from ..tree import dangling, read_tree
@@ -18,7 +19,7 @@ from . import utils
 SPEC_RESERVED_KEYWORDS = ["key", "group", "cls"]
 
 
-def _getter(kind: str, what: str, **fixed: Any) -> Callable[..., Any]:
+def _getter(kind: str, what: str, **fixed: Any) -> Function:
     """Return a registry method that builds the entry of a name; `what` is its docstring."""
 
     def get(self: "Registry", name: str, **kwargs: Any) -> Any:
@@ -45,7 +46,7 @@ class Registry:
     def __init__(
         self,
         registry_paths: Sequence[str | Path] | None = None,
-        make: Callable[..., Any] = utils.make_object,
+        make: Function = utils.make_object,
     ) -> None:
         self._registry_paths = [
             Path(path) for path in (registry_paths or [Path.cwd() / "registry"])
@@ -55,7 +56,7 @@ class Registry:
     def _dereference(
         self,
         name: str,
-        d: Mapping[str, Any],
+        d: Fields,
         object: str,
         config_only: bool = False,
         **kwargs: object,
@@ -82,8 +83,8 @@ class Registry:
     get_summarizer = _getter("summarizer", "The summarizer of a name, built.")
 
     @cached_property
-    def _entries(self) -> dict[str, dict[str, Any]]:
-        by_kind: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+    def _entries(self) -> dict[str, Record]:
+        by_kind: dict[str, Record] = {kind: {} for kind in KINDS}
         for folder in self._registry_paths:
             try:
                 entries = list(read_tree(folder).all())
@@ -123,7 +124,7 @@ def _as_upstream(fault: AssayError) -> Exception:
     )
 
 
-def names_for(guest: Any) -> dict[str, Any]:
+def names_for(guest: Any) -> Record:
     """Return `registry` and `DEFAULT_PATHS` for one user's checkout: the folder next to its `src/`."""
     folder = guest.root / "registry"
     make = utils.names_for(guest)["make_object"]

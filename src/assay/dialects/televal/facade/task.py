@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from ...shapes import Record
+
 
 class BaseTask:
     """One mode of one infer_task, with the options of `main.py`."""
@@ -67,7 +69,7 @@ class Pipeline:
 STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}
 
 
-def names_for(guest: Any) -> dict[str, Any]:
+def names_for(guest: Any) -> Record:
     """Return `Pipeline` for one user's checkout, whose registry is next to its `src/`."""
 
     class OwnPipeline(Pipeline):

@@ -13,6 +13,7 @@ from typing import Any
 
 from ....core import Audio, library
 from ...protocol import is_upstream
+from ...shapes import Function, Record
 from ..eras import supplied
 from ..references import decoded, encoded
 from ..spoken import RATE
@@ -52,14 +53,14 @@ class TupleJSONLConverter:
 
 def parallel_batch(
     default_workers: int = DEFAULT_WORKERS,
-) -> Callable[[Callable[..., Any]], Callable[..., list[Any]]]:
+) -> Callable[[Function], Callable[..., list[Any]]]:
     """Let `evaluate` be written for one prediction: when called with lists, it runs in threads and keeps their order.
 
     The pool has `self.max_workers` threads, or `default_workers` if that is missing. assay itself calls the single
     form and keeps the pool full over the whole run.
     """
 
-    def decorate(single: Callable[..., Any]) -> Callable[..., list[Any]]:
+    def decorate(single: Function) -> Callable[..., list[Any]]:
         @functools.wraps(single)
         def evaluate(
             self: object,
@@ -111,7 +112,7 @@ def retry(
 ) -> Callable[[Any], Any]:
     """Repeat a function that raises, with a pause between attempts; the last error is raised."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def call(*values: object, **options: object) -> Any:
             for attempt in range(max_retries):
@@ -133,7 +134,7 @@ def make_object(class_name: str, **kwargs: object) -> Any:
     return _made(importlib.import_module, class_name, kwargs)
 
 
-def names_for(guest: Any) -> dict[str, Any]:
+def names_for(guest: Any) -> Record:
     """Return `make_object` for one user's checkout, which also finds the user's modules."""
     return {
         "make_object": lambda class_name, **kwargs: _made(
@@ -144,7 +145,7 @@ def names_for(guest: Any) -> dict[str, Any]:
     }
 
 
-def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) -> Any:
+def _made(load: Callable[[str], Any], class_name: str, options: Record) -> Any:
     module, dot, name = class_name.rpartition(".")
     if not dot:
         raise ValueError(f"{class_name!r} is not a dotted class path")
@@ -214,7 +215,7 @@ def load_and_process_parquet_dataset(
     is_local: bool = False,
     tuple_decode: bool = True,
     extra_audio_keys: list[str] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Return the rows of Parquet files; clips are written as WAV files, unless they exist, and named by path."""
     from ..spoken import as_wav, audio_bytes
     from .dataset import hub_rows, table_of
@@ -235,7 +236,7 @@ def load_and_process_parquet_dataset(
     folder = Path(audio_output_dir)
     folder.mkdir(parents=True, exist_ok=True)
     columns = ("audio", *(extra_audio_keys or [f"user_audio{n}" for n in range(1, 5)]))
-    records: list[dict[str, Any]] = rows.to_dict(orient="records")
+    records: list[Record] = rows.to_dict(orient="records")
     for row in records:
         row["answer"] = _answer(row.get("answer"), tuple_decode)
         for name in columns:
@@ -250,7 +251,7 @@ def load_and_process_parquet_dataset(
     return records
 
 
-def _local_rows(folder: str, files: str) -> Iterator[dict[str, Any]]:
+def _local_rows(folder: str, files: str) -> Iterator[Record]:
     import pyarrow.parquet as parquet
 
     matching = (
