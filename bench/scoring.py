@@ -22,8 +22,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from assay.core import Output, Sample, ScoreRecord, SummaryContext
 from assay.scorers.choice.choice import Choice
-from assay.scorers.edits import count_edits, error_rate
-from assay.scorers.speech.wer import WordErrorRate
+from assay.scorers.speech.wer import WordErrorRate, count_edits, error_rate
 from assay.scorers.text.match import ExactMatch
 from assay.scorers.text.rouge import Rouge
 from assay.scorers.text.tokens_f1 import TokenF1

@@ -15,8 +15,7 @@ from typing import Any
 import jiwer
 
 from assay.core import Output, Sample
-from assay.scorers.edits import count_edits, error_rate
-from assay.scorers.speech.wer import WordErrorRate
+from assay.scorers.speech.wer import WordErrorRate, count_edits, error_rate
 
 Pair = tuple[str, str]
 VOCABULARY = 2000

@@ -881,7 +881,7 @@ def drawings() -> None:
         "Fréchet distance of normal distributions",
         "the reference formula run on these moments",
         [called(v, *({"array": part} for part in parts)) for *parts, v in moments],
-        function="scorers.image.frechet:distance_of_moments",
+        function="scorers.image.fid:distance_of_moments",
         tolerance=1e-6,
     )
     ramp, noisy = {"signal": "ramp"}, {"signal": "noisy"}
@@ -1027,7 +1027,7 @@ def speech() -> None:
         "wetext 0.1.8",
         "wetext run on this line",
         [called(spoken, "我有2.5亿元，2024年3月5日，电话13800138000，占50%")],
-        function="scorers.speech.chinese_text:spoken_numbers",
+        function="scorers.speech.speech_normalize:spoken_numbers",
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import assay.scorers.image.digit_accuracy
 import assay.scorers.image.rendered_text
-import assay.scorers.speech.spoken_wer  # noqa: F401 - their names are registered
+import assay.scorers.speech.heard  # noqa: F401 - their names are registered
 from assay.benchmarks.small_sets import (
     demo_asr,
     demo_digits,

@@ -6,7 +6,7 @@ import pytest
 
 import assay.scorers.image.digit_accuracy
 import assay.scorers.image.rendered_text
-import assay.scorers.speech.spoken_wer  # noqa: F401 - their names are registered
+import assay.scorers.speech.heard  # noqa: F401 - their names are registered
 from assay.cli import demo, show
 from assay.cli.demo import PARTS, Part
 from assay.core import UsageError

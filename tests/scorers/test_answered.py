@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import Output, Sample
-from assay.scorers.answered import answered
+from assay.scorers.text.match import answered
 
 
 @pytest.mark.parametrize(("text", "value"), [("yes", 1.0), ("", 0.0), (" \n", 0.0)])

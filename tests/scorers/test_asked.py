@@ -7,8 +7,8 @@ import pytest
 
 from assay.core import Candidate, Image, Json, Outcome, Output, Sample, Text, UsageError
 from assay.scorers.asked import Asked
-from assay.scorers.image.ocr_text import OcrText
-from assay.scorers.saved_number import SavedNumber
+from assay.scorers.image.rendered_text import OcrText
+from assay.scorers.saved_media import SavedNumber
 from assay.scorers.speech.wer import WordErrorRate
 
 SAMPLE = Sample(id="a", input="a ball", target="OPEN 42", fields={"score": 0.9})

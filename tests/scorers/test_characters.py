@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from assay.scorers._characters import MOST_KEPT, CategoryTable
+from assay.scorers.plain_text import MOST_KEPT, CategoryTable
 
 
 def test_every_character_is_replaced_by_the_rule():

@@ -5,7 +5,7 @@ import random
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from assay.scorers.edits import Edits, count_edits, error_rate
+from assay.scorers.speech.wer import Edits, count_edits, error_rate
 
 
 def test_the_counts_of_a_pair():

@@ -17,9 +17,8 @@ from assay.core import (
     UsageError,
 )
 from assay.scorers.given_models import ask_model
-from assay.scorers.image.clip_score import ClipScoreAsked
-from assay.scorers.image.lpips import Lpips
-from assay.scorers.image.vqa_score import VqaScore
+from assay.scorers.image.image_similarity import Lpips
+from assay.scorers.image.text_alignment import ClipScoreAsked, VqaScore
 
 MADE, WANTED = Image(b"\x89PNG made"), Image(b"\x89PNG wanted")
 PROMPT = Prompt((Message("user", (Text("?"),)),))

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from assay.scorers._killable import KillableWorker, WorkerUnready
+from assay.scorers.math.math_equivalence import KillableWorker, WorkerUnready
 
 
 def write_worker(tmp_path, body):
@@ -95,7 +95,7 @@ def test_a_worker_that_dies_at_once_differs_from_one_that_lacks_a_library(tmp_pa
 
 
 def test_a_process_is_replaced_before_its_caches_fill_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.scorers._killable._REQUESTS_PER_PROCESS", 2)
+    monkeypatch.setattr("assay.scorers.math.math_equivalence._REQUESTS_PER_PROCESS", 2)
     worker = KillableWorker(
         write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30
     )

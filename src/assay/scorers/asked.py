@@ -1,4 +1,6 @@
-"""`asked`: ask a specialist about an output and score its reply: detections, yes/no answers, recognised text, a rating.
+"""Scorers around another scorer, and `asked`, which asks a specialist about an output and scores its reply.
+
+`asked`: ask a specialist about an output and score its reply: detections, yes/no answers, recognised text, a rating.
 
 The scorer names a role, and the run gives it the specialist under that role. The specialist gets the output's image or
 audio. Its reply becomes the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries
@@ -20,6 +22,7 @@ from ..core import (
     Output,
     Part,
     Prompt,
+    Requirement,
     Sample,
     Score,
     Spec,
@@ -33,7 +36,32 @@ from .answers import no_verdict
 from .given_models import GivenModels, ask_model
 from .saved_media import read_json
 from .scorer_options import check_option
-from .wrapping import LikeInner
+
+
+class LikeInner:
+    """Takes bounds and direction from the inner scorer, the field `scorer`."""
+
+    scorer: Any
+
+    @property
+    def bounds(self) -> Any:
+        """The bounds of the inner scorer."""
+        return getattr(self.scorer, "bounds", (0.0, 1.0))
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """The requirements of the inner scorer."""
+        return tuple(getattr(self.scorer, "requires", ()))
+
+    @property
+    def measures_transcripts(self) -> bool:
+        """The same as for the inner scorer."""
+        return bool(getattr(self.scorer, "measures_transcripts", False))
+
+    @property
+    def higher_is_better(self) -> bool | Mapping[str, bool]:
+        """The same as for the inner scorer."""
+        return getattr(self.scorer, "higher_is_better", True)
 
 
 @scorers.register("asked")

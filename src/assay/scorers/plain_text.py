@@ -1,4 +1,6 @@
-"""One spelling for texts that look the same.
+"""One spelling for texts that look the same, and tables for `str.translate` by Unicode category.
+
+One spelling for texts that look the same.
 
 Every scorer that compares an answer with a target as text uses this for both, so that all agree on what is equal:
 `exact_match`, `quasi_exact`, `includes`, `regex`, `f1`, and WER, CER and MER without a normalizer.
@@ -6,6 +8,26 @@ Every scorer that compares an answer with a target as text uses this for both, s
 
 import re
 import unicodedata
+from collections.abc import Callable
+
+MOST_KEPT = 8192
+"""Most entries in a table: more than any language needs. A table of all characters would take 100 MB."""
+
+
+class CategoryTable(dict[int, str | None]):
+    """A table that maps each character by a rule, a function of the character and its category. `None` deletes it."""
+
+    def __init__(self, rule: Callable[[str, str], str | None]) -> None:
+        super().__init__()
+        self._rule = rule
+
+    def __missing__(self, code: int) -> str | None:
+        character = chr(code)
+        replacement = self._rule(character, unicodedata.category(character))
+        if len(self) < MOST_KEPT:
+            self[code] = replacement
+        return replacement
+
 
 # Byte order mark, soft hyphen, zero-width characters, direction marks, variation selectors
 _INVISIBLE = re.compile(

@@ -1,14 +1,20 @@
-"""Saved replies of specialists: detections, similarities, yes/no answers, recognised text.
+"""Saved replies of specialists: detections, similarities, recognised text, and the scorer `saved_number`.
+
+Saved replies of specialists: detections, similarities, yes/no answers, recognised text.
 
 A reply is the output's own JSON, an entry of the output's details, or a column of the row. Scoring can therefore
 follow detection on another machine, with only the saved answers between them.
 """
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from ..core import Output, Sample
+from ..core import Output, Sample, Score
+from ..registry import scorers
+from .answers import no_verdict
 
 
 def saved(sample: Sample, output: Output, name: str) -> Any:
@@ -30,3 +36,34 @@ def read_json(value: object) -> Any:
         return json.loads(value)
     except json.JSONDecodeError:
         return value
+
+
+@scorers.register("saved_number")
+@dataclass(frozen=True)
+class SavedNumber:
+    """The saved entry, if it is a number from `low` to `high`."""
+
+    entry: str = "score"
+    low: float = 0.0
+    high: float = 1.0
+    reads: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range of the number."""
+        return self.low, self.high
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        number = saved(sample, output, self.entry)
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, (int, float))
+            or not math.isfinite(number)
+        ):
+            return no_verdict(f"no number was saved as {self.entry!r}")
+        if not self.low <= number <= self.high:
+            reason = (
+                f"{self.entry!r} is {number:g}, outside {self.low:g} … {self.high:g}"
+            )
+            return no_verdict(reason)
+        return Score(float(number))

@@ -9,8 +9,7 @@ from assay.benchmarks.text_tasks import mmlu_pro, mmlu_pro_cot, mmlu_pro_cot_5sh
 from assay.core import Outcome, Output, Sample, UsageError
 from assay.models.scripted import Scripted
 from assay.runner.run import run
-from assay.scorers.choice.choice import Choice
-from assay.scorers.choice.mmlu_pro import MmluPro
+from assay.scorers.choice.choice import Choice, MmluPro
 
 SLICE = (
     Path(__file__).parents[3].parent / "shared" / "data" / "mmlu_pro" / "slice.jsonl"

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from assay.core import Candidate, Outcome, Output, Reasoning, Sample, Text, Token
-from assay.scorers.choice.first_token import FirstToken
+from assay.scorers.choice.likelihood import FirstToken
 
 SAMPLE = Sample(id="a", target="B", choices=("cat", "dog", "cow"))
 

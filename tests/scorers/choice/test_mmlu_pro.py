@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import Outcome, Output, Sample
-from assay.scorers.choice.mmlu_pro import MmluPro, official_letter
+from assay.scorers.choice.choice import MmluPro, official_letter
 
 SAMPLE = Sample("a", target="B", choices=tuple(f"option {n}" for n in range(10)))
 

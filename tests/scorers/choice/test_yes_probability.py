@@ -5,7 +5,7 @@ import math
 import pytest
 
 from assay.core import Candidate, Output, Sample, Text, Token, UsageError
-from assay.scorers.choice.yes_probability import YesProbability, probability_of_yes
+from assay.scorers.choice.yes_no import YesProbability, probability_of_yes
 
 
 def output(text, *tokens):

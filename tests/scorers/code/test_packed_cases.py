@@ -9,8 +9,8 @@ import zlib
 import pytest
 from each_row import each
 
-from assay.scorers.code import packed_cases
-from assay.scorers.code.packed_cases import pickled_text, unpacked
+from assay.scorers.code import livecodebench
+from assay.scorers.code.livecodebench import pickled_text, unpacked
 
 CASES = json.dumps([{"input": "1 2\n", "output": "3\n", "testtype": "stdin"}])
 
@@ -71,7 +71,7 @@ def test_a_cell_that_cannot_be_unpacked_says_why(cell, reason):
 
 
 def test_a_cell_that_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(packed_cases, "LARGEST", 1 << 20)
+    monkeypatch.setattr(livecodebench, "LARGEST", 1 << 20)
 
     with pytest.raises(ValueError, match="they unpack to more than 1 MB"):
         unpacked(packed("0" * (20 << 20)))

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import Json, Outcome, Output, Sample, UsageError
-from assay.scorers.image.clip_score import ClipScore, clip_score
+from assay.scorers.image.text_alignment import ClipScore, clip_score
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,13 @@ from assay.core import (
 )
 from assay.runner.scoring.scoring import Scoring
 from assay.runner.summary.table_rows import checked_result
-from assay.scorers.image.fid import Fid, FrechetSummary, packed, unpacked
-from assay.scorers.image.frechet import frechet_distance
+from assay.scorers.image.fid import (
+    Fid,
+    FrechetSummary,
+    frechet_distance,
+    packed,
+    unpacked,
+)
 
 MADE, WANTED = Image(b"\x89PNG made"), Image(b"\x89PNG wanted")
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import UsageError
-from assay.scorers.image.frechet import distance_of_moments, frechet_distance
+from assay.scorers.image.fid import distance_of_moments, frechet_distance
 
 ONE = np.eye(2)
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import Json, Outcome, Output, Sample
-from assay.scorers.image.ocr_text import OcrText
+from assay.scorers.image.rendered_text import OcrText
 
 
 def score(recognised, *targets, **options):

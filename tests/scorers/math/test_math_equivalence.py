@@ -8,9 +8,8 @@ import pytest
 from each_row import each
 
 from assay.core import Candidate, MissingExtra, Outcome, Output, Sample, UsageError
-from assay.scorers._killable import KillableWorker
 from assay.scorers.math import math_equivalence
-from assay.scorers.math.math_equivalence import MathEquivalence
+from assay.scorers.math.math_equivalence import KillableWorker, MathEquivalence
 
 # Looked for and not imported: that takes long, and is done in the process that compares.
 pytestmark = [

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from assay.core import MissingExtra
-from assay.scorers.speech import chinese_text
-from assay.scorers.speech.chinese_text import (
+from assay.scorers.speech import speech_normalize
+from assay.scorers.speech.speech_normalize import (
     normalize_chinese,
     normalize_mixed,
     simplify,
@@ -37,7 +37,7 @@ def test_numbers_are_spelled_as_they_are_read_out():
 
 def test_plain_han_text_needs_no_grammar(monkeypatch):
     monkeypatch.setattr(
-        chinese_text, "_speller", lambda: pytest.fail("the grammar was loaded")
+        speech_normalize, "_speller", lambda: pytest.fail("the grammar was loaded")
     )
 
     assert spoken_numbers("今天，天气很好。") == "今天，天气很好。"
@@ -65,7 +65,7 @@ def test_a_missing_library_is_one_line_with_the_command(
     monkeypatch, module, function, text
 ):
     monkeypatch.setitem(sys.modules, module, None)
-    getattr(chinese_text, function).cache_clear()
+    getattr(speech_normalize, function).cache_clear()
 
     with pytest.raises(MissingExtra, match=r"fix: pip install 'assay\[speech\]'"):
         simplify(text) if module == "opencc" else spoken_numbers(text)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from assay.core import Audio, Candidate, Outcome, Output, Sample, Text, UsageError
-from assay.scorers.speech.consistency import SpeechConsistency
+from assay.scorers.speech.heard import SpeechConsistency
 
 SAMPLE = Sample(id="a")
 

@@ -8,7 +8,7 @@ import pytest
 from assay.core import Outcome, Output, Sample, UsageError
 from assay.media import audio_from, image_from
 from assay.scorers.image.rendered_text import ReadText, RenderedText
-from assay.scorers.speech.spoken_wer import SpokenWer
+from assay.scorers.speech.heard import SpokenWer
 
 SPEECH = Output.of(audio_from(np.full(800, 0.1, np.float32), 16_000))
 IMAGE = Output.of(image_from(np.zeros((4, 4), np.uint8)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.scorers.speech.mel import _filter_bank, mel_spectrogram, power_to_db
+from assay.scorers.speech.dnsmos import _filter_bank, mel_spectrogram, power_to_db
 
 
 def test_a_tone_is_loudest_in_the_band_around_its_frequency():

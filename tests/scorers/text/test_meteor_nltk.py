@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from assay.core import MissingExtra, Output, Sample, UsageError
-from assay.scorers.text.meteor_nltk import MeteorNltk
+from assay.scorers.text.meteor import MeteorNltk
 
 nltk = pytest.importorskip("nltk")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.scorers.text._ptb import ptb_tokens
+from assay.scorers.text.meteor import ptb_tokens
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core import Output, Sample
-from assay.scorers.text.match import Includes
-from assay.scorers.text.whole_words import has_words
+from assay.scorers.text.match import Includes, has_words
 
 HELD = [
     ("4", "It is 4."), ("4", "4"), ("4", "(4)"), ("4", "4.0"), ("4", "$4 in all"), ("4", "1,4,7"), ("4", "x=4,"),

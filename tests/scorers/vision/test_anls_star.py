@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import Json, Outcome, Output, Sample
-from assay.scorers._assignment import best_pairs
-from assay.scorers.vision.anls_star import AnlsStar, anls_star
+from assay.scorers.vision.anls import AnlsStar, anls_star, best_pairs
 
 LEAVES = st.one_of(st.none(), st.integers(-99, 99), st.text("abc ", max_size=5))
 TREES = st.recursive(

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from assay.core import Output, Sample
 from assay.scorers.choice.yes_no import YesNo
-from assay.scorers.image.ocr_text import OcrText
+from assay.scorers.image.rendered_text import OcrText
 from assay.scorers.image.wise import WiseLegacy, WiseVerified
-from assay.scorers.vision.anls import Anls
-from assay.scorers.vision.anls_star import AnlsStar
+from assay.scorers.vision.anls import Anls, AnlsStar
 from assay.scorers.vision.boxes import BoxIou
 from assay.scorers.vision.caption import Caption
 from assay.scorers.vision.ocrbench import OcrBench

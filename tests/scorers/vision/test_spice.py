@@ -9,8 +9,8 @@ import pytest
 
 import assay
 from assay.core import MissingExtra, Output, Sample, ScorerError, UsageError
-from assay.scorers.vision import spice
-from assay.scorers.vision.spice import PARSER, Spice
+from assay.scorers.vision import caption
+from assay.scorers.vision.caption import PARSER, Spice
 
 JAVA = f"""#!{sys.executable}
 import json, sys
@@ -31,7 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text(JAVA)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     (tmp_path / "lib").mkdir()
-    for name in (spice.JAR, *(f"lib/{jar}" for jar in PARSER)):
+    for name in (caption.JAR, *(f"lib/{jar}" for jar in PARSER)):
         (tmp_path / name).write_bytes(b"")
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
@@ -69,7 +69,7 @@ def test_a_missing_parser_is_named_before_the_run(place: Path, name: str) -> Non
 def test_a_missing_program_and_a_missing_java_are_named(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (place / spice.JAR).unlink()
+    (place / caption.JAR).unlink()
     with pytest.raises(UsageError, match=r"there is no spice-1\.0\.jar"):
         Spice(folder=str(place))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...core import MissingExtra, Outcome, Output, Sample, Score
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
-from ...scorers.speech.chinese_text import simplify
 from ...scorers.speech.exists_match import ExistsMatch, spoken_tokens
+from ...scorers.speech.speech_normalize import simplify
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from .eras import SEED, era_here

@@ -25,10 +25,9 @@ from ...core import (
 from ...media import check_media
 from ...scorers.asked import structure_of
 from ...scorers.given_models import ask_model
-from ...scorers.speech.chinese_text import normalize_chinese
-from ...scorers.speech.consistency import SpeechConsistency
 from ...scorers.speech.dnsmos import Dnsmos
-from ...scorers.speech.heard import transcribe
+from ...scorers.speech.heard import SpeechConsistency, transcribe
+from ...scorers.speech.speech_normalize import normalize_chinese
 from ...scorers.speech.wer import rate_details
 from ..guest import module_exists
 from ..protocol import is_upstream

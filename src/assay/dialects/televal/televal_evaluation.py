@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
 from ...runner.ask.threads import Threads
-from ...scorers.wrapping import LikeInner
+from ...scorers.asked import LikeInner
 from ..returned import LEAVES
 from ..shapes import Fields, Function, Record
 from .eras import PLAIN_RULE, Era, Rule

@@ -13,7 +13,7 @@ from ...code.sources import digest_behind
 from ...code.userfiles import split_reference
 from ...core import EMPTY, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
-from ...scorers.answered import answered
+from ...scorers.text.match import answered
 from ...scorers.vision.mmvet import MmVet
 from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...summarizers.mmvet_summary import MmVet as MmVetScores

@@ -146,7 +146,7 @@ def _are_transcripts(rows: Sequence[Sample], targets: Sequence[str]) -> bool:
 
 def _normalizer_for(targets: Sequence[str]) -> str:
     """Return the normalizer for the language of the targets, recognised by their script."""
-    from ...scorers.speech.chinese_text import HAN
+    from ...scorers.speech.speech_normalize import HAN
 
     is_han = any(re.search(HAN, target) for target in targets)
     return "zh" if is_han else "whisper-en"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ...core.reasoning import answer_of
-from ..first_turn import first_turn
-from .choice_answer import Extraction
+from .choice_answer import Extraction, TextReader, first_turn
 from .choice_classes import letters
 from .choice_grammar import (
     AGAIN,
@@ -61,7 +60,6 @@ from .choice_grammar import (
     WOULD,
 )
 from .choice_mentions import OWN_TEXT, flatten
-from .choice_texts import TextReader
 
 MOST_CLAIMS = 100
 """Most declarations to read from either end of an answer, because an answer may repeat itself endlessly."""

@@ -35,7 +35,7 @@ from ...registry import scorers
 from ..answers import data_error, no_answer, no_verdict
 from ..given_models import GivenModels, ask_model
 from ..judge.exchange import question_media
-from ..judge.judge_verdict import NoVerdict, read_object
+from ..judge.judge_wording import NoVerdict, read_object
 
 _MAX_PROMPTS_BYTES = 4_000_000
 # "Prompt Compliance: 4"

@@ -1,8 +1,15 @@
-"""Rendered text: whether the requested text can be read in an image by a recogniser with the role `ocr`.
+"""Text in an image: how much of the expected text a recogniser can read.
+
+Text in an image: how much of the expected text was recognised.
+
+The recognised text is the saved entry `recognised`, or the output's own text. With any number, name the recogniser.
+
+Rendered text: whether the requested text can be read in an image by a recogniser with the role `ocr`.
 
 The number depends on the recogniser, so name it with the number. `ocr_text` scores text that is already recognised.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,9 +26,75 @@ from ...core import (
     Text,
 )
 from ...registry import scorers
-from ..answers import accepted, no_target, no_verdict
+from ..answers import accepted, named, no_answer, no_target, no_verdict
 from ..given_models import GivenModels, ask_model
-from .ocr_text import edit_similarity
+from ..saved_media import saved
+
+_NAMES = ("word_accuracy", "ned", "line_match")
+
+
+@scorers.register("ocr_text")
+@dataclass(frozen=True)
+class OcrText:
+    """Expected words and lines that were recognised, and edit similarity, each 0 to 1, against the best target."""
+
+    ignore_case: bool = True
+    reads: ClassVar[tuple[str, ...]] = ()
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        recognised = saved(sample, output, "recognised")
+        if recognised is None:
+            silence = no_answer(output)
+            if silence:
+                return named(silence, *_NAMES)
+            recognised = output.text
+        lines = _lines(
+            recognised
+            if isinstance(recognised, str)
+            else "\n".join(map(str, recognised)),
+            self.ignore_case,
+        )
+        scores = [
+            _against(_lines(target, self.ignore_case), lines) for target in targets
+        ]
+        best = max(scores, key=lambda score: score["ned"])
+        return Score(best, answer="\n".join(lines))
+
+
+def _against(wanted: list[str], answer: list[str]) -> dict[str, float]:
+    """Return the three values of an answer against one target."""
+    words = Counter(" ".join(wanted).split())
+    answer_words = Counter(" ".join(answer).split())
+    lines = Counter(wanted)
+    return {
+        "word_accuracy": (words & answer_words).total() / words.total()
+        if words
+        else float(not answer_words),
+        "ned": edit_similarity("\n".join(wanted), "\n".join(answer)),
+        "line_match": (lines & Counter(answer)).total() / lines.total()
+        if lines
+        else float(not answer),
+    }
+
+
+def edit_similarity(wanted: str, answer: str) -> float:
+    """Return 1 - edits / length of the longer text; two empty texts are equal."""
+    from rapidfuzz.distance import Levenshtein
+
+    return float(Levenshtein.normalized_similarity(wanted, answer))
+
+
+def _lines(text: str, ignore_case: bool) -> list[str]:
+    """Return the lines that are not blank, with single blanks."""
+    folded = text.casefold() if ignore_case else text
+    kept_lines = []
+    for line in (" ".join(line.split()) for line in folded.splitlines()):
+        if line:
+            kept_lines.append(line)
+    return kept_lines
 
 
 @scorers.register("rendered_text")

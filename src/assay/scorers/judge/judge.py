@@ -41,8 +41,7 @@ from .judge_prompts import (
     single_prompt,
     template_for,
 )
-from .judge_verdict import NoVerdict
-from .judge_wording import OwnPrompt, check_wording, prompt_text, read_reply
+from .judge_wording import NoVerdict, OwnPrompt, check_wording, prompt_text, read_reply
 
 JUDGE_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
 

@@ -27,7 +27,7 @@ from ..scorer_options import check_option
 from .exchange import exchanges, question_media, shown_media
 from .judge import JUDGE_OPTIONS
 from .judge_prompts import Scale, prompt_hash, single_prompt
-from .judge_verdict import NoVerdict, read_object
+from .judge_wording import NoVerdict, read_object
 
 Combine = Literal["weighted", "geometric", "minimum"]
 

@@ -1,18 +1,150 @@
-"""Mathematical equivalence by math-verify, in a separate process that may be killed.
+"""The scorer `math`: mathematical equivalence, decided in a helper process with a time limit.
+
+Mathematical equivalence by math-verify, in a separate process that may be killed.
 
 Answers may be hostile: `9^{9^{9^9}}` would compute forever. A comparison has 5 seconds and 1 GiB. One that does not
 end, or fails, is `unparsed`. The gold comes first, because math-verify is not symmetric.
 """
 
-from dataclasses import dataclass
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...core import MissingExtra, Outcome, Output, Requirement, Score, UsageError
 from ...registry import scorers
-from .._killable import KillableWorker, WorkerUnready
 from ..answers import AgainstTargets
+
+_START_SECONDS = 60.0
+_REQUESTS_PER_PROCESS = 2000
+"""Requests after which a process is replaced, because the caches of its libraries would fill its memory."""
+
+
+class WorkerUnready(RuntimeError):
+    """Raised if the helper process reports that a library is not installed."""
+
+
+@dataclass(eq=False)
+class KillableWorker:
+    """One helper process. It is started by the first request and after each kill. Threads take turns."""
+
+    script: Path
+    seconds: float
+    memory_bytes: int
+    kills: int = 0
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _owner: int = 0
+    _served: int = 0
+    _pending: bytes = b""
+    _turn: Any = field(default_factory=threading.Lock, repr=False)
+
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply, or `{"error": "timeout"}` or `{"error": "died"}` if there is none."""
+        with self._turn:
+            reply = self._ask_once(message)
+            # Ask again in a new process: an earlier request may have filled the memory of this one.
+            if reply.get("error") in ("memory", "died") and self._served > 1:
+                self._kill()
+                reply = self._ask_once(message)
+            if reply.get("error") in ("memory", "died", "timeout"):
+                self._kill()
+                self.kills += 1
+            return reply
+
+    def close(self) -> None:
+        """End the process. The next request starts another."""
+        with self._turn:
+            self._kill()
+
+    def _ask_once(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply of this process; start one if there is none, or if it has served enough requests."""
+        if (
+            self._process is None
+            or self._owner != os.getpid()
+            or self._served >= _REQUESTS_PER_PROCESS
+        ):
+            self._start()
+        self._served += 1
+        line = self._exchange(message, self.seconds)
+        if line is None:
+            return {"error": "timeout"}
+        return json.loads(line) if line else {"error": "died"}
+
+    def _start(self) -> None:
+        """Start the process and send it its limits. Raise if it does not become ready."""
+        if self._owner == os.getpid():
+            self._kill()
+        # A clean environment and a fixed hash seed: the user's variables cannot change a comparison. `-P` keeps the
+        # script's folder off the path, where a module may have the name of one in the standard library.
+        self._process = subprocess.Popen(
+            [sys.executable, "-s", "-P", str(self.script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        self._owner, self._served, self._pending = os.getpid(), 0, b""
+        setup = {"path": sys.path, "seconds": self.seconds, "bytes": self.memory_bytes}
+        line = self._exchange(setup, _START_SECONDS)
+        if not line:
+            self._kill()
+            raise RuntimeError(
+                f"the helper process {self.script.name} ended or hung while it started"
+            )
+        if not json.loads(line).get("ready"):
+            self._kill()
+            raise WorkerUnready(self.script.name)
+
+    def _exchange(self, message: Mapping[str, Any], seconds: float) -> bytes | None:
+        """Send a line and return the next one from the process: `None` after the deadline, empty if it ended."""
+        process = self._process
+        assert (
+            process is not None
+            and process.stdin is not None
+            and process.stdout is not None
+        )
+        deadline = time.monotonic() + seconds
+        try:
+            process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return b""
+        while b"\n" not in self._pending:
+            ready, _, _ = select.select(
+                [process.stdout],
+                [],
+                [],
+                max(0.0, deadline - time.monotonic()),
+            )
+            if not ready:
+                return None
+            chunk = os.read(process.stdout.fileno(), 65536)
+            if not chunk:
+                return b""
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
 
 _TAIL_CHARS = 20_000
 """Only the end of a longer answer is read. Results are there, and patterns over 1 MB would use up the time limit."""

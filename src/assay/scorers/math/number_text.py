@@ -1,6 +1,13 @@
-r"""One spelling for numbers such as `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`, which `numbers` then reads.
+"""Numbers in one spelling: fractions, powers and full-width digits, and numbers in words.
+
+One spelling for numbers such as `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`, which `numbers` then reads.
 
 Only the spelling changes, never a value. A text without such forms is returned unchanged.
+
+Numbers in words, turned into digits: English and Chinese numerals of any size, and small numbers of other languages.
+
+`one` and `一` have other meanings, too ("this one", 一共), so they count only where a number is expected: as the whole
+answer, or right after the words that declare it.
 """
 
 import re
@@ -96,3 +103,176 @@ def _digit(one: str) -> str:
     """Return the ASCII digit of a digit in another script."""
     value = unicodedata.decimal(one, None)
     return one if value is None else str(value)
+
+
+_UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen"""
+_TENS = """twenty thirty forty fifty sixty seventy eighty ninety"""
+_SCALES = {
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
+_ENGLISH = {word: value for value, word in enumerate(_UNITS.split())}
+_ENGLISH |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=2)}
+_OTHER = {
+    word: value
+    for words in (
+        "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "zéro une deux trois quatre cinq six sept huit neuf dix onze douze",
+        "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "zero um dois três quatro cinco seis sete oito nove dez onze doze",
+        "ноль один два три четыре пять шесть семь восемь девять десять",
+    )
+    for value, word in enumerate(words.split())
+}
+_HAN = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {
+    "〇": 0,
+    "两": 2,
+    "兩": 2,
+}
+_HAN_SCALES = {
+    "十": 10,
+    "百": 100,
+    "千": 10**3,
+    "万": 10**4,
+    "萬": 10**4,
+    "亿": 10**8,
+    "億": 10**8,
+}
+
+_WORD = "|".join(sorted(_ENGLISH, key=len, reverse=True))
+_FURTHER = rf"(?:-|\s(?:and\s)?|,\s)(?:{_WORD}|{'|'.join(_SCALES)})"
+_PHRASE = rf"\b(?:a (?:hundred|thousand|million)|{_WORD})(?:{_FURTHER})*\b(?!-)"
+_HAN_PHRASE = f"[{''.join(_HAN)}{''.join(_HAN_SCALES)}]+"
+_SPELLED = re.compile(rf"{_PHRASE}|{_HAN_PHRASE}", re.IGNORECASE)
+_SPELLED_ANYWHERE = re.compile(
+    rf"{_PHRASE}|{_HAN_PHRASE}|\b(?:{'|'.join(_OTHER)})\b", re.IGNORECASE
+)
+_OPENING = re.compile(
+    r"[\s:：=*\"'(（]{0,6}(?:(?:about|exactly|only|just|the number) )?", re.IGNORECASE
+)
+_ONE = ("one", "一", "十", "百", "千", "万")
+
+_WHOLE_PARTS = {"half": "1/2", "third": "1/3", "quarter": "1/4"}
+# two and a half, 2 and 1/2
+_AND_A_PART = re.compile(
+    rf"\b(?P<whole>\d{{1,9}}|(?:{_WORD})(?:{_FURTHER})*) and (?:"  # "2 and ", "twenty-two and "
+    rf"(?:a|one) (?P<part>{'|'.join(_WHOLE_PARTS)})"  # "a half"
+    r"|(?P<digits>\d{1,3}/\d{1,3})"  # "1/2"
+    r")\b",
+    re.IGNORECASE,
+)
+# half a million, a quarter of a million
+_PART_OF_SCALE = re.compile(
+    r"\b(?:(?:a|one) )?(?P<part>half|quarter) "
+    r"(?:of )?(?:a|an|one) "
+    rf"(?P<scale>dozen|{'|'.join(_SCALES)})\b",
+    re.IGNORECASE,
+)
+_NTHS = "half halves third thirds fourth fourths fifth fifths sixth sixths eighth eighths tenth tenths"
+_DENOMINATORS = dict(
+    zip(_NTHS.split(), (2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 10, 10), strict=True)
+)
+_SMALL = "|".join(_UNITS.split()[1:10])
+# two thirds, one half, three-quarters; "three quarters" may be coins
+_NTH = re.compile(
+    rf"\b(?P<above>{_SMALL})(?:[ -](?P<below>{'|'.join(_DENOMINATORS)})|-quarters?)\b",
+    re.IGNORECASE,
+)
+_PART_ALONE = re.compile(rf"(?:a )?({'|'.join(_WHOLE_PARTS)})", re.IGNORECASE)
+
+
+def parts_in_digits(text: str) -> str:
+    """Return the text with digits for fractions in words: "two and a half", "half a million", "two thirds"."""
+    alone = _PART_ALONE.fullmatch(text.strip(" \n.!*\"'"))
+    if alone is not None:
+        return _WHOLE_PARTS[alone[1].lower()]
+    text = _AND_A_PART.sub(_mixed, text)
+    text = _PART_OF_SCALE.sub(_part_of_scale, text)
+    return _NTH.sub(_nth, text)
+
+
+def _mixed(match: re.Match[str]) -> str:
+    words = match["whole"]
+    whole = words if words.isdigit() else str(_value(words))
+    part = match["digits"] or _WHOLE_PARTS[match["part"].lower()]
+    return f"{whole} {part}"
+
+
+def _part_of_scale(match: re.Match[str]) -> str:
+    scale = match["scale"].lower()
+    divisor = 2 if match["part"].lower() == "half" else 4
+    number = {"dozen": 12, **_SCALES}[scale] // divisor
+    return str(number)
+
+
+def _nth(match: re.Match[str]) -> str:
+    above = _ENGLISH[match["above"].lower()]
+    if match["below"]:
+        below = _DENOMINATORS[match["below"].lower()]
+    else:
+        below = 4
+    return f"{above}/{below}"
+
+
+def expected_in_digits(text: str) -> str:
+    """Return the text with digits for a number in words at its beginning."""
+    opening = _OPENING.match(text)
+    number = _SPELLED_ANYWHERE.match(text, opening.end() if opening else 0)
+    if number is None:
+        return text
+    return f"{text[: number.start()]} {_value(number[0])} {text[number.end() :]}"
+
+
+def in_digits(text: str) -> str:
+    """Return the text with digits for its numbers in words. If the text is only a number, `one` counts, too."""
+    bare = text.strip(" \n.!。*\"'")
+    number = _SPELLED_ANYWHERE.fullmatch(bare)
+    if number:
+        return str(_value(number[0]))
+    return _SPELLED.sub(
+        lambda match: match[0] if match[0].lower() in _ONE else f" {_value(match[0])} ",
+        text,
+    )
+
+
+def _value(words: str) -> int:
+    """Return the value of a number in words."""
+    if words[0] in _HAN or words[0] in _HAN_SCALES:
+        return _han(words)
+    if words.lower() in _OTHER and words.lower() not in _ENGLISH:
+        return _OTHER[words.lower()]
+    total = group = 0
+    for word in re.findall(r"[a-z]+", words.lower()):
+        if word in _ENGLISH:
+            group += _ENGLISH[word]
+        elif word == "hundred":
+            group = max(group, 1) * 100
+        elif word in _SCALES:
+            total = total + max(group, 1) * _SCALES[word]
+            group = 0
+    return total + group
+
+
+def _han(numerals: str) -> int:
+    """Return the value of Chinese numerals: `二十五` is 25, `两万` 20,000.
+
+    Without scales they are digits: `二〇二四` is 2024.
+    """
+    if not any(numeral in _HAN_SCALES for numeral in numerals):
+        return int("".join(str(_HAN[numeral]) for numeral in numerals))
+    total = section = digit = 0
+    for numeral in numerals:
+        if numeral in _HAN:
+            digit = _HAN[numeral]
+        elif _HAN_SCALES[numeral] < 10**4:
+            section = section + (digit or 1) * _HAN_SCALES[numeral]
+            digit = 0
+        else:
+            total = (total + section + digit or 1) * _HAN_SCALES[numeral]
+            section = 0
+            digit = 0
+    return total + section + digit

@@ -36,8 +36,7 @@ from .number_patterns import (
     UNIT,
     number_pattern,
 )
-from .number_text import one_spelling
-from .number_words import expected_in_digits, in_digits, parts_in_digits
+from .number_text import expected_in_digits, in_digits, one_spelling, parts_in_digits
 
 _STRICT = re.compile(r"#### (-?[0-9.,]+)")
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")

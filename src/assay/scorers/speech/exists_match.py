@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from ...core import AllOf, Output, Sample, Score
 from ...registry import scorers
-from .._characters import CategoryTable
 from ..answers import data_error, is_text, no_answer, no_target, without_nulls
+from ..plain_text import CategoryTable
 
 _CJK = "\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")

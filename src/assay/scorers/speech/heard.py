@@ -1,17 +1,42 @@
-"""The error rate of a recogniser's transcript of the output's speech.
+"""Speech in the output, read by a recogniser: compared with the target, or with the model's own text.
+
+The error rate of a recogniser's transcript of the output's speech.
 
 The run provides the recogniser under the role `asr`. Its own errors are part of the number, so voices can be
 compared only with the same recogniser: name it with the number.
+
+Speech-text consistency: whether a model that speaks says what it writes.
+
+The scorer compares a recogniser's transcript of the model's speech with the model's own text.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ...core import Audio, Message, ModelError, Outcome, Output, Prompt, Score, Text
-from ..answers import no_verdict
+from ...core import (
+    Audio,
+    Message,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    Text,
+)
+from ...registry import scorers
+from ..answers import accepted, no_answer, no_target, no_verdict
 from ..given_models import GivenModels, ask_model
-from .wer import ErrorRate, PooledRate, rate_details
+from ..scorer_options import check_option
+from .wer import (
+    CharacterErrorRate,
+    ErrorRate,
+    MixedErrorRate,
+    PooledRate,
+    WordErrorRate,
+    rate_details,
+)
 
 
 @dataclass(frozen=True)
@@ -65,3 +90,57 @@ async def transcribe(
     prompt = Prompt((Message("user", parts),))
     reply = await ask_model(models, "asr", prompt)
     return reply.text
+
+
+@scorers.register("spoken_wer")
+@dataclass(frozen=True)
+class SpokenWer(HeardRate):
+    """Word error rate of a transcript of the output's speech against the target."""
+
+    kind: ClassVar[str] = "spoken_wer"
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        references = accepted(sample)
+        if not references:
+            return no_target(sample)
+        return await self.heard(WordErrorRate(self.normalize), references, output)
+
+
+UNITS: dict[
+    str, type[WordErrorRate] | type[CharacterErrorRate] | type[MixedErrorRate]
+] = {
+    "words": WordErrorRate,
+    "characters": CharacterErrorRate,
+    "mixed": MixedErrorRate,
+}
+
+
+@scorers.register("speech_consistency")
+@dataclass(frozen=True)
+class SpeechConsistency(HeardRate):
+    """Error rate of a transcript of the model's speech against the model's own text."""
+
+    unit: str = field(default="words", kw_only=True)
+    """`words`, `characters` (Chinese) or `mixed`."""
+    kind: ClassVar[str] = "speech_consistency"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_option(self.kind, "unit", self.unit, UNITS)
+
+    @property
+    def metric(self) -> str:
+        """The name of the metric."""
+        return f"consistency[{self._rate.metric}]"
+
+    @property
+    def _rate(self) -> ErrorRate:
+        return UNITS[self.unit](self.normalize)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        silence = no_answer(output)
+        if silence:
+            return silence
+        if not output.text.strip():
+            return Score.unparsed(reason="no text beside the audio")
+        return await self.heard(self._rate, (output.text,), output)

@@ -1,10 +1,23 @@
-"""METEOR 1.5 by its own program, which needs Java: the metric of coco-caption. nltk's METEOR is a different one.
+"""METEOR 1.5 and nltk's METEOR, and the tokenizer of caption scores.
+
+The tokenizer of caption scores: Penn Treebank words, lower case, without most punctuation.
+
+It gives the tokens of Stanford's tokenizer, which coco-caption runs in Java before it counts anything. It keeps two
+faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its
+list of marks to remove is in capitals; and so do runs such as `!!`.
+
+METEOR 1.5 by its own program, which needs Java: the metric of coco-caption. nltk's METEOR is a different one.
 
 The jar is that of the `pycocoevalcap` package, or a given one. Captions are tokenized as in coco-caption. The value
 of one sample is its segment score. The summarizer `meteor` computes the number to report from `details`; it is not
 the mean of the segment scores.
+
+METEOR of nltk: a different number than METEOR 1.5, with synonyms from WordNet, which nltk does not include.
+
+"a cat" against itself is 0.9375 here and 1 with METEOR 1.5. Texts are split at blanks, as in nltk's own examples.
 """
 
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +28,77 @@ from typing import ClassVar
 
 from ...core import Output, Requirement, Sample, Score, ScorerError, UsageError, trust
 from ...registry import scorers
-from ..answers import accepted, no_target, with_counts
+from ..answers import AgainstTargets, accepted, no_target, with_counts
 from ..scorer_options import java_command, package_folder
-from ._ptb import ptb_tokens
+
+_DROPPED = frozenset(
+    ["''", "'", "``", "`", '"', ".", "?", "!", ",", ":", "-", "--", "...", ";"]
+)
+_ALIKE = str.maketrans(
+    {
+        "’": "'",
+        "‘": "`",
+        "“": '"',
+        "”": '"',
+        "–": "--",
+        "—": "--",
+        "…": "...",
+        "\u00a0": " ",
+    }
+)
+_BRACKETS = {
+    "(": "-lrb-",
+    ")": "-rrb-",
+    "[": "-lsb-",
+    "]": "-rsb-",
+    "{": "-lcb-",
+    "}": "-rcb-",
+}
+
+_NOT = re.compile(r"(?<=\w)(n't)(?!\w)")
+_CLITIC = re.compile(r"(?<=\w)('(?:s|m|d|ll|re|ve|n))(?!\w)")
+_AND = re.compile(r"(?<=\w)('n')(?=\w)")
+_YOU_ALL = re.compile(r"\by'(?=all\b)")
+_TIS = re.compile(r"(?<!\w)'t(is|was)\b")
+_JOINED = re.compile(
+    r"\b(can)(not)\b"
+    r"|\b(gon|wan)(na)\b"
+    r"|\b(got)(ta)\b"
+    r"|\b(gim|lem)(me)\b"
+)
+
+_TOKEN = re.compile(
+    r"""
+    https?://\S+ | \w[\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+     # addresses stay whole
+  | <[a-z/][^<>\s]*>                                # and so do tags
+  | [@\#][a-z]\w*
+  | n't(?!\w) | '(?:s|m|d|ll|re|ve)(?!\w) | 'n'? (?!\w) | (?<!\w)'t(?=\ )
+  | \.{3,}
+  | (?:[a-z]\.)+[a-z]\. | [a-z]\.(?=\s|$)           # u.s.a., and an initial
+  | (?:mrs?|ms|dr|st|jr|sr|prof|vs|etc|ave|blvd|mt|ft|co|inc|corp|ltd|dept|est|gen|gov|lt|sgt|capt|rev)\.(?!\w)
+  | no\.(?=\ *\d)
+  | \d+(?:[.,:/]\d+)*(?:(?<=:\d\d)(?=[ap]m)|(?:[a-z]+)?(?:[-_]\w+)*)
+  | (?:o|d)'\w+
+  | y'(?=\ all) | \w+(?:[-/&.]\w+)*
+  | -{1,} | [?!]+ | \S
+    """,
+    re.VERBOSE,
+)
+
+
+def ptb_tokens(text: str) -> list[str]:
+    """Return the words of a caption, as caption scores count them."""
+    plain = text.translate(_ALIKE).lower()
+    plain = _YOU_ALL.sub("y' ", _TIS.sub(r"'t \1", plain))
+    plain = _JOINED.sub(lambda match: " ".join(filter(None, match.groups())), plain)
+    plain = _AND.sub(r" \1 ", _NOT.sub(r" \1 ", plain))
+    plain = _CLITIC.sub(r" \1", _CLITIC.sub(r" \1", plain))
+    return [
+        _BRACKETS.get(token, token)
+        for token in _TOKEN.findall(plain)
+        if token not in _DROPPED
+    ]
+
 
 _CARRIER = Requirement(
     "pycocoevalcap",
@@ -158,3 +239,36 @@ def _command(jar: str, language: str) -> list[str]:
         language,
         "-norm",
     ]
+
+
+@scorers.register("meteor_nltk")
+@dataclass(frozen=True)
+class MeteorNltk(AgainstTargets):
+    """nltk's METEOR of one text against its best reference, 0 to 1."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+
+    def __post_init__(self) -> None:
+        nltk = Requirement("nltk", "nltk", "nltk").library(
+            "nltk", "scorer 'meteor_nltk'"
+        )
+        try:
+            nltk.data.find("corpora/wordnet.zip")
+        except LookupError as error:
+            raise UsageError(
+                "nltk's METEOR needs the WordNet data of nltk, which are not on this machine",
+                where="scorer 'meteor_nltk'",
+                fix="python -m nltk.downloader wordnet, or the scorer 'meteor' (METEOR 1.5, needs Java)",
+            ) from error
+
+    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+        """Return nltk's METEOR of an answer."""
+        from nltk.translate.meteor_score import meteor_score
+
+        return Score(
+            float(
+                meteor_score(
+                    [target.split() for target in targets], output.text.split()
+                )
+            )
+        )

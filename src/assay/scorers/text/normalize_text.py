@@ -5,8 +5,7 @@ import string
 import unicodedata
 from functools import cache, lru_cache
 
-from .._characters import CategoryTable
-from ..plain_text import plain_text
+from ..plain_text import CategoryTable, plain_text
 
 _PLAIN_WORDS = re.compile(r"[a-z0-9]+")
 _LOWER = bytes.maketrans(

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from assay.scorers.text.ifeval.language import detect_language
+from assay.scorers.text.ifeval.wording import detect_language
 
 MIXED = "ok salut hola ciao"
 
@@ -25,9 +25,9 @@ def test_digits_have_no_language():
 
 
 def test_a_missing_library_is_named_with_the_pip_line(monkeypatch):
-    from assay.scorers.text.ifeval import language
+    from assay.scorers.text.ifeval import wording
 
-    language._factory.cache_clear()
+    wording._factory.cache_clear()
     monkeypatch.setitem(sys.modules, "langdetect", None)
     monkeypatch.setitem(sys.modules, "langdetect.detector_factory", None)
 

@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from assay.core import MissingExtra, Outcome, Output, Sample
-from assay.scorers.text.ifeval.scorer import IfEval
+from assay.scorers.text.ifeval.ifeval_verdict import IfEval
 
 FIELDS = {
     "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],

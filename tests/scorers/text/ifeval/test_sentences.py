@@ -2,7 +2,7 @@
 
 from each_row import each
 
-from assay.scorers.text.ifeval.sentences import split_sentences
+from assay.scorers.text.ifeval.lengths import split_sentences
 
 
 @each(

@@ -1,6 +1,5 @@
 """IFEval: whether a response follows verifiable instructions. Code decides, without a model."""
 
-from .ifeval_checks import CHECKS
-from .ifeval_verdict import Verdict, follows, loose_versions
+from .ifeval_verdict import CHECKS, Verdict, follows, loose_versions
 
 __all__ = ["CHECKS", "Verdict", "follows", "loose_versions"]

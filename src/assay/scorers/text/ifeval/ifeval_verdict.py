@@ -1,16 +1,82 @@
-"""The verdict on one response: which of its instructions it follows, strictly and loosely.
+"""IFEval: the 25 checks, the verdict on one response, and the scorer.
+
+The 25 IFEval instructions and the check of each.
+
+A check takes the response and the instruction's own arguments by name, spelled as in the data. It returns True if the
+response follows the instruction. Checks accept what the official checker accepts, even where that is surprising.
+
+The verdict on one response: which of its instructions it follows, strictly and loosely.
 
 Strictly means the unchanged response. Loosely means any of eight versions of it, so that a polite first or last
 line and Markdown emphasis do not count against the answer. A version without content never follows an instruction.
+
+IFEval as a scorer: all instructions of a prompt followed, strictly and loosely.
+
+`details` has the verdict on each instruction. The accuracy over instructions pools those, since prompts have from
+one to three.
 """
 
+import importlib.util
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-from .ifeval_checks import check_for
+from ....core import MissingExtra, Outcome, Output, Sample, Score
+from ....registry import scorers
+from ...answers import data_error, no_answer
+from . import ifeval_layout as layout
+from . import lengths, wording
+
+Check = Callable[..., bool]
+
+CHECKS: Mapping[str, Check] = MappingProxyType(
+    {
+        "change_case:capital_word_frequency": wording.has_capital_words,
+        "change_case:english_capital": wording.is_english_capital,
+        "change_case:english_lowercase": wording.is_english_lowercase,
+        "combination:repeat_prompt": layout.repeats_prompt,
+        "combination:two_responses": layout.has_two_responses,
+        "detectable_content:number_placeholders": layout.has_placeholders,
+        "detectable_content:postscript": layout.has_postscript,
+        "detectable_format:constrained_response": layout.is_constrained_response,
+        "detectable_format:json_format": layout.is_json,
+        "detectable_format:multiple_sections": layout.has_sections,
+        "detectable_format:number_bullet_lists": layout.has_bullets,
+        "detectable_format:number_highlighted_sections": layout.has_highlights,
+        "detectable_format:title": layout.has_title,
+        "keywords:existence": wording.has_keywords,
+        "keywords:forbidden_words": wording.lacks_words,
+        "keywords:frequency": wording.has_keyword_often,
+        "keywords:letter_frequency": wording.has_letter_often,
+        "language:response_language": wording.is_in_language,
+        "length_constraints:nth_paragraph_first_word": lengths.nth_paragraph_starts_with,
+        "length_constraints:number_paragraphs": lengths.has_number_of_paragraphs,
+        "length_constraints:number_sentences": lengths.has_number_of_sentences,
+        "length_constraints:number_words": lengths.has_number_of_words,
+        "punctuation:no_comma": wording.has_no_comma,
+        "startend:end_checker": layout.ends_with,
+        "startend:quotation": layout.is_quoted,
+    }
+)
+
+
+def check_for(instruction_id: str) -> Check:
+    """Return the check of an instruction. Raise `ValueError` with the nearest known name if it is unknown."""
+    try:
+        return CHECKS[instruction_id]
+    except KeyError:
+        close = get_close_matches(instruction_id, CHECKS, n=1)
+        if close:
+            hint = f"did you mean {close[0]!r}?"
+        else:
+            hint = f"IFEval has {len(CHECKS)}: {', '.join(CHECKS)}"
+        raise ValueError(
+            f"unknown IFEval instruction {instruction_id!r}\n  fix: {hint}"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +168,47 @@ def _whole(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
+
+
+@scorers.register("ifeval")
+@dataclass(frozen=True)
+class IfEval:
+    """`prompt_strict` and `prompt_loose` of one response. The summarizer `instructions` adds both by instruction."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    summarizers: ClassVar[tuple[str, ...]] = ("mean", "instructions")
+
+    def __post_init__(self) -> None:
+        # Without the library only some rows could be scored, so that the run is refused before it starts.
+        if importlib.util.find_spec("langdetect") is None:
+            raise MissingExtra(
+                "langdetect, which scorer 'ifeval' tells languages by,",
+                "'assay[metrics]'",
+            )
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        names: Sequence[str] | None = sample.fields.get("instruction_id_list")
+        arguments: Sequence[Mapping[str, Any]] | None = sample.fields.get("kwargs")
+        if not names or arguments is None:
+            return data_error(
+                f"sample {sample.id!r} has no instruction_id_list with kwargs"
+            )
+        try:
+            verdict = follows(output.text, names, arguments)
+        except ValueError as fault:
+            return data_error(str(fault))
+        silence = no_answer(output)
+        return Score(
+            {
+                "prompt_strict": float(verdict.prompt_strict),
+                "prompt_loose": float(verdict.prompt_loose),
+            },
+            silence.outcome if silence else Outcome.SCORED,
+            details={
+                "asked": len(names),
+                "strict": sum(verdict.strict),
+                "loose": sum(verdict.loose),
+                "each_strict": list(zip(names, verdict.strict, strict=True)),
+                "each_loose": list(zip(names, verdict.loose, strict=True)),
+            },
+        )

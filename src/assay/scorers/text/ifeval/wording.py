@@ -1,11 +1,107 @@
-"""Checks on words: keywords, letters, letter case, commas, language."""
+"""IFEval's checks on words: keywords, letters, letter case, commas, language.
+
+The language of a text, by `langdetect`, made repeatable.
+
+The official checker calls `langdetect` unseeded, so its verdict on short or mixed texts changes from run to run. This
+module seeds a detector of its own, and leaves the library's shared one as it is.
+"""
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from .language import is_language
-from .relations import holds
-from .tokens import count_capital_words
+if TYPE_CHECKING:
+    from langdetect.detector_factory import DetectorFactory
+
+_WORD = re.compile(r"\w+")
+# Marks between two tokens. Hyphen, slash, period and asterisk are not: "UP-TO-DATE" and "**NOTE**" are one token.
+_PARTING = re.compile(r"[\s;@#$%&?!()\[\]{}<>\"“”‘’«»…`|]+|--+|\.{2,}|[,:](?!\d)")
+_CONTRACTION = re.compile(
+    r"(?<=\w)(?='(?:s|m|d|ll|re|ve)$)|(?<=\w)(?=n't$)", re.IGNORECASE
+)
+_FUSED = re.compile(
+    r"(?<=^can)(?=not$)"
+    r"|(?<=^gon)(?=na$)"
+    r"|(?<=^wan)(?=na$)"
+    r"|(?<=^got)(?=ta$)",
+    re.IGNORECASE,
+)
+
+
+def count_words(text: str) -> int:
+    """Return the number of runs of letters, digits and underscores: `don't` is two words."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def count_capital_words(text: str) -> int:
+    """Return the number of tokens in capitals. A contraction is two tokens: "DON'T" is DO and N'T."""
+    tokens = (token for token in _PARTING.split(text) if token)
+    return sum(part.isupper() for token in tokens for part in _split_contraction(token))
+
+
+def _split_contraction(token: str) -> list[str]:
+    if "'" in token:
+        return _CONTRACTION.split(token)
+    return _FUSED.split(token)
+
+
+RELATIONS = ("less than", "at least")
+
+
+def holds(count: int, relation: str, threshold: int) -> bool:
+    """Return True if `count` has the relation to `threshold`.
+
+    Raise `ValueError` for a relation that IFEval does not have.
+    """
+    if relation == "less than":
+        return count < threshold
+    if relation == "at least":
+        return count >= threshold
+    raise ValueError(
+        f"unknown relation {relation!r}: IFEval has only {' and '.join(map(repr, RELATIONS))}"
+    )
+
+
+def detect_language(text: str) -> str | None:
+    """Return the ISO 639-1 code by `langdetect` (`zh-cn`, `zh-tw` for Chinese), or `None` if it finds no language."""
+    detector = _factory().create()
+    detector.append(text)
+    try:
+        return str(detector.detect())
+    except _langdetect("lang_detect_exception").LangDetectException:
+        return None
+
+
+def is_language(text: str, code: str) -> bool:
+    """Return True if a text is in a language.
+
+    As in the official checker, a text without any sign of a language follows.
+    """
+    detected = detect_language(text)
+    return detected is None or detected == code
+
+
+@cache
+def _factory() -> "DetectorFactory":
+    module = _langdetect("detector_factory")
+    factory = module.DetectorFactory()
+    factory.load_profile(module.PROFILES_DIRECTORY)
+    factory.seed = 0
+    return factory
+
+
+def _langdetect(module: str) -> ModuleType:
+    """Return a module of `langdetect`. Raise `ImportError` with a fix if it is not installed."""
+    try:
+        return import_module(f"langdetect.{module}")
+    except ImportError as missing:
+        raise ImportError(
+            "IFEval's language and letter-case checks need the library `langdetect`\n"
+            "  fix: pip install langdetect"
+        ) from missing
 
 
 def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:

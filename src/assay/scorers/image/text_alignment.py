@@ -1,4 +1,6 @@
-"""CLIPScore from the cosine of image and prompt, saved or computed: two scales with the same name.
+"""How well an image fits its prompt: CLIPScore and VQAScore.
+
+CLIPScore from the cosine of image and prompt, saved or computed: two scales with the same name.
 
 `official` is 2.5 max(cos, 0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare
 prompt. With any number, name the model that computes the cosine, and the prefix.
@@ -15,7 +17,7 @@ from ..answers import no_verdict
 from ..asked import Asked
 from ..given_models import GivenModels
 from ..judge.exchange import question_of
-from ..saved_media import saved
+from ..saved_media import SavedNumber, saved
 from ..scorer_options import check_option
 
 Variant = Literal["official", "torchmetrics"]
@@ -75,3 +77,21 @@ def clip_score(cosine: float, variant: Variant = "official") -> float:
     """Return the score of one cosine; 0 for a negative one."""
     clipped = min(max(cosine, 0.0), 1.0)
     return WEIGHTS[variant] * clipped
+
+
+@scorers.register("vqa_score")
+@dataclass(frozen=True)
+class VqaScore(GivenModels):
+    """The probability given by the model with the role `vqa`, 0 to 1. The worker of that model words the question."""
+
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    needs: ClassVar[tuple[str, ...]] = ("vqa",)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        return await Asked(
+            "vqa",
+            "score",
+            SavedNumber(),
+            question_of(sample),
+            models=self.models,
+        )(sample, output)
