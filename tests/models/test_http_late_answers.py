@@ -130,3 +130,154 @@ def test_two_answers_at_once_to_a_later_question_are_none():
     assert failures and all(
         "more than one answer came at once" in said for said in failures
     )
+
+
+class Duplicating:
+    """A server that takes its time, and sends some answers once more 50 ms later, with another id."""
+
+    def __init__(self, seconds, is_sent_twice):
+        self.seconds, self.is_sent_twice = seconds, is_sent_twice
+        self.connections = self.requests = self.answers = 0
+        self.most_open = self.open = 0
+
+    def answer(self, question):
+        self.answers += 1
+        return answer(f"chatcmpl-{self.answers}", f"answer {question}")
+
+    async def __call__(self, reader, writer):
+        self.connections += 1
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        late = []
+
+        async def send_later(question):
+            await asyncio.sleep(0.05)
+            writer.write(self.answer(question))
+
+        try:
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                question = json.loads(await reader.readuntil(b"}"))["q"]
+                self.requests += 1
+                await asyncio.sleep(self.seconds)
+                writer.write(self.answer(question))
+                if self.is_sent_twice(question):
+                    late.append(asyncio.ensure_future(send_later(question)))
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            self.open -= 1
+            writer.close()
+
+
+def wrong_answers(server, count, workers, **options):
+    """How many of the questions, which the workers ask at once, get the answer of another; and the notes."""
+
+    async def talk():
+        listening = await asyncio.start_server(server, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        client, questions, wrong = Client(**options), iter(range(count)), []
+
+        async def work():
+            for question in questions:
+                text = None
+                while text is None:
+                    try:
+                        text = (await client.post(url, {"q": question}, {}))["text"]
+                    except HttpFailure as error:
+                        assert error.retryable
+                if text != f"answer {question}":
+                    wrong.append(question)
+
+        await asyncio.gather(*[work() for _ in range(workers)])
+        notes = client.take_notes()
+        await client.close()
+        listening.close()
+        return len(wrong), notes
+
+    return asyncio.run(talk())
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1], ids=["quick", "slow"])
+@pytest.mark.parametrize("workers", [1, 16])
+def test_late_duplicates_with_ids_of_their_own_are_not_taken_for_answers(
+    seconds, workers
+):
+    server = Duplicating(seconds, lambda question: True)
+
+    wrong, notes = wrong_answers(server, 4 * workers + 4, workers)
+
+    assert (wrong, notes) == (0, [])
+
+
+def test_after_a_late_duplicate_among_many_answers_no_connection_is_used_again_and_a_note_says_so():
+    server = Duplicating(0.02, lambda question: question >= 200 and question % 4 == 0)
+
+    wrong, notes = wrong_answers(server, 800, 16)
+
+    assert wrong < 150  # all 600 without the check
+    assert len(notes) == 1 and "keep_alive=false" in notes[0]
+
+
+def test_a_late_duplicate_confuses_at_most_the_questions_of_its_connection():
+    server = Duplicating(0.02, lambda question: question == 70)
+
+    wrong, _ = wrong_answers(server, 160, 2)
+
+    assert wrong <= 16
+
+
+def test_without_keep_alive_no_late_duplicate_is_taken_for_an_answer():
+    server = Duplicating(0.02, lambda question: question % 3 == 0)
+
+    wrong, notes = wrong_answers(server, 100, 4, keep_alive=False)
+
+    assert (wrong, notes) == (0, [])
+    assert server.connections == server.requests == 100
+
+
+def test_connections_of_an_honest_server_are_used_again():
+    server = Duplicating(0.01, lambda question: False)
+
+    assert wrong_answers(server, 300, 4) == (0, [])
+
+    assert server.requests == 300
+    assert server.connections < 90
+
+
+def test_a_slow_server_gets_a_new_connection_for_each_request(monkeypatch):
+    monkeypatch.setattr("assay.models.http_servers.CHEAP_CONNECTING", 1.0)
+    server = Duplicating(0.1, lambda question: True)
+
+    wrong, notes = wrong_answers(server, 20, 4)
+
+    assert (wrong, notes) == (0, [])
+    assert server.connections == server.requests == 20
+
+
+def test_a_server_of_one_connection_at_a_time_is_asked_over_one():
+    server = Duplicating(0, lambda question: False)
+
+    assert wrong_answers(server, 12, 1) == (0, [])
+
+    assert server.connections == server.most_open == 1
+
+
+def test_equal_long_bodies_without_ids_are_asked_for_once_more():
+    def long(question):
+        return answer(None, f"{question} " * 300)
+
+    texts, failures = asked(range(20), late(long))
+
+    assert texts == [f"{question} " * 300 for question in range(20)] and not failures
+
+
+def test_a_server_that_gives_every_question_the_same_long_body_is_believed():
+    seen = []
+    texts, failures = asked(
+        range(50),
+        lambda q, before, write: seen.append(q) or write(answer(None, "x" * 1000)),
+    )
+
+    assert texts == ["x" * 1000] * 50 and not failures
+    assert len(seen) <= 51

@@ -582,3 +582,13 @@ def test_a_measure_by_likelihood_names_the_option_that_gives_it(capsys, tmp_path
 
     assert code == 2
     assert "fix: -a likelihood_by=echo" in capsys.readouterr().err
+
+
+def test_keep_alive_is_true_or_false(capsys, rows):
+    url = "http://localhost:1/v1"
+    left, lines = said_by(
+        capsys, rows, "--model", "openai/m", "--base_url", url, "-a", "keep_alive=maybe"
+    )
+
+    assert left == 2
+    assert [line for line in lines if "keep_alive" in line and "maybe" in line]

@@ -5,7 +5,6 @@
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,13 +16,12 @@ from .http_answer import BrokenOff, Reply, TooLarge, Unreadable
 from .http_connecting import Origin, connect, target
 from .http_connection import NO_ANSWER, Connection, Limits
 from .http_failures import HttpFailure, Refused, error_status, parsed, retry_after
+from .http_servers import Server
 
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "retry_after"]
 
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson"})
 """Content types of answers that are sent piece by piece."""
-MOST_IDS = 256
-"""Answer ids that are remembered for each server, to notice repeated ones."""
 
 
 @dataclass
@@ -31,6 +29,8 @@ class Client:
     """Send requests, and keep idle connections by event loop and origin."""
 
     limits: Limits = field(default_factory=Limits)
+    keep_alive: bool = True
+    """Whether a connection may serve several requests."""
     _idle: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Origin, list[Connection]]]" = field(
         default_factory=WeakKeyDictionary,
         init=False,
@@ -46,14 +46,11 @@ class Client:
     """Servers that have answered. A server that has never answered may be a wrong address."""
     _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
     """The time of the first connection attempt to a server that did not answer."""
-    _seen: dict[Origin, deque[str]] = field(
+    _servers: dict[Origin, Server] = field(
         default_factory=dict,
         init=False,
         repr=False,
     )
-    """Ids of the latest answers, by server."""
-    _repeating: set[Origin] = field(default_factory=set, init=False, repr=False)
-    """Servers that send the same id for different requests."""
 
     async def post(
         self,
@@ -63,29 +60,36 @@ class Client:
     ) -> Any:
         """Return the decoded JSON of one attempt; raise `Refused` for an error status, `HttpFailure` otherwise.
 
-        If the server repeats an earlier response (same id), ask once more on a new connection.
+        If the reply may belong to an earlier request, ask once more on a new connection.
         """
-        is_new = False
         data = msgspec.json.encode(body)
+        doubtful_mark: str | None = None
         while True:
-            origin, connection, reply = await self._exchange(
+            exchange = await self._exchange(
                 url,
                 data,
                 headers,
                 "application/json",
-                is_new=is_new,
+                is_new=doubtful_mark is not None,
             )
+            server, connection = exchange.server, exchange.connection
             try:
+                reply = exchange.reply
                 answer = decoded(reply)
+                mark = server.mark_of(answer, reply.body)
+                if doubtful_mark is None and server.is_doubtful(connection, mark):
+                    connection.close()
+                    doubtful_mark = mark
+                    continue
+                if doubtful_mark and doubtful_mark != mark:
+                    server.sends_surplus = True
+                server.remember(connection, mark)
                 status = error_status(answer)
                 if status is not None:
                     raise Refused(status, reply.headers, reply.body, reply.status)
-                if not self._is_repeated(answer, origin, connection):
-                    return answer
-                connection.close()
-                is_new = True
+                return answer
             finally:
-                self._keep(origin, connection)
+                self._keep(exchange)
 
     async def send(
         self,
@@ -95,20 +99,20 @@ class Client:
         content_type: str = "application/json",
     ) -> Reply:
         """Return the reply to a POST request undecoded; raise as `post` does."""
-        origin, connection, reply = await self._exchange(
+        exchange = await self._exchange(
             url,
             data,
             headers,
             content_type,
         )
-        self._keep(origin, connection)
-        return reply
+        self._keep(exchange)
+        return exchange.reply
 
     async def get(self, url: str, headers: Mapping[str, str]) -> Reply:
         """Return the reply to a GET request; raise as `post` does."""
-        origin, connection, reply = await self._exchange(url, None, headers, "")
-        self._keep(origin, connection)
-        return reply
+        exchange = await self._exchange(url, None, headers, "")
+        self._keep(exchange)
+        return exchange.reply
 
     async def _exchange(
         self,
@@ -118,7 +122,7 @@ class Client:
         content_type: str,
         *,
         is_new: bool = False,
-    ) -> tuple[Origin, Connection, Reply]:
+    ) -> "_Exchange":
         """Send one request, a GET if `data` is None, and return the reply with its connection."""
         key = (url, content_type, *headers.items())
         if key not in self._heads:
@@ -128,8 +132,12 @@ class Client:
             question = head + b"\r\n"
         else:
             question = b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data)
+        server = self._server(origin)
+        server.requests += 1
+        started = time.monotonic()
         try:
             connection = await self._connection(origin, is_new=is_new)
+            started = time.monotonic()
             reply = await connection.exchange(question)
         except TimeoutError as error:
             raise HttpFailure("timeout", str(error), retryable=True) from error
@@ -148,73 +156,94 @@ class Client:
             ) from error
         except (BrokenOff, OSError) as error:
             raise self._broken_off(origin, error) from error
+        finally:
+            server.requests -= 1
         self._reached.add(origin)
+        seconds = time.monotonic() - started
+        exchange = _Exchange(origin, server, connection, reply, seconds)
         if reply.status >= 300:
-            self._keep(origin, connection)
+            self._keep(exchange)
             if reply.status == 407 and origin.proxy is not None:
                 raise origin.proxy.login_failure()
             raise Refused(reply.status, reply.headers, reply.body)
-        return origin, connection, reply
+        return exchange
 
-    def _keep(self, origin: Origin, connection: Connection) -> None:
-        """Keep a connection for the next request, if it may be used again."""
-        if connection.is_open:
-            self._idle[asyncio.get_running_loop()].setdefault(origin, []).append(
-                connection
-            )
+    def _server(self, origin: Origin) -> Server:
+        server = self._servers.get(origin)
+        if server is None:
+            server = self._servers[origin] = Server(self.keep_alive)
+        return server
 
-    def _is_repeated(
-        self,
-        answer: object,
-        origin: Origin,
-        connection: Connection,
-    ) -> bool:
-        """Return True if this connection has already received this answer: the server sent it twice.
+    def _keep(self, exchange: "_Exchange") -> None:
+        """Keep a connection for the next request, if it may be used again; else close it."""
+        connection = exchange.connection
+        if exchange.server.may_reuse(connection, exchange.seconds):
+            idle = self._idle[asyncio.get_running_loop()]
+            idle.setdefault(exchange.origin, []).append(connection)
+        else:
+            exchange.server.close_later(connection)
 
-        The first answer of a connection cannot belong to an earlier request. If its id is known from another
-        answer, this server does not use unique ids, like many test servers, and its ids are no longer compared.
-        """
-        name = (
-            (answer.get("id") or answer.get("responseId"))
-            if isinstance(answer, Mapping)
-            else None
-        )
-        if not name or not isinstance(name, str) or origin in self._repeating:
-            return False
-        ids = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
-        if connection.questions > 1:
-            if name in connection.ids:
-                return True
-        elif name in ids:
-            self._repeating.add(origin)
-        connection.ids.append(name)
-        ids.append(name)
-        return False
+    def take_notes(self) -> list[str]:
+        """Return what the user must know about earlier answers, each text once."""
+        notes = [server.note for server in self._servers.values() if server.note]
+        for server in self._servers.values():
+            server.note = ""
+        return notes
 
     async def close(self) -> None:
         """Close the idle connections of the running loop; busy ones close when they are cancelled."""
-        for connections in self._idle.pop(asyncio.get_running_loop(), {}).values():
+        loop = asyncio.get_running_loop()
+        for connections in self._idle.pop(loop, {}).values():
             for connection in connections:
                 connection.close()
+        for server in self._servers.values():
+            server.close_lingering(loop)
         await asyncio.sleep(0)  # let the transports close before the loop ends
 
     async def _connection(self, origin: Origin, *, is_new: bool) -> Connection:
-        idle = self._idle.setdefault(asyncio.get_running_loop(), {}).get(origin)
-        while idle and not is_new:
-            # Prefer the connection used last: the server is least likely to have closed it.
-            connection = idle.pop()
-            if connection.is_open:
+        server = self._server(origin)
+        while not is_new:
+            connection = self._idle_connection(origin)
+            if connection is None or server.sends_surplus:
+                break
+            if (rest := connection.rests_until - time.monotonic()) <= 0:
                 return connection
+            # Some servers serve one connection at a time, so a second one is opened only beside requests under way.
+            if server.requests > 1:
+                self._idle[asyncio.get_running_loop()][origin].append(connection)
+                break
+            try:
+                await asyncio.sleep(rest)
+            except asyncio.CancelledError:
+                connection.close()
+                raise
+            if connection.is_open and not server.sends_surplus:
+                return connection
+        started = time.monotonic()
         try:
             connection = await connect(
                 origin,
-                lambda: Connection(self.limits),
+                lambda: Connection(self.limits, server.see_surplus),
                 self.limits.connect,
             )
         except HttpFailure as failure:
             failure.retryable = failure.retryable and self._may_come(origin)
             raise
+        server.connect_seconds = min(server.connect_seconds, time.monotonic() - started)
         return connection
+
+    def _idle_connection(self, origin: Origin) -> Connection | None:
+        """Take an open idle connection, one that does not rest if there is one."""
+        idle = self._idle.setdefault(asyncio.get_running_loop(), {}).get(origin)
+        if not idle:
+            return None
+        idle[:] = [connection for connection in idle if connection.is_open]
+        now = time.monotonic()
+        # Prefer the connection used last: the server is least likely to have closed it.
+        for index in reversed(range(len(idle))):
+            if idle[index].rests_until <= now:
+                return idle.pop(index)
+        return idle.pop() if idle else None
 
     def _may_come(self, origin: Origin) -> bool:
         """Return True if a server that does not answer may come back: it answered before, or may be starting."""
@@ -240,6 +269,17 @@ class Client:
             f"{origin.named}: {message}; fix: {fix}",
             retryable=self._may_come(origin),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One request and its reply."""
+
+    origin: Origin
+    server: Server
+    connection: Connection
+    reply: Reply
+    seconds: float
 
 
 def decoded(reply: Reply) -> object:

@@ -6,6 +6,7 @@ Only what endpoints need. Written by hand because it takes half the time of the 
 import asyncio
 import select
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable
@@ -13,8 +14,8 @@ from .http_memory import FREE_BYTES, MEMORY, Share
 from .http_unpacking import unpack
 
 NO_ANSWER = "the server closed the connection"
-LATE_IDS = 8
-"""Ids remembered by a connection. Few, because duplicates follow soon and some servers reuse ids."""
+LATE_MARKS = 8
+"""Answers remembered by a connection. Few, because duplicates follow soon and some servers reuse ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,15 @@ class Connection(asyncio.Protocol):
     One timer serves all time limits: when it fires, it compares the deadline and is set again.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        see_surplus: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._limits = limits
-        self._loop = asyncio.get_running_loop()
+        self._see_surplus = see_surplus
+        """Called with bytes that arrived while no request was open."""
+        self.loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Reply] | None = None
         self._answer: Answer | None = None
@@ -50,13 +57,15 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = self._last = 0.0
         self._waited_for = ""
-        self._share = Share(self._read_on, self._loop)
+        self._share = Share(self._read_on, self.loop)
         self._paused_at: float | None = None
         """The time at which reading paused because other responses use up the memory budget."""
         self.questions = 0
         """Number of requests sent over this connection."""
-        self.ids: deque[str] = deque(maxlen=LATE_IDS)
-        """Ids of the latest answers on this connection."""
+        self.rests_until = 0.0
+        """The time, by `time.monotonic`, until which no request is sent over it."""
+        self.marks: deque[str] = deque(maxlen=LATE_MARKS)
+        """What tells the latest answers on this connection from others."""
 
     @property
     def is_open(self) -> bool:
@@ -76,13 +85,13 @@ class Connection(asyncio.Protocol):
             message = f"the connection was closed after it said {self._unasked[:60].decode('latin-1')!r} unasked"
             raise BrokenOff(message if self._unasked else NO_ANSWER)
         self._answer = Answer(self._limits.response_bytes)
-        now = self._loop.time()
+        now = self.loop.time()
         self._last = now + self._limits.total
         self._wait_until(
             now + self._limits.first_byte,
             f"no first byte within {self._limits.first_byte:g} s",
         )
-        waiter: asyncio.Future[Reply] = self._loop.create_future()
+        waiter: asyncio.Future[Reply] = self.loop.create_future()
         self._waiter = waiter
         self.questions += 1
         self._transport.write(data)
@@ -123,6 +132,8 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take in a piece of the response."""
         if self._waiter is None or self._answer is None:
+            if self.is_open and self._see_surplus is not None:
+                self._see_surplus(data)
             self._unasked = data
             self.close()  # unrequested bytes must not be taken for the next response
             return
@@ -135,6 +146,8 @@ class Connection(asyncio.Protocol):
             self._fail(BrokenOff("the answer came before the question was sent"))
         elif reply is not None and self._answer.is_followed and self.questions > 1:
             # One of the two belongs to the request before this one, and it is unknown which.
+            if self._see_surplus is not None:
+                self._see_surplus(b"HTTP/1.1 200")
             self._fail(BrokenOff("more than one answer came at once"))
         elif reply is not None:
             self._finish(reply, stays=self._answer.may_be_followed)
@@ -151,7 +164,7 @@ class Connection(asyncio.Protocol):
 
     def _wait_for_more(self) -> None:
         self._wait_until(
-            self._loop.time() + self._limits.idle,
+            self.loop.time() + self._limits.idle,
             f"the answer stalled within {self._limits.idle:g} s",
         )
 
@@ -160,7 +173,7 @@ class Connection(asyncio.Protocol):
         count = max(answer.expected - self._share.granted, answer.size, FREE_BYTES)
         if not MEMORY.take(self._share, count) and self._transport is not None:
             self._transport.pause_reading()
-            self._paused_at = self._loop.time()
+            self._paused_at = self.loop.time()
 
     def _read_on(self) -> None:
         """Resume reading; the pause does not count towards the time limits."""
@@ -170,7 +183,7 @@ class Connection(asyncio.Protocol):
             or self._transport.is_closing()
         ):
             return
-        self._last += self._loop.time() - self._paused_at
+        self._last += self.loop.time() - self._paused_at
         self._paused_at = None
         self._wait_for_more()
         self._transport.resume_reading()
@@ -212,16 +225,16 @@ class Connection(asyncio.Protocol):
         self._waited_for = message
         if self._timer is None or self._timer.when() > deadline:
             self._stop_timer()
-            self._timer = self._loop.call_at(deadline, self._ring)
+            self._timer = self.loop.call_at(deadline, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
         if self._waiter is None or self._paused_at is not None:
             return
-        if self._loop.time() >= self._deadline:
+        if self.loop.time() >= self._deadline:
             self._fail(TimeoutError(self._waited_for))
         else:
-            self._timer = self._loop.call_at(self._deadline, self._ring)
+            self._timer = self.loop.call_at(self._deadline, self._ring)
 
 
 def _has_bytes(transport: asyncio.Transport) -> bool:

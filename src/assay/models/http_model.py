@@ -31,6 +31,7 @@ from .answers import failure
 from .carrying import Carrier
 from .chat_format import Malformed
 from .http import Client, HttpFailure, Limits, Refused, decoded
+from .reply_checks import with_notes
 
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
@@ -83,6 +84,8 @@ class HttpModel(ABC):
     max_response_bytes: int = 32 * 1024 * 1024
     start_timeout: float = 5.0
     """How long to wait for a server that has never answered: it may be starting."""
+    keep_alive: bool = True
+    """Whether a connection may serve several requests. If not, a late response cannot be taken for another's."""
 
     def __post_init__(self) -> None:
         self.accepts, self.produces = (
@@ -111,6 +114,10 @@ class HttpModel(ABC):
                 "max_response_bytes of",
                 f"is {most!r}",
                 "a number of bytes",
+            )
+        if not isinstance(self.keep_alive, bool):
+            raise self._wrong(
+                "keep_alive of", f"is {self.keep_alive!r}", "true or false"
             )
         url = self.base_url or os.environ.get(self.url_env)
         self._key = (variable(self.api_key_env) or "").strip()
@@ -153,7 +160,8 @@ class HttpModel(ABC):
         waits = {
             name.removesuffix("_timeout"): getattr(self, name) for name in TIMEOUTS
         }
-        self._client = Client(Limits(**waits, response_bytes=self.max_response_bytes))
+        limits = Limits(**waits, response_bytes=self.max_response_bytes)
+        self._client = Client(limits, self.keep_alive)
 
     def _wrong(self, option: str, what: str, fix: str) -> UsageError:
         return UsageError(
@@ -256,6 +264,8 @@ class HttpModel(ABC):
             raise
         except Exception as error:  # noqa: BLE001 - an unreadable medium or text fails this sample alone
             return failure(error, f"{self.scheme}/{self.name}")
+        if output.error is None:
+            output = with_notes(output, self._client.take_notes())
         if output.seconds is None and output.error is None:
             object.__setattr__(
                 output,

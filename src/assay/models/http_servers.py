@@ -1,0 +1,165 @@
+"""What one server's replies have shown, and whether its connections may be used again.
+
+HTTP/1.1 does not say which request a response answers. If a server sends a response twice, the second time late, every
+later answer of that connection is one to the question before it. A late response can be seen only while nothing is
+asked. So connections stay open for a while before they are closed, and a server that was seen to send one gets a new
+connection for every request.
+"""
+
+import asyncio
+import math
+import re
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .http_connection import Connection
+
+MOST_MARKS = 256
+"""Answers that are remembered for each server, to notice repeated ones."""
+LONG_BODY = 512
+"""Bytes from which equal bodies without ids are taken for one answer that was sent twice. Short ones may be equal."""
+REST_SECONDS = 0.25
+"""How long a connection rests, to notice a response that nothing asked for."""
+TRIAL_SECONDS = 0.1
+"""After the first answer of a server, every request gets a connection of its own for so long."""
+MOST_QUESTIONS = 16
+"""Requests that one connection serves. After a late response all of them may have got each other's answers."""
+MOST_LINGERING = 32
+ALONE_PAUSE_SECONDS = 5.0
+"""Time between two rests where one request at a time is sent, which has to wait for each."""
+CHEAP_CONNECTING = 0.02
+"""A new connection for each request is cheap if connecting takes at most this part of an answer's time."""
+MOST_CONNECTS = 200.0
+"""New connections per second to one server that are still cheap."""
+_SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
+"""An unrequested response of this kind is an answer. A server may also say 408 before it closes an idle connection."""
+
+
+@dataclass
+class Server:
+    """One server, with what its replies have shown."""
+
+    keep_alive: bool = True
+    marks: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MARKS))
+    """Marks of the latest answers."""
+    repeats_ids: bool = False
+    """True if it sends the same id for different requests, as many test servers do."""
+    repeats_bodies: bool = False
+    """True if it sends the same long body for different requests."""
+    sends_surplus: bool = False
+    """True if it sent a response that nothing asked for."""
+    has_reused: bool = False
+    """True if an answer was accepted from a connection that had served another request."""
+    requests: int = 0
+    """Requests under way."""
+    connect_seconds: float = math.inf
+    """How long the fastest connection took to open."""
+    note: str = ""
+    """What the user must know about earlier answers; given to the next answer."""
+    _trial_ends: float | None = None
+    """Until this time, every request gets a connection of its own."""
+    _next_rest: float = 0.0
+    """When the connection of a caller that sends one request at a time rests again."""
+    _lingering: set[Connection] = field(default_factory=set)
+    """Connections that are open for nothing but late responses."""
+
+    def may_reuse(self, connection: Connection, seconds: float) -> bool:
+        """Return True if a connection may be kept after an answer that took so many seconds; start its rest if due."""
+        if not connection.is_open or not self.keep_alive or self.sends_surplus:
+            return False
+        if self._is_connecting_cheap(seconds):
+            return False
+        now = time.monotonic()
+        if self._trial_ends is None:
+            self._trial_ends = now + TRIAL_SECONDS
+        if connection.questions >= MOST_QUESTIONS:
+            return False
+        if self.requests == 0:
+            # Some servers serve one connection at a time: the next request has to wait for the rest.
+            if now >= self._next_rest:
+                connection.rests_until = now + REST_SECONDS
+                self._next_rest = now + ALONE_PAUSE_SECONDS
+            return True
+        return now >= self._trial_ends
+
+    def close_later(self, connection: Connection) -> None:
+        """Close a connection that is not used again, after a while in which late responses can be seen."""
+        most = math.ceil(self.requests / 8)
+        if self._trial_ends is not None and time.monotonic() < self._trial_ends:
+            most = MOST_LINGERING
+        is_useless = not self.keep_alive or self.sends_surplus
+        if is_useless or not connection.is_open or len(self._lingering) >= most:
+            connection.close()
+            return
+        self._lingering.add(connection)
+        connection.loop.call_later(REST_SECONDS, self._end_lingering, connection)
+
+    def close_lingering(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close the connections of an event loop that wait for late responses."""
+        for connection in [each for each in self._lingering if each.loop is loop]:
+            self._end_lingering(connection)
+
+    def _end_lingering(self, connection: Connection) -> None:
+        self._lingering.discard(connection)
+        connection.close()
+
+    def _is_connecting_cheap(self, seconds: float) -> bool:
+        """Return True if a new connection costs next to nothing, compared with an answer that takes so long."""
+        connects_per_second = self.requests / max(seconds, 0.001)
+        return (
+            self.connect_seconds <= CHEAP_CONNECTING * seconds
+            and connects_per_second <= MOST_CONNECTS
+        )
+
+    def see_surplus(self, received: bytes) -> None:
+        """Note bytes that nothing asked for. Answers of connections that served several requests may be confused."""
+        if not _SUCCESS(received):
+            return
+        self.sends_surplus = True
+        if self.has_reused:
+            self.note = (
+                "the server sent more responses than requests, so earlier answers may belong to other questions; "
+                "fix: run again with --fresh -a keep_alive=false"
+            )
+
+    def mark_of(self, answer: object, body: bytes) -> str:
+        """Return what tells this answer from others: its id, or a digest of its long body; empty if nothing does."""
+        name = (
+            (answer.get("id") or answer.get("responseId"))
+            if isinstance(answer, Mapping)
+            else None
+        )
+        if name and isinstance(name, str) and not self.repeats_ids:
+            return f"id {name}"
+        if len(body) >= LONG_BODY and not self.repeats_bodies:
+            return f"body {hash(body)}"
+        return ""
+
+    def is_doubtful(self, connection: Connection, mark: str) -> bool:
+        """Return True if an answer of a connection that was used before may be to an earlier request."""
+        if connection.questions == 1:
+            return False
+        return self.sends_surplus or bool(mark and mark in connection.marks)
+
+    def remember(self, connection: Connection, mark: str) -> None:
+        """Remember an answer that is accepted.
+
+        The first answer of a connection cannot belong to an earlier request. If its mark is known from another
+        answer, this server repeats itself without confusing its requests, and its marks are no longer compared.
+        """
+        self.has_reused = self.has_reused or connection.questions > 1
+        if not mark:
+            return
+        if connection.questions == 1 and mark in self.marks:
+            self._stop_comparing(mark)
+        connection.marks.append(mark)
+        self.marks.append(mark)
+
+    def _stop_comparing(self, mark: str) -> None:
+        """No longer compare marks of this kind: this server gives the same one to different answers."""
+        if mark.startswith("id "):
+            self.repeats_ids = True
+        else:
+            self.repeats_bodies = True
