@@ -24,7 +24,7 @@ REST_SECONDS = 0.25
 """How long a connection rests, to notice a response that nothing asked for."""
 TRIAL_SECONDS = 0.1
 """After the first answer of a server, every request gets a connection of its own for so long."""
-MOST_QUESTIONS = 16
+MOST_QUESTIONS = 32
 """Requests that one connection serves. After a late response all of them may have got each other's answers."""
 MOST_LINGERING = 32
 ALONE_PAUSE_SECONDS = 5.0
