@@ -26,7 +26,10 @@ TRIAL_SECONDS = 0.1
 """After the first answer of a server, every request gets a connection of its own for so long."""
 MOST_QUESTIONS = 32
 """Requests that one connection serves. After a late response all of them may have got each other's answers."""
-MOST_LINGERING = 32
+MOST_LINGERING = 4
+"""Connections of one server that are open for nothing but late responses."""
+MOST_TRIED = 32
+"""The same in the first moments, when every request has a connection of its own."""
 ALONE_PAUSE_SECONDS = 5.0
 """Time between two rests where one request at a time is sent, which has to wait for each."""
 CHEAP_CONNECTING = 0.02
@@ -82,13 +85,18 @@ class Server:
                 connection.rests_until = now + REST_SECONDS
                 self._next_rest = now + ALONE_PAUSE_SECONDS
             return True
-        return now >= self._trial_ends
+        return now >= self._trial_ends and len(self._lingering) >= self._wanted
+
+    @property
+    def _wanted(self) -> int:
+        """Return how many connections should be open for nothing but late responses."""
+        return min(MOST_LINGERING, math.ceil(self.requests / 8))
 
     def close_later(self, connection: Connection) -> None:
         """Close a connection that is not used again, after a while in which late responses can be seen."""
-        most = math.ceil(self.requests / 8)
+        most = self._wanted
         if self._trial_ends is not None and time.monotonic() < self._trial_ends:
-            most = MOST_LINGERING
+            most = MOST_TRIED
         is_useless = not self.keep_alive or self.sends_surplus
         if is_useless or not connection.is_open or len(self._lingering) >= most:
             connection.close()
