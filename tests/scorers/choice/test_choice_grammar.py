@@ -32,7 +32,7 @@ def matches(name: str, example: str) -> re.Match[str] | None:
     if name in TEXT_PATTERNS:
         return PATTERNS[name].search(sentence)
     marked = mark(sentence, PETS, is_cut=False)
-    if name == "MARKED_ENTRY":
+    if name in ("MARKED_ENTRY", "RESULT"):
         return PATTERNS[name].search(marked)
     classes, starts = classify(marked)
     if caret:

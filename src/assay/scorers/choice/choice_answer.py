@@ -6,26 +6,35 @@ Only short answers and last sentences are read: a text may be mentioned without 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from .choice_grammar import (
-    CONCLUDED_SUBJECT,
+    BECAUSE,
     CONCLUDED_TEXT,
+    CONCLUSION,
     CORRECTS,
+    DECLINES,
     DENIED,
     DENIES_OR_DOUBTS,
     ENTRY,
     LEAVES_OPEN,
     LETTER,
+    LIMITED,
     MAY_NOT_ANSWER,
+    MAY_NOT_TAKE,
     NEW_THOUGHT,
     NUMBER,
     NUMBERED_STEP,
+    OPENS,
     OPTION_TEXT,
+    OPTION_WORD,
+    QUESTION,
     REPORTS,
+    RESULT,
     SENTENCE_END,
+    SET_ASIDE,
     SUPPOSITION_BEFORE,
     TEXT,
     TEXT_AND_LETTER,
@@ -33,7 +42,14 @@ from .choice_grammar import (
     UNKNOWN,
     WOULD,
 )
-from .choice_mentions import FIRST_LETTER_MARK, OWN_TEXT, mark
+from .choice_mentions import (
+    OWN_TEXT,
+    UNCLOSED_FORMULA,
+    flatten,
+    letter_of,
+    letters_in_bold,
+    mark,
+)
 from .choice_words import classify
 
 # <|im_end|>, </s>, <end_of_turn>
@@ -86,19 +102,17 @@ class AnswerWords:
     An index counts words; `starts` has the offset of each word in the plain text.
     """
 
-    def __init__(self, plain: str, options: Mapping[str, str], is_cut: bool) -> None:
-        self.plain = plain
+    def __init__(self, source: str, options: Mapping[str, str], is_cut: bool) -> None:
+        self.source = source
+        self.plain = flatten(source)
         self.options = options
         self.is_cut = is_cut
-        self.marked = mark(plain, options, is_cut=is_cut)
+        self.marked = mark(self.plain, options, is_cut=is_cut)
         self.classes, self.starts = classify(self.marked)
 
     def letter_at(self, index: int) -> str | None:
         """Return the letter of the option that a word names; None if it names no option."""
-        mark_char = self.marked[self.starts[index]]
-        # Marks of texts follow 64 behind those of letters.
-        number = (ord(mark_char) - ord(FIRST_LETTER_MARK)) % 64
-        letter = chr(ord("A") + number)
+        letter = letter_of(self.marked[self.starts[index]])
         return letter if letter in self.options else None
 
     def has_own_text(self, index: int) -> bool:
@@ -164,22 +178,22 @@ class AnswerWords:
         return Extraction(letter, rule, "scored", evidence)
 
 
-SHORT_WORDS = 30
+SHORT_WORDS = 60
 """Words and signs of an answer that is short: what it names, it takes."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
 """A letter that may be an option's: "44 B.C." names none for certain."""
 TALKS_ABOUT = re.compile(
     r"""
     \b(?:
-      about | question | mention\w* | passage | information | picture\ of | image\ of
-    | let | please | thanks? | hint | need | ask\w* | instance | compar\w+ | look\w*
-    | think\ of | start\w* | step | first | next | check\w* | last\ year | near | than
-    | like | candidate | second | again
+      about | question | mention\w* | compar\w+ | look\w* | think\ of | start\w* | check\w* | next
+    | first(?=[,:]) | step\ \d | include\w* | define | let | hope | help\w* | feel\ free | ask\w* | details
+    | candidate | unclear | uncertain | unsure | hard\ to | difficult\ to | depends
     )\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 """Words of an answer that speaks about an option and may not take it."""
+PAST = re.compile(r"w(?:as|ere)\b", re.IGNORECASE)
 YES_OR_NO = re.compile(r"(?:yes|no|true|false)\b\s*[,.;:–—-]", re.IGNORECASE)
 """An answer that opens with such an option gives its reasons behind it."""
 
@@ -225,7 +239,6 @@ class TextReader(AnswerWords):
     def concluded_text(self) -> Extraction | None:
         """Read a last sentence that concludes and names an option by its text, where no letter is named."""
         match = CONCLUDED_TEXT.search(self.classes)
-        match = match or CONCLUDED_SUBJECT.search(self.classes)
         if match is None or LETTER in self.classes:
             return None
         index = match.start("text")
@@ -233,6 +246,19 @@ class TextReader(AnswerWords):
         if letter is None:
             return None
         return self.result(letter, "concluded", match.start(), index)
+
+    def result_of_equation(self) -> Extraction | None:
+        """Read an answer that ends in an equation whose right side is an option's text: "v = s/t = 5 m/s."."""
+        match = RESULT.search(self.marked)
+        names_letter = self.letters_named() - {None}
+        is_open = names_letter or DECLINES in self.classes
+        if match is None or is_open or UNCLOSED_FORMULA.search(self.plain):
+            return None
+        index = self.starts.index(match.start("text"))
+        letter = self.letter_at(index)
+        if letter is None:
+            return None
+        return self.result(letter, "concluded", index, index)
 
     def yes_or_no(self) -> Extraction | None:
         """Read an answer that opens with such an option: "No, the text says something else."."""
@@ -245,38 +271,131 @@ class TextReader(AnswerWords):
             return None
         return self.result(letter, "leading-text", 0, 0)
 
-    def only_text(self) -> Extraction | None:
-        """Read the one option that a short answer names by its text: "The arrow points right."."""
-        indexes = [i for i, name in enumerate(self.classes) if name == TEXT]
-        letters_named = {self.letter_at(index) for index in indexes}
-        if LETTER in self.classes or len(letters_named) != 1:
+    def only_option(self) -> Extraction | None:
+        """Read the one option that an answer names, prints in bold, or names in its conclusion."""
+        if DECLINES in self.classes or CORRECTS in self.classes:
             return None
-        if len(self.classes) > SHORT_WORDS or MAY_NOT_ANSWER.search(self.classes):
+        named = self._options_named()
+        readings = (
+            named if self._is_plain_statement(named) else [],
+            self._in_bold(named),
+            self._in_conclusion(named),
+        )
+        for indexes in readings:
+            reading = self._only_stated(indexes)
+            if reading is not None:
+                return reading
+        return None
+
+    def _options_named(self) -> list[int]:
+        """Return the words that name an option, but for those that are set aside: "a dog, not a cat"."""
+        classes = SET_ASIDE.sub(_without_options, self.classes)
+        return [i for i, name in enumerate(classes) if name in (LETTER, TEXT)]
+
+    def _is_plain_statement(self, named: Sequence[int]) -> bool:
+        """Return True if an answer is so short and plain that it takes the option which it names."""
+        is_long = len(self.classes) > SHORT_WORDS
+        if is_long or MAY_NOT_ANSWER.search(self.classes):
+            return False
+        if TALKS_ABOUT.search(self.plain):
+            return False
+        return all(map(self._is_distinct, named))
+
+    def _in_bold(self, named: Sequence[int]) -> list[int]:
+        """Return the words that name the options which the answer prints in bold, if they do not open a sentence."""
+        letters = letters_in_bold(self.source, self.options)
+        return [
+            index
+            for index in named
+            if self.letter_at(index) in letters
+            and self._is_clear(index)
+            and not OPENS.search(self.classes, 0, index)
+        ]
+
+    def _in_conclusion(self, named: Sequence[int]) -> list[int]:
+        """Return the words that name an option in the last sentence, if it concludes."""
+        match = CONCLUSION.search(self.classes)
+        if match is None:
+            return []
+        named_last = [index for index in named if index >= match.start()]
+        return named_last if all(map(self._is_distinct, named_last)) else []
+
+    def _only_stated(self, indexes: Sequence[int]) -> Extraction | None:
+        """Return the option that words name, if it is only one and each sentence around it states it."""
+        letters = {self.letter_at(index) for index in indexes}
+        if len(letters) != 1 or not all(map(self._is_stated_at, indexes)):
             return None
-        if LONE_CAPITAL.search(self.plain) or TALKS_ABOUT.search(self.plain):
+        letter = letters.pop()
+        if letter is None:
             return None
-        index = indexes[0]
+        return self.result(letter, "option-text", indexes[0], indexes[-1])
+
+    def _is_stated_at(self, index: int) -> bool:
+        """Return True if the sentence around an option does not deny, doubt, ask or report."""
+        if not self._is_clear(index) or DENIED.match(self.classes, index + 1):
+            return False
+        begin = index - len(self.sentence_before(index))
+        behind = self.sentence_behind(index)
+        end = index + len(behind)
+        is_asked = self.classes.startswith(QUESTION, end)
+        if is_asked or self._talks_about(begin, end):
+            return False
+        statement, *_reasons = behind.split(BECAUSE)
+        end = index + len(statement)
+        if self._reports(begin, end):
+            return False
+        words = SET_ASIDE.sub("", self.classes[begin:end])
+        return MAY_NOT_TAKE.search(words) is None
+
+    def _talks_about(self, begin: int, end: int) -> bool:
+        """Return True if words speak about an option and may not take it."""
+        first = self.starts[begin]
+        last = self.starts[end] if end < len(self.starts) else len(self.plain)
+        return TALKS_ABOUT.search(self.plain, first, last) is not None
+
+    def _is_clear(self, index: int) -> bool:
+        """Return True if a word can only mean an option."""
+        if self.classes[index] == LETTER:
+            return self._is_called_option(index)
         letter = self.letter_at(index)
-        is_step = NUMBERED_STEP.match(self.plain, self.starts[index]) is not None
-        if letter is None or is_step or self._reports():
-            return None
-        if not self._is_distinct(self.options[letter].strip()):
-            return None
-        return self.result(letter, "option-text", index, index)
+        text = self.options[letter].strip() if letter else ""
+        return len(text) > 1 or text.isdigit()  # 猫 is part of 熊猫
 
-    def _reports(self) -> bool:
-        """Return True if the answer says what others say; "was" alone does not."""
-        for index, name in enumerate(self.classes):
-            begin = self.starts[index]
-            if name == REPORTS and not self.plain.startswith("was", begin):
-                return True
-        return False
+    def _is_called_option(self, index: int) -> bool:
+        """Return True for "option B", "(B)" and "B. dog"."""
+        is_entry = index in self.entries
+        if is_entry or LIMITED.match(self.classes, index + 1):
+            return False
+        if self.has_own_text(index):
+            return True
+        start = self.starts[index]
+        in_brackets = self.plain[max(0, start - 1) : start + 2 : 2] == "()"
+        return in_brackets or self.classes[:index].endswith(OPTION_WORD)
 
-    def _is_distinct(self, text: str) -> bool:
-        """Return True if an option's text is not a common word, and is the only number if it is a number."""
-        if len(text) == 1 and not text.isdigit():
-            return False  # 猫 is part of 熊猫
+    def _reports(self, begin: int, end: int) -> bool:
+        """Return True if a sentence says what others say; "was" alone does not."""
+        return any(
+            self.classes[index] == REPORTS
+            and not PAST.match(self.plain, self.starts[index])
+            for index in range(begin, end)
+        )
+
+    def _is_distinct(self, index: int) -> bool:
+        """Return True for a letter, and for a text that is an uncommon word or the only number of its sentence."""
+        if self.classes[index] == LETTER:
+            return True
+        is_step = NUMBERED_STEP.match(self.plain, self.starts[index])
+        if is_step or LONE_CAPITAL.search(self.plain):
+            return False
+        letter = self.letter_at(index)
+        text = self.options[letter].strip() if letter else ""
         classes, _ = classify(text)
         if NUMBER in classes:
-            return NUMBER not in self.classes
+            sentence = self.sentence_before(index) + self.sentence_behind(index)
+            return NUMBER not in sentence
         return UNKNOWN in classes
+
+
+def _without_options(match: re.Match[str]) -> str:
+    """Return a clause in which no option is named."""
+    return match[0].replace(TEXT, UNKNOWN)

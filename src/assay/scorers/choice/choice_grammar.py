@@ -24,7 +24,7 @@ from .choice_classes import (
     not_before,
     word,
 )
-from .choice_mentions import LETTER_MARKS, OWN_TEXT
+from .choice_mentions import LETTER_MARKS, OWN_TEXT, TEXT_MARKS
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 """Sentences that each pattern matches, with the options A cat, B dog, C bird, D a fish."""
@@ -52,6 +52,7 @@ SUPPOSES = word("SUPPOSES")
 REPORTS = word("REPORTS")
 WOULD = word("WOULD")
 DECLINES = word("DECLINES")
+QUESTION = word("QUESTION")
 CORRECTS = word("CORRECTS")
 JOINS = word("JOINS")
 LETTER = word("LETTER")
@@ -390,6 +391,13 @@ CONCLUDED_TEXT = pattern(
         )
         + FILLER
         + "*",
+        # "The sum of 12 and 24 is"
+        "^"
+        + none_of(f"LETTER DENIES SUPPOSES REPORTS CONTRASTS IS COLON {ENDS}")
+        + "+"
+        + any_of("IS COLON")
+        + FILLER
+        + "*",
     )
     + named("text", TEXT)
     + any_of("STOP LINE")
@@ -400,17 +408,6 @@ CONCLUDED_TEXT = pattern(
     "A cat is unlikely. The most likely animal is a dog.",
 )
 """A last sentence that concludes and ends in an option's text."""
-CONCLUDED_SUBJECT = pattern(
-    f"{CONCLUDES}{COMMA}?{FILLER}*"
-    + named("text", TEXT)
-    + none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS COMPARES CONTRASTS JOINS {ENDS}")
-    + "{1,8}"
-    + any_of("STOP LINE")
-    + "*$",
-    "The cat was away. Therefore the dog ate it.",
-    "So a bird sings here",
-)
-"""A last sentence that concludes and opens with an option's text."""
 LEAVES_OPEN = pattern(
     any_of("TEXT QUESTION SUPPOSES REPORTS DECLINES CONTRASTS"),
     "If it barks",
@@ -418,18 +415,47 @@ LEAVES_OPEN = pattern(
 )
 """The sentence behind "yes" or "no" does not settle it."""
 MAY_NOT_ANSWER = pattern(
-    "|".join(
-        (
-            any_of("QUESTION DENIES SUPPOSES DECLINES CORRECTS WOULD OPTION_WORD"),
-            f"{any_of('JOINS COMPARES')}{FILLER}*{TEXT}",
-            f"{TEXT}{COMMA}?{JOINS}",
-        )
-    ),
+    any_of("QUESTION SUPPOSES"),
     "Is it a dog?",
-    "It is smaller, unlike a dog",
-    "A dog and others",
+    "If it barks, it is a dog",
 )
 """Words by which an answer that names one option may still not take it."""
+CONCLUSION = pattern(
+    SENTENCE_BEGINS
+    + either(word("CONCLUDES"), not_after(none_of("PARAGRAPH")))
+    + f"{SAME_SENTENCE}*{any_of('STOP LETTER TEXT')}{any_of('LINE')}*$",
+    "Cats do not bark.\n\n‸It is a dog.",
+    "It barks. ‸So a dog is here.",
+)
+"""The last sentence, if it concludes ("so") or is a paragraph."""
+OPENS = pattern(
+    f"(?:^|{any_of(ENDS)}|{any_of('COLON DASH')}){FILLERS}$",
+    "It barks. The",
+    "Step 1:",
+)
+"""The words before an option that opens a sentence."""
+SET_ASIDE = pattern(
+    f"{after(TEXT)}{COMMA}?{JOINS}?{FILLER}*{any_of('DENIES COMPARES')}{any_of('FILLER LIMITS')}*{TEXT}"
+    f"(?:{any_of('JOINS COMMA')}+{FILLER}*{TEXT})*",
+    "It is a dog‸, not a cat",
+    "It is a dog‸ rather than a cat or a bird",
+)
+"""Options that are denied or only compared with another one."""
+MAY_NOT_TAKE = pattern(
+    any_of("DENIES SUPPOSES")
+    + f"|{any_of('JOINS COMPARES')}{FILLER}*{OPTION}"
+    + f"|{OPTION}{COMMA}?{any_of('JOINS CONTRASTS')}",
+    "It is not a dog",
+    "It is smaller than a dog",
+    "A dog and others",
+)
+"""Words by which the sentence around an option's text may not take it."""
+LIMITED = pattern(
+    any_of("IS UNKNOWN"),
+    "Option B‸ is smaller",
+    "Option B‸ barks",
+)
+"""What an answer may say about an option without taking it."""
 DENIES_OR_DOUBTS = pattern(
     any_of("DENIES SUPPOSES REPORTS"),
     "It is not",
@@ -438,8 +464,12 @@ DENIES_OR_DOUBTS = pattern(
 _IS_CALLED_RIGHT = (
     any_of("IS WOULD")
     + "+"
-    + before(any_of("FILLER RIGHT WOULD JOINS") + "*" + any_of("RIGHT ANSWER"))
-    + either(any_of("FILLER RIGHT WOULD ANSWER JOINS"), after(RIGHT) + UNKNOWN)
+    + before(
+        any_of("FILLER RIGHT WOULD JOINS CONCLUDES") + "*" + any_of("RIGHT ANSWER")
+    )
+    + either(
+        any_of("FILLER RIGHT WOULD ANSWER JOINS CONCLUDES"), after(RIGHT) + UNKNOWN
+    )
     + f"*+{OPTION_WORD}?+"
 )
 VERDICT = pattern(
@@ -538,6 +568,14 @@ MARKED_ENTRY = pattern(
     "| B | Correct |",
 )
 """An entry of a list that is marked as right or wrong."""
+RESULT = pattern(
+    r"^(?:(?!,|\band\b).)*=\s?"
+    + rf"{named('text', f'[{TEXT_MARKS}]')}{OWN_TEXT}*[\s.)$\\\]]*\Z",
+    "3 - 2 = cat.",
+    "$ x = y = bird $",
+    flags=re.MULTILINE,
+)
+"""The last line of an answer is one equation, and its right side is an option's text."""
 CALLED_FINAL = pattern(
     "final|endgültig|definitiv|最终|最終|최종|окончательн",
     "Final answer: B",

@@ -21,9 +21,9 @@ DENSE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff\ue000-\uf8ff]"
 )
-_NEEDS_FLATTENING = re.compile(r"[^ -}\n\t]|[<*_`\\]")
+_NEEDS_FLATTENING = re.compile(r"[^ -}\n\t]|[<*_`\\]|\d,\d")
 _QUOTES = str.maketrans("‘’“”„«»−‑\r", '\'\'"""""--\n')
-_HTML_TAGS = "b|i|u|strong|em|p|span|div|mark|code|center|br ?/?"
+_HTML_TAGS = "b|i|u|strong|em|p|span|div|mark|code|center"
 _LATEX_FONTS = "text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|sf|it|tt)|bf|rm|mbox|bm|boldsymbol"
 _EMPHASIS = "|".join(
     (
@@ -36,8 +36,15 @@ _EMPHASIS = "|".join(
     )
 )
 MARKUP: tuple[tuple[str, str], ...] = (
-    # "~~A~~ B", "10\,N", "\quad"
-    (r"~~[^~\n]{1,200}~~|\\[,;!]|~(?=\w)|\\(?:quad|ldots|dots)\b", " "),
+    # "~~A~~ B", "10\,N", "10\ N", "\quad"
+    (r"~~[^~\n]{1,200}~~|\\[,;! ]|~(?=\w)|\\(?:quad|ldots|dots)\b", " "),
+    # "\frac{1}{6}", "10^{-4}", "H_{2}O"
+    (r"\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\}", r"\1/\2"),
+    (r"([\^_])\{(-?\d{1,9})\}", r"\1\2"),
+    # "1,000"
+    (r"(?<=\d),(?=\d{3}(?:,\d{3})*(?![\d,.]\d))(?<!\d{4},)", ""),
+    # "B<br>Paris"
+    (r"<br ?/?>", "\n"),
     # "<b>B</b>"
     (rf"</?(?:{_HTML_TAGS})(?:\s[^<>\n]{{0,80}})?>", ""),
     # "**B** Because" becomes "B. Because"
@@ -48,6 +55,8 @@ MARKUP: tuple[tuple[str, str], ...] = (
     (rf"\\(?:{_LATEX_FONTS})\s{{0,2}}\{{\s?([^{{}}\n]*)\}}", r"\1"),
 )
 """Patterns and their replacements, applied in this order."""
+BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]{1,200}?)(?<=\S)\1")
+"""Words in bold: "**Paris**"."""
 
 _ARTICLE = re.compile(r"^(?:a|an|the)\s+(?=\w)")
 # Between a letter and its own text: "B. the dog", "(B) dog", "B: dog"
@@ -64,7 +73,7 @@ _INSIDE_WORD = re.compile(
 # An option's text does not end here: "dog|s", "15| + 2", "15|.5"
 _GOES_ON = re.compile(
     rf"{_LETTER_OF_A_WORD}{_LETTER_OF_A_WORD}"
-    r"|.(?:\s?(?:[+*/^=>%\\]|-(?!\s[^\W\d]))|\(|\s\d|[.,]\d)"
+    r"|.(?:\s?(?:[+*/^=>%\\]|-(?!\s[^\W\d]))|\((?![A-J]\))|\s\d|[.,]\d)"
 )
 
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
@@ -116,6 +125,8 @@ BEFORE_VARIABLE = re.compile(r"\$$|=\s?$")
 """What may precede a small letter of a formula: "Hence $c$", "a = b"."""
 AFTER_ENUMERATOR = re.compile(r"\)\s+\w")
 """What may follow the letter of a numbered part of a solution: "a) Given that …"."""
+_WORD_OF_ONE_LETTER = re.compile(r"I|[EOY]\s[a-zß-ÿ]")
+"""A pronoun, or an article or "and" of a Romance language."""
 _OPTION_WORDS = ("option ", "choice ", "letter ")
 
 TextSpans = dict[int, tuple[int, str]]
@@ -168,6 +179,21 @@ def mark(plain: str, options: Mapping[str, str], *, is_cut: bool) -> str:
             text_mark = _shifted(FIRST_TEXT_MARK, letters)
             chars[start:end] = text_mark + OWN_TEXT * (length - 1)
     return "".join(chars)
+
+
+def letters_in_bold(text: str, options: Mapping[str, str]) -> set[str]:
+    """Return the letters of the options that a markdown text prints in bold, by letter or by text."""
+    words = " | ".join(flatten(bold[2]) for bold in BOLD.finditer(text))
+    marked = mark(words, options, is_cut=False)
+    marks = re.findall(f"[{LETTER_MARKS}{TEXT_MARKS}]", marked)
+    return {letter_of(char) for char in marks}
+
+
+def letter_of(mark_char: str) -> str:
+    """Return the letter of the option that a mark stands for."""
+    # Marks of texts follow 64 behind those of letters.
+    number = (ord(mark_char) - ord(FIRST_LETTER_MARK)) % 64
+    return chr(ord("A") + number)
 
 
 def find_texts(plain: str, options: Mapping[str, str]) -> TextSpans:
@@ -249,8 +275,8 @@ def _mention_at(
     """Return the mention that begins with the letter at `start`, None if the letter names no option."""
     end = start + 1
     letter = plain[start].upper()
-    is_pronoun = letter == "I" and letter not in options
-    if is_pronoun or start in texts or _is_variable(plain, start):
+    is_word = letter not in options and _WORD_OF_ONE_LETTER.match(plain, start)
+    if is_word or start in texts or _is_variable(plain, start):
         return None
     between = _BETWEEN_LETTER_AND_TEXT.match(plain, end)
     text_start = between.end() if between else end

@@ -59,7 +59,7 @@ from .choice_grammar import (
     VERDICT,
     WOULD,
 )
-from .choice_mentions import OWN_TEXT, flatten
+from .choice_mentions import OWN_TEXT
 
 MOST_CLAIMS = 100
 """Most declarations to read from either end of an answer, because an answer may repeat itself endlessly."""
@@ -101,7 +101,7 @@ def extract_choice(
     lone = _lone_letter(text, options, is_cut)
     if lone is not None:
         return lone
-    answer = AnswerReader(flatten(first_turn(answer_of(text))), options, is_cut)
+    answer = AnswerReader(first_turn(answer_of(text)), options, is_cut)
     result = answer.read()
     if result is not None:
         return result
@@ -155,8 +155,9 @@ class AnswerReader(TextReader):
             or self.concluded()
             or self.text_and_letter()
             or self.concluded_text()
+            or self.result_of_equation()
             or self.yes_or_no()
-            or self.only_text()
+            or self.only_option()
         )
 
     # --- declarations
@@ -382,7 +383,10 @@ class AnswerReader(TextReader):
         if match is None:
             return None
         option = match.end("head")
-        return match if self.has_own_text(option) else None
+        is_apart = self.classes.startswith(DASH, option + 1)
+        is_capital = self.plain[self.starts[option]].isupper()
+        is_answer = self.has_own_text(option) or (is_apart and is_capital)
+        return match if is_answer else None
 
     def _is_part(self, match: re.Match[str]) -> bool:
         """Return True if a leading letter is an entry of a list, or joined with another."""
