@@ -333,9 +333,14 @@ class Evaluator:
 
 
 class BuiltInEvaluator(Evaluator):
-    """An evaluator that judges with a scorer of assay."""
+    """An evaluator that judges with a scorer of assay. Subclasses may judge by TELEVAL's own rule in `judged`."""
 
     scorer: Any
+
+    def __init__(self, max_workers: int | None = None) -> None:
+        # Without a number, the default of `@parallel_batch` applies.
+        if max_workers is not None:
+            self.max_workers = max_workers
 
     def score(self, pred: object, ref: object, pred_info: Record) -> Score:
         """Return the scorer's verdict on one prediction."""
@@ -358,19 +363,10 @@ class BuiltInEvaluator(Evaluator):
         """Return the verdict in TELEVAL's format."""
         return self.judged(pred, ref, pred_info)
 
-    def judged(
-        self,
-        pred: object,
-        ref: object,
-        pred_info: Record,
-    ) -> Record:
-        """Return the scorer's verdict on one prediction in TELEVAL's format."""
-        return {
-            "key": pred_info.get("key"),
-            "pred": pred,
-            "ref": ref,
-            "score": self.score(pred, ref, pred_info).value,
-        }
+    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
+        """Return the verdict on one prediction in TELEVAL's format."""
+        score = self.score(pred, ref, pred_info).value
+        return {"key": pred_info.get("key"), "pred": pred, "ref": ref, "score": score}
 
     @staticmethod
     def result_of(
@@ -380,12 +376,6 @@ class BuiltInEvaluator(Evaluator):
     ) -> Record:
         """Return the result of TELEVAL's `evaluate` for a score of assay's scorer."""
         return {"key": line["key"], "score": score}
-
-
-def set_workers(evaluator: Any, max_workers: int | None) -> None:
-    """Set the attribute only if a number is given; otherwise the default of `@parallel_batch` applies."""
-    if max_workers is not None:
-        evaluator.max_workers = max_workers
 
 
 @dataclass(frozen=True)
@@ -431,37 +421,26 @@ class ExistMatch(BuiltInEvaluator):
     """1 if a reference occurs in the answer: any of a list, all of a tuple."""
 
     def __init__(self, keep_punc: bool = False, max_workers: int | None = None) -> None:
+        super().__init__(max_workers)
         self.keep_punc = keep_punc
-        set_workers(self, max_workers)
         self.scorer = WithPunctuation() if keep_punc else ExistsMatch()
 
-    @parallel_batch(default_workers=4)
-    def evaluate(
-        self,
-        pred: object,
-        ref: object,
-        pred_info: Record,
-        **kwargs: object,
-    ) -> Record:
+    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
         """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
-            return self.judged(pred, ref, pred_info)
+            return super().judged(pred, ref, pred_info)
         if isinstance(ref, str) and era_here() != SEED:
             ref = [ref]
         if not isinstance(ref, list):
             raise ValueError(
                 f"ExistMatch needs a list of references, not a {type(ref).__name__}"
             )
-        is_present = SimpleTokenizer.has_answer(
-            ref,
-            str(pred),
-            keep_punc=self.keep_punc,
-        )
+        is_there = SimpleTokenizer.has_answer(ref, str(pred), keep_punc=self.keep_punc)
         return {
             "key": pred_info["key"],
             "pred": pred,
             "ref": ref,
-            "score": int(is_present),
+            "score": int(is_there),
         }
 
 
@@ -469,21 +448,14 @@ class SingleOptionMatch(BuiltInEvaluator):
     """`cover`: an option could be read from the answer; `correct`: the option is right."""
 
     def __init__(self, max_workers: int | None = None, cushion: bool = False) -> None:
+        super().__init__(max_workers)
         self.cushion = cushion
-        set_workers(self, max_workers)
         self.scorer = SingleChoiceZh(cushion=cushion)
 
-    @parallel_batch(default_workers=4)
-    def evaluate(
-        self,
-        pred: object,
-        ref: Any,
-        pred_info: Record,
-        **kwargs: Any,
-    ) -> Record:
+    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
         """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
         if not is_upstream("televal"):
-            return self.judged(pred, ref, pred_info)
+            return super().judged(pred, ref, pred_info)
         if isinstance(ref, list):
             if len(ref) != 1:
                 raise AssertionError(
@@ -492,9 +464,6 @@ class SingleOptionMatch(BuiltInEvaluator):
             ref = ref[0]
         query: Any = pred_info.get("query")
         verdict = OptionExtractor.has_answer(
-            ref,
-            str(pred),
-            query,
-            cushion=self.cushion,
+            ref, str(pred), query, cushion=self.cushion
         )
         return {"key": pred_info["key"], "pred": pred, "ref": ref, "score": verdict}

@@ -27,7 +27,7 @@ from ...core import (
 )
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
-from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor, set_workers
+from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor
 from .eras import NEWEST, SEED, Era, era_here, root_here
 from .facade.utils import parallel_batch, retry
 from .references import as_reference
@@ -365,13 +365,13 @@ class LLMOfflineScorer(BuiltInEvaluator):
         generate_params: Fields | None = None,
         max_workers: int | None = None,
     ) -> None:
+        super().__init__(max_workers)
         self.prompt_generator = checked_prompt(judge_task)
         self.scorer = JudgedByModel(
             judge_task,
             is_upstream("televal"),
             self.prompt_generator,
         )
-        set_workers(self, max_workers)
 
     result_of = staticmethod(LLMScorer.result_of)
 

@@ -32,9 +32,9 @@ from ...scorers.speech.wer import rate_details
 from ..guest import module_exists
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
-from .answer_evaluators import BuiltInEvaluator, TextProcessor, set_workers
+from .answer_evaluators import BuiltInEvaluator, TextProcessor
 from .eras import SEED, Era, era_here
-from .facade.utils import parallel_batch
+from .facade.utils import parallel_batch as parallel_batch
 
 
 def recogniser(name: object, **options: object) -> Any:
@@ -184,7 +184,7 @@ class ASR(BuiltInEvaluator):
         normalize: str = "zh",
     ) -> None:
         check_era(self.MODULE, self.MISSING_IN)
-        set_workers(self, max_workers)
+        super().__init__(max_workers)
         self.whole_case = is_upstream("televal")
         self.model = recogniser(model, disable_update=True)
         self.scorer = Transcribed(
@@ -202,14 +202,7 @@ class ASR(BuiltInEvaluator):
         c = compared(hypo, truth, self.whole_case)
         return c.text, c.heard, c.rate, c.subs, c.dele, c.inse, c.ref_len
 
-    @parallel_batch(default_workers=4)
-    def evaluate(
-        self,
-        pred: Any,
-        ref: Any,
-        pred_info: Record,
-        **kwargs: Any,
-    ) -> Record:
+    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
         """Judge the model's speech as transcribed by funasr."""
         heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0][
             "text"
@@ -272,19 +265,12 @@ class DNSMOS(BuiltInEvaluator):
         model: str | None = None,
         max_workers: int | None = None,
     ) -> None:
-        set_workers(self, max_workers)
+        super().__init__(max_workers)
         self.model = model
         self.compute_score: Callable[[str, int], Fields] = _rated
         self.scorer = OverallMos()
 
-    @parallel_batch(default_workers=4)
-    def evaluate(
-        self,
-        pred: object,
-        ref: object,
-        pred_info: Record,
-        **kwargs: object,
-    ) -> Record:
+    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
         """Return the overall rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
         return {"key": pred_info["key"], "score": rating["OVRL"]}
@@ -400,7 +386,7 @@ class Emo2vec(BuiltInEvaluator):
         strict: bool = True,
         max_workers: int | None = None,
     ) -> None:
-        set_workers(self, max_workers)
+        super().__init__(max_workers)
         self.strict = strict
         self.MAX_DURATION = None if era_here() == SEED else LONGEST_SECONDS
         self.model = recogniser(model, hub="ms", disable_update=True)
@@ -490,21 +476,14 @@ class DialectClassify(BuiltInEvaluator):
         model: str | None = None,
         max_workers: int | None = None,
     ) -> None:
-        set_workers(self, max_workers)
+        super().__init__(max_workers)
         self.model = model
         self.dialect_mapping = dict(NAMES)
         self.onnx_sess: Any = None
         """An object with `classify(path)`, for local classification."""
         self.scorer = HeardDialect()
 
-    @parallel_batch(default_workers=4)
-    def evaluate(
-        self,
-        pred: object,
-        ref: object,
-        pred_info: Record,
-        **kwargs: object,
-    ) -> Record:
+    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
         """Return the verdict on the dialect that `onnx_sess` recognises in the audio."""
         audio = pred_info["pred_audio"]
         if self.onnx_sess is None:

@@ -82,20 +82,24 @@ class Dialogue:
     def ask(self, model: Any, pred_audio: str | None = None) -> Record:
         """Ask for the answer of this round, and keep it for the next one."""
         heard, earlier, replies = self.arguments()
-        answer = checked(
-            model.generate_multiturn(
-                heard,
-                earlier,
-                replies,
-                **self.keywords(pred_audio),
-            ),
-            model,
-            "generate_multiturn",
-        )
+        words = self.keywords(pred_audio)
+        returned = model.generate_multiturn(heard, earlier, replies, **words)
+        if is_upstream("televal"):
+            answer = {**returned, "pred": returned["pred"]}
+        else:
+            answer = checked(returned, model, "generate_multiturn")
         self.answers.append(answer)
         if "cache" in answer:
             self.cache = {"cache": answer["cache"]}
         return answer
+
+    def records(self, model: Any, options: Fields) -> list[Record]:
+        """Ask for the answers of all rounds; return a record for each, or for the last one if only that is saved."""
+        path = options.get("pred_audio")
+        for number in range(1, len(self.script.users) + 1):
+            self.ask(model, round_path(str(path), number) if path else None)
+        records = round_records(self.script, self.answers, self.era)
+        return records[-1:] if options.get("save_latest_only") else records
 
 
 def checked(answer: object, model: object, method: str) -> Record:
@@ -123,19 +127,9 @@ def converse(model: Any, structure: Any, options: Fields) -> Any:
         answer = model.generate_once(**words)
         return checked(answer, model, "generate_once")
 
-    era = era_here()
     own_history = bool(flags["use_model_history"])
     clips = [fitted(model, user.audio) for user in spoken.users]
-    dialogue = Dialogue(spoken, own_history, era, clips)
-    path = options.get("pred_audio")
-    for number in range(1, len(spoken.users) + 1):
-        pred_audio = round_path(str(path), number) if path else None
-        dialogue.ask(model, pred_audio)
-
-    records = round_records(spoken, dialogue.answers, era)
-    if flags["save_latest_only"]:
-        return records[-1:]
-    return records
+    return Dialogue(spoken, own_history, era_here(), clips).records(model, flags)
 
 
 def fitted(model: object, path: str | None) -> str | None:
@@ -284,68 +278,21 @@ def converse_as_upstream(model: Any, structure: Any, options: Fields) -> Any:
     apart = model._process_inputs(structure)
     if apart["type"] == "single_turn":
         return model.generate_once(**apart, **options)
-    return _rounds(model, apart, options, era_here())
-
-
-def _rounds(
-    model: Any,
-    apart: Fields,
-    options: Fields,
-    era: Era,
-) -> list[Record]:
-    """Ask a model for all rounds of a dialogue, and return their records."""
-    clips = apart["audio"]
-    queries = apart["query"]
-    is_reversed = options.get("reverse_spkr", False)
-    first, second = (1, 0) if is_reversed else (0, 1)
+    era = era_here()
+    script = _script(apart, is_reversed=bool(options.get("reverse_spkr", False)))
     own_history = options.get("use_model_history", era != SEED)
-    audio = clips[first::2]
-    other_audio = clips[second::2]
-    texts = queries[first::2]
-    replies = queries[second::2]
-    metas = apart.get("meta_info") or [{}] * len(queries)
-    rounds = min(len(audio), len(texts), len(replies))
-    words: Record = {"instruct": apart.get("instruct")}
-    heard: list[Any] = []
-    history: list[Any] = []
-    spoken: list[Any] = []
-    answers: list[Record] = []
-    for n in range(rounds):
-        if options.get("pred_audio"):
-            words["pred_audio"] = round_path(options["pred_audio"], n + 1)
-        words["user_query_history"] = texts[:n]
-        words["user_query"] = texts[n]
-        if era != SEED:
-            words["assistant_his_audio"] = spoken
-        answer = model.generate_multiturn(audio[n], heard, history, **words)
-        pred = answer["pred"]
-        pred_audio = answer.get("pred_audio")
-        answers.append({"pred": pred, "pred_audio": pred_audio})
-
-        heard.append(audio[n])
-        if own_history:
-            reply = answer.get("his")
-            history.append(pred if reply is None else reply)
-            spoken.append(pred_audio)
-        else:
-            history.append(replies[n])
-            spoken.append(other_audio[n])
-        if era == SEED:
-            words["assistant_his_audio"] = spoken[-1]
-        if "cache" in answer:
-            words["cache"] = answer["cache"]
-    # The further fields of a text stay where they were, in the user's turns and in the model's.
-    users = _turns(texts, metas[0::2], rounds)
-    others = _turns(replies, metas[1::2], rounds)
-    records = round_records(Script(users, others), answers, era)
-    if options.get("save_latest_only", False):
-        return records[-1:]
-    return records
+    return Dialogue(script, own_history, era).records(model, options)
 
 
-def _turns(texts: Any, metas: Any, count: int) -> tuple[Turn, ...]:
-    """Return the first `count` turns, each with its text and its further fields."""
-    turns = []
-    for text, meta in zip(texts, metas, strict=False):
-        turns.append(Turn(None, text, meta))
-    return tuple(turns[:count])
+def _script(apart: Fields, *, is_reversed: bool) -> Script:
+    """Return the turns of both speakers. Swapped texts leave their further fields where they were."""
+    turns = list(zip(apart["audio"], apart["query"], strict=False))
+    metas = apart.get("meta_info") or [{}] * len(turns)
+    speakers = (turns[0::2], turns[1::2])
+    user, other = speakers[::-1] if is_reversed else speakers
+    users = [Turn(*turn, meta) for turn, meta in zip(user, metas[0::2], strict=False)]
+    others = [Turn(*turn, meta) for turn, meta in zip(other, metas[1::2], strict=False)]
+    rounds = min(len(users), len(others))
+    return Script(
+        tuple(users[:rounds]), tuple(others[:rounds]), apart.get("instruct") or ""
+    )
