@@ -5,8 +5,9 @@ import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from ...code.userfiles import file_digest
 from ...core import AssayError, Output, Request, Sample, UsageError, shorten
 from ...datasets.tsv_images import is_blank
 from ..shapes import Fields, Record
@@ -127,6 +128,32 @@ class ImportedAnswers:
     questions: Questions = field(repr=False)
     path: Path
 
+    @classmethod
+    def read(cls, path: Path, name: str, load: Callable[[Path], Any]) -> Self:
+        """Read the answers of a file with the columns `index` and `prediction`."""
+        if not path.is_file():
+            raise UsageError("no such prediction file", where=str(path))
+        table = read_table(path, load)
+        if isinstance(table, (list, dict)):
+            table = _frame(table, path)
+        columns = [str(column) for column in getattr(table, "columns", ())]
+        if not {"index", "prediction"} <= {*columns}:
+            has = ", ".join(columns) or "no columns"
+            raise UsageError(
+                f"not a prediction file: it needs `index` and `prediction`, and has {has}",
+                where=str(path),
+            )
+        refuse_conflicting_rows(table, str(path))
+        rows = zip(table["index"], table["prediction"], strict=True)
+        answers = {index_text(index): cls.answer_of(cell) for index, cell in rows}
+        identity = {"imported": file_digest(path)}
+        return cls(name, identity, answers, questions_in(table), path)
+
+    @staticmethod
+    def answer_of(cell: Any) -> Any:
+        """Return the answer in a cell of the file."""
+        return cell
+
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Return the answer of each row. A row without an answer fails."""
         return [self.output_of(request.id) for request in requests]
@@ -138,3 +165,23 @@ class ImportedAnswers:
     def missing(self, message: str) -> Output:
         """Return the failure of a row without a usable answer."""
         return Output.failed("missing", message, retryable=False)
+
+
+def _frame(plain: object, path: Path) -> Any:
+    """Return a table that a JSON file stores as records or as columns."""
+    import pandas
+
+    try:
+        return pandas.DataFrame(plain)
+    except ValueError as error:
+        raise UsageError(
+            f"not a table of predictions: {error}", where=str(path)
+        ) from error
+
+
+def prediction_files(home: Path, stem: str, suffixes: Sequence[str]) -> list[Path]:
+    """Return the prediction files of a model's folder and of the folders of its evaluations, the newest last."""
+    folders = [*home.glob("T*/"), home]
+    paths = [folder / f"{stem}.{suffix}" for folder in folders for suffix in suffixes]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    return sorted(files, key=lambda file: file.stat().st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Shared part of both toolkits' dataset classes: rows in a data frame, under the names that a class declares."""
+"""Shared part of both toolkits' dataset classes: rows in a data frame, and the classes by the names they declare."""
 
 from typing import Any, ClassVar
 
@@ -29,3 +29,29 @@ class TableRows:
     def _assay_line(self, line: object) -> Any:
         """Return a row, given as its number or as the row itself."""
         return self.data.iloc[line] if isinstance(line, int) else line
+
+
+class KnownClasses:
+    """The dataset classes of a toolkit. Those that user files add to its lists are found before those they define."""
+
+    def __init__(self, defined: list[Any], *added: list[Any]) -> None:
+        self._defined, self._added = defined, added
+
+    def all(self) -> list[Any]:
+        """Return all classes, of those that files define the newest first."""
+        added = [kind for kinds in self._added for kind in kinds]
+        return [*added, *reversed(self._defined)]
+
+    def find(self, dataset: str | None) -> Any:
+        """Return the first class that supports a dataset, or None."""
+        return next((k for k in self.all() if dataset in k.supported_datasets()), None)
+
+    def names(self) -> list[str]:
+        """Return the datasets that the classes support."""
+        names = [name for kind in self.all() for name in kind.supported_datasets()]
+        return list(dict.fromkeys(names))
+
+
+def infer_dataset_basename(dataset_name: str) -> str:
+    """Return a name without the part after its last `_`."""
+    return dataset_name.rpartition("_")[0]

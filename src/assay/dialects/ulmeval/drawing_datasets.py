@@ -10,7 +10,8 @@ from ...core import UsageError
 from ...datasets.faults import RowFault
 from ...datasets.list_literals import as_text_list
 from ...datasets.tsv_images import inline, is_blank, is_image_path
-from ..kits.kit_table_rows import TableRows
+from ..kits.kit_table_rows import KnownClasses, TableRows
+from ..kits.kit_table_rows import infer_dataset_basename as infer_dataset_basename
 from ..kits.row_images import file_names, image_file_path
 from ..kits.smp.file import LMUDataRoot, dump, load
 from ..kits.smp.images import mmqa_display
@@ -244,17 +245,7 @@ DATASET_CLASSES: list[Any] = []
 """Classes that user files add. A class that a file only defines is found without this list."""
 
 
-def _classes() -> list[Any]:
-    """Return the known classes, those added by files first."""
-    added = [*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET]
-    return [*added, *reversed(CLASSES)]
-
-
-def _class_of(name: str) -> Any:
-    for cls in _classes():
-        if name in cls.supported_datasets():
-            return cls
-    return None
+_KNOWN = KnownClasses(CLASSES, DATASET_CLASSES, IMAGE_DATASET, TEXT_DATASET)
 
 
 def build_dataset(dataset_name: str, **kwargs: object) -> Any:
@@ -264,7 +255,7 @@ def build_dataset(dataset_name: str, **kwargs: object) -> Any:
     """
     from .ulmeval_toolkit import TOOLKIT
 
-    cls = _class_of(dataset_name)
+    cls = _KNOWN.find(dataset_name)
     if cls is None:
         defined = TOOLKIT.dataset_of_checkout(dataset_name)
         cls = defined[0] if defined is not None else None
@@ -273,21 +264,15 @@ def build_dataset(dataset_name: str, **kwargs: object) -> Any:
 
 def DATASET_TYPE(dataset: str, *, default: str = "T2I") -> str:
     """Return the prompt kind of a benchmark: `T2I` or `IT2I`."""
-    return str(getattr(_class_of(dataset), "TYPE", default))
+    return str(getattr(_KNOWN.find(dataset), "TYPE", default))
 
 
 def DATASET_MODALITY(dataset: str, *, default: str = "IMAGE") -> str:
     """Return the modality of a benchmark's prompts."""
-    return str(getattr(_class_of(dataset), "MODALITY", default))
-
-
-def infer_dataset_basename(dataset_name: str) -> str:
-    """Return a name without the part after its last `_`."""
-    return dataset_name.rpartition("_")[0]
+    return str(getattr(_KNOWN.find(dataset), "MODALITY", default))
 
 
 def __getattr__(name: str) -> Any:
     if name == "SUPPORTED_DATASETS":
-        names = [label for cls in _classes() for label in cls.supported_datasets()]
-        return list(dict.fromkeys(names))
+        return _KNOWN.names()
     raise AttributeError(f"the ulmeval dialect has no {name!r} in 'ulmeval.dataset'")

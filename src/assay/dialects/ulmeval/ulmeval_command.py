@@ -22,7 +22,7 @@ from ...store.file_ledger import FileLedger
 from ...store.ownership import refuse_foreign
 from ..file_names import file_name
 from ..kits.evaluation_files import files_of, forget, link_up
-from ..kits.imported_answers import refuse_other_dataset
+from ..kits.imported_answers import prediction_files, refuse_other_dataset
 from ..kits.smp.misc import githash, timestr
 from ..kits.state import working_in
 from ..protocol import UPSTREAM, choose
@@ -36,7 +36,6 @@ from .ulmeval_predictions import (
     imported,
     note_digests,
     noted_digests,
-    prediction_file,
     prediction_table,
     write_pickle,
 )
@@ -108,7 +107,8 @@ def _with_predictions(pair: Pair, settings: Settings, home: Path, stem: str) -> 
     if isinstance(pair.model, Imported):
         return pair
     folder = home / f"{stem}.run"
-    file = prediction_file(home, stem)
+    files = prediction_files(home, stem, ("pkl",))
+    file = files[-1] if files else None
     has_run = (folder / "run.json").exists()
     if file is None and not has_run:
         problem = f"no predictions of {pair.model_name} on {pair.dataset_name}"

@@ -11,19 +11,13 @@ import pickle
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
-from ...code.userfiles import file_digest
-from ...core import Abilities, Candidate, Media, Output, Sample, UsageError
+from ...core import Abilities, Candidate, Media, Output, Sample
 from ...store.file_ledger import FileLedger
 from ..kits.imported_answers import (
     ImportedAnswers,
-    index_text,
-    questions_in,
-    read_table,
-    refuse_conflicting_rows,
 )
 from ..kits.suffix_files import load_pickle, objects
 from .ulmeval_drawing import as_medium, is_image
@@ -135,6 +129,11 @@ class Imported(ImportedAnswers):
         frozenset({"text", "image"}), frozenset({"image"})
     )
 
+    @staticmethod
+    def answer_of(cell: Any) -> Any:
+        """Return the images in a cell of the file."""
+        return list(cell) if isinstance(cell, (list, tuple)) else [cell]
+
     @property
     def most(self) -> int:
         """The largest number of images of one row."""
@@ -157,28 +156,8 @@ class Imported(ImportedAnswers):
 
 
 def imported(path: Path, name: str, *, trust: bool) -> Imported:
-    """Read the predictions of a file with the columns `index` and `prediction`."""
-    if not path.is_file():
-        raise UsageError("no such prediction file", where=str(path))
-    table = read_table(path, functools.partial(load_pickle, trust=trust))
-    if not {"index", "prediction"} <= set(getattr(table, "columns", ())):
-        raise UsageError("not a table with `index` and `prediction`", where=str(path))
-    refuse_conflicting_rows(table, str(path))
-    predictions = {
-        index_text(index): list(images)
-        if isinstance(images, (list, tuple))
-        else [images]
-        for index, images in zip(table["index"], table["prediction"], strict=True)
-    }
-    identity = {"imported": file_digest(path)}
-    return Imported(name, identity, predictions, questions_in(table), path)
-
-
-def prediction_file(home: Path, stem: str) -> Path | None:
-    """Return the newest prediction file below a model's folder, or None."""
-    paths = [home / f"{stem}.pkl", *home.glob(f"T*/{escape(stem)}.pkl")]
-    files = [path for path in paths if path.is_file() and not path.is_symlink()]
-    return max(files, key=lambda path: path.stat().st_mtime_ns, default=None)
+    """Read the predictions of a pickled table."""
+    return Imported.read(path, name, functools.partial(load_pickle, trust=trust))
 
 
 def noted_digests(folder: Path) -> list[str]:

@@ -16,18 +16,19 @@ from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
 from ..file_names import file_name
-from ..kits.imported_answers import refuse_other_dataset
+from ..kits.imported_answers import prediction_files, refuse_other_dataset
 from ..kits.judging import assay_name
 from ..kits.set_evaluation import SetEvaluation
 from ..kits.smp.file import get_pred_file_format
 from ..kits.state import working_in
+from ..kits.suffix_files import load_by_suffix
 from ..kits.toolkit import class_of
 from ..protocol import DOCUMENTED, UPSTREAM, choose
 from ..shapes import Record
 from .dataset_facts import SNAPSHOT
 from .flags import idle, key_variable, parse
 from .outputs import noted_digests, noted_revision, write_files
-from .vlmeval_imported import Imported, imported, new_prediction_file, prediction_files
+from .vlmeval_imported import SUFFIXES, Imported, new_prediction_file
 from .vlmeval_judging import model_args
 from .vlmeval_models import is_early_class
 from .vlmeval_pairs import Pair, json_object, pairs_of
@@ -94,7 +95,7 @@ def _run(
         if file is None and earlier is None and flags.mode == "eval":
             raise _no_predictions(pair, home, name)
         if file is not None:
-            answers = imported(file, pair.label)
+            answers = Imported.read(file, pair.label, load_by_suffix)
             options = options.but(model_args={})
             flags = _scored(flags)
             _refuse_other_dataset(answers, options, pair.name)
@@ -173,7 +174,7 @@ def _file_to_read(
     """Return the prediction file to read: the only one there is, or one that replaced assay's."""
     stem = f"{pair.label}_{name}"
     if earlier is None:
-        files = prediction_files(home, stem)
+        files = prediction_files(home, stem, SUFFIXES)
         return files[-1] if files else None
     digests: set[str] = set()
     for folder in home.glob("T*/"):

@@ -6,19 +6,12 @@ time.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...code.userfiles import file_digest
-from ...core import Abilities, Candidate, Output, Text, UsageError
+from ...core import Abilities, Candidate, Output, Text
 from ...datasets.tsv_images import is_blank
-from ..kits.imported_answers import (
-    ImportedAnswers,
-    index_text,
-    questions_in,
-    read_table,
-    refuse_conflicting_rows,
-)
-from ..kits.suffix_files import load_by_suffix
+from ..kits.imported_answers import ImportedAnswers, prediction_files
 
 SUFFIXES = ("xlsx", "tsv", "json")
 FAILED = "Failed to obtain answer via API."
@@ -42,14 +35,6 @@ class Imported(ImportedAnswers):
         return Output((Candidate((Text(str(answer)),)),))
 
 
-def prediction_files(home: Path, stem: str) -> list[Path]:
-    """Return the prediction files of a model's folder and of the folders of its evaluations, the newest last."""
-    folders = [*home.glob("T*/"), home]
-    paths = [folder / f"{stem}.{suffix}" for folder in folders for suffix in SUFFIXES]
-    files = [path for path in paths if path.is_file() and not path.is_symlink()]
-    return sorted(files, key=_time)
-
-
 def new_prediction_file(
     home: Path,
     stem: str,
@@ -63,7 +48,7 @@ def new_prediction_file(
     of an earlier run that was put into the model's folder again after the latest run counts as new, too.
     """
     new: list[Path] = []
-    for file in prediction_files(home, stem):
+    for file in prediction_files(home, stem, SUFFIXES):
         digest = file_digest(file)
         is_put_back = (
             file.parent == home
@@ -77,36 +62,3 @@ def new_prediction_file(
 
 def _time(file: Path) -> int:
     return file.stat().st_mtime_ns if file.exists() else 0
-
-
-def imported(path: Path, name: str) -> Imported:
-    """Read the predictions of a file with the columns `index` and `prediction`."""
-    table = read_table(path, load_by_suffix)
-    if isinstance(table, (list, dict)):
-        table = _frame(table, path)
-    columns = [str(column) for column in getattr(table, "columns", ())]
-    if not {"index", "prediction"} <= {*columns}:
-        has = ", ".join(columns) or "no columns"
-        raise UsageError(
-            f"not a prediction file: it needs `index` and `prediction`, and has {has}",
-            where=str(path),
-        )
-    refuse_conflicting_rows(table, str(path))
-    answers = {
-        index_text(index): answer
-        for index, answer in zip(table["index"], table["prediction"], strict=True)
-    }
-    identity = {"imported": file_digest(path)}
-    return Imported(name, identity, answers, questions_in(table), path)
-
-
-def _frame(plain: object, path: Path) -> Any:
-    """Return a table that a JSON file stores as records or as columns."""
-    import pandas
-
-    try:
-        return pandas.DataFrame(plain)
-    except ValueError as error:
-        raise UsageError(
-            f"not a table of predictions: {error}", where=str(path)
-        ) from error
