@@ -14,7 +14,6 @@ from ...code.userfiles import file_digest
 from ...core import (
     EMPTY,
     Abilities,
-    AssayError,
     Audio,
     Candidate,
     Json,
@@ -28,6 +27,7 @@ from ...core import (
 )
 from ...media import check_media
 from ...models.answers import failure
+from ..request_models import RequestModel
 from ..returned import LEAVES
 from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, Rule
@@ -49,7 +49,7 @@ HEAD = "televal"
 
 
 @dataclass(eq=False)
-class GuestModel:
+class GuestModel(RequestModel):
     """One model entry of a registry."""
 
     entry: Entry
@@ -59,7 +59,6 @@ class GuestModel:
     """The folder for the model's audio clips."""
     prediction_folder: str | None = None
     """The folder in which upstream's rule writes clips, as the command names it."""
-    built: Any = None
     whole_dialogues: bool = True
     """True, because models may remember the last input: a dialogue ends before the next one begins."""
 
@@ -96,19 +95,18 @@ class GuestModel:
         """Set the run's folder, in which audio clips are written."""
         self.audio_folder = folder / AUDIO
 
-    def load(self) -> None:
-        """Build the user's class."""
+    def build(self) -> Any:
+        """Return the user's object, built from the arguments of the YAML file on first use."""
         if self.built is None:
             with self.rule.applied():
                 self.built = self.classes.build(self.entry)
+        return self.built
 
-    def close(self) -> None:
+    def close(self) -> Any:
         """Delete the audio clips that were converted for the model."""
         for folder in self._clips.values():
             folder.close()
-        close = getattr(self.built, "close", None)
-        if callable(close):
-            close()
+        return super().close()
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
         """Add data that messages do not carry: the script, the instruction, the switches of the task."""
@@ -143,28 +141,20 @@ class GuestModel:
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Return the answers one by one. An exception in the user's code fails only that sample."""
-        self.load()
         with without_gradients(), self.rule.kept():
-            return [self._answer(request) for request in requests]
+            outputs: list[Output] = super().generate(requests)
+        return outputs
 
-    def _answer(self, request: Request) -> Output:
-        try:
-            return (
-                self._round(request) if _is_dialogue(request) else self._once(request)
-            )
-        except AssayError as error:
-            return failure(error, self.entry.cls)
-        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
-            failed = failure(error, self.entry.cls)
-            if failed.error is not None and self._secrets:
-                return replace(
-                    failed,
-                    error=replace(
-                        failed.error,
-                        message=without_secrets(failed.error.message, self._secrets),
-                    ),
-                )
-            return failed
+    def answer(self, model: Any, request: Request) -> Output:
+        """Return the answer to one question, or to one round of a dialogue."""
+        return self._round(request) if _is_dialogue(request) else self._once(request)
+
+    def failed(self, error: Exception) -> Output:
+        """Return the failure of a request, without the keys of the YAML file in its message."""
+        output = failure(error, self.entry.cls)
+        assert output.error is not None
+        message = without_secrets(output.error.message, self._secrets)
+        return replace(output, error=replace(output.error, message=message))
 
     def _once(self, request: Request) -> Output:
         extras, messages = _split_head(request)

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...code.sources import digest_behind
 from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
+from ..kits.kit_models import KitModel
 from ..kits.message_content import check_types
-from ..kits.request_models import RequestModel, ThreadedRequestModel
 from ..kits.toolkit import class_of
+from ..request_models import ThreadedRequestModel
 from ..shapes import Fields
 from .drawing_models import BaseAPI, BaseModel
 from .messages import as_prompt, prompt_entries
@@ -57,7 +57,7 @@ def is_model_class(thing: object) -> bool:
     )
 
 
-class GuestModel(RequestModel):
+class GuestModel(KitModel):
     """A model class with `generate_inner`."""
 
     def __init__(
@@ -67,10 +67,8 @@ class GuestModel(RequestModel):
         args: Fields,
         file: Path | None,
     ) -> None:
-        super().__init__(target, name, args)
-        kind = class_of(target)
-        if not callable(target):
-            self._builder.built = target
+        super().__init__(target, name, args, file)
+        kind = self.kind
         allowed = (
             frozenset(getattr(kind, "allowed_types", None) or ("text", "image"))
             & KNOWN_TYPES
@@ -80,10 +78,9 @@ class GuestModel(RequestModel):
             produces=frozenset({"image"}),
         )
         bound = dict(target.keywords) if isinstance(target, partial) else {}
-        self.identity: Fields = {
+        self.identity = {
+            **self.source,
             "class": kind.__qualname__,
-            "file": file.name if file else kind.__module__,
-            "sha256": digest_behind(file, libraries=False) if file else "",
             "args": {**bound, **args},
         }
         if getattr(kind, "use_custom_prompt", None) not in (

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...code.sources import digest_behind
 from ...code.userfiles import split_reference
 from ...core import (
     Abilities,
@@ -24,8 +23,8 @@ from ...core import (
     Text,
     shorten,
 )
+from ..kits.kit_models import KitModel
 from ..kits.message_lists import chat_list, flat_list, message_turns
-from ..kits.request_models import RequestModel, ThreadedRequestModel
 from ..kits.row_images import (
     file_names,
     file_path,
@@ -35,6 +34,7 @@ from ..kits.row_images import (
 )
 from ..kits.toolkit import class_of
 from ..kits.user_code import parameters_of
+from ..request_models import ThreadedRequestModel
 from ..shapes import Fields, Function
 from .dataset_facts import IMAGE_FOLDERS, data_root
 from .rules import chosen_rules
@@ -69,7 +69,7 @@ def is_early_class(kind: type) -> bool:
     return parameters_of(generate)[1:3] == ("image_path", "prompt")
 
 
-class GuestModel(RequestModel):
+class GuestModel(KitModel):
     """One user's class of either generation."""
 
     batch_size = 1
@@ -81,16 +81,11 @@ class GuestModel(RequestModel):
         args: Fields,
         file: Path | None,
     ) -> None:
-        super().__init__(target, name, args)
-        kind: Any = class_of(target)
-        self.kind = kind
+        super().__init__(target, name, args, file)
+        kind = self.kind
         self.is_newer = callable(getattr(kind, "generate_inner", None))
-        self.identity = {
-            "file": file.name if file else kind.__module__,
-            "attribute": split_reference(name)[1] or kind.__name__,
-            "sha256": digest_behind(file, libraries=False) if file else "",
-            "args": dict(args),
-        }
+        attribute = split_reference(name)[1] or kind.__name__
+        self.identity = {**self.source, "attribute": attribute, "args": dict(args)}
         takes = set(getattr(kind, "allowed_types", ())) | (
             {"video"} if getattr(kind, "VIDEO_LLM", False) else set()
         )
@@ -198,7 +193,7 @@ class GuestModel(RequestModel):
 
     @cached_property
     def _names_dataset(self) -> bool:
-        accepted = parameters_of(self._builder.build().generate_inner)
+        accepted = parameters_of(self.build().generate_inner)
         return "dataset" in accepted or "**" in accepted
 
     def _file(self, medium: Any, name: str, request: Request) -> str:

@@ -4,29 +4,30 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core import ModelError, Output, Prompt, Request, Sample
-from ...models.answers import failure
-from ...models.building import Builder
-from ..shapes import Fields
+from ..core import ModelError, Output, Prompt, Request, Sample
+from ..models.answers import failure
 
 
 class RequestModel:
     """A user's class, inspected without an instance and built on first use; called in its own thread."""
 
+    name: str
+    built: Any = None
+    """The user's object, once it is built."""
     prompt: Callable[[Sample, Prompt], Prompt | None]
     """The function for prompts, if objects of the class build their own."""
 
-    def __init__(self, target: Any, name: str, args: Fields) -> None:
-        self.name = name
-        self._builder = Builder(target, args, name)
+    def build(self) -> Any:
+        """Return the user's object, built on first use."""
+        raise NotImplementedError
+
+    def answer(self, model: Any, request: Request) -> Output:
+        """Return the answer of the user's object to one request."""
+        raise NotImplementedError
 
     def load(self) -> None:
-        """Build the user's class."""
-        self._builder.build()
-
-    def answer(self, model: object, request: Request) -> Output:
-        """Return the user's answer to one request."""
-        raise NotImplementedError
+        """Build the user's object now, so that a failure to build it is reported early."""
+        self.build()
 
     def generate(self, requests: Sequence[Request]) -> Any:
         """Return one answer for each request."""
@@ -34,23 +35,26 @@ class RequestModel:
 
     def attempt(self, request: Request) -> Output:
         """Return the answer to one request, or its failure."""
+        model = self.build()
         try:
-            return self.answer(self._builder.build(), request)
-        except ModelError:
-            raise
+            return self.answer(model, request)
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
-            return failure(error, self.name)
+            return self.failed(error)
+
+    def failed(self, error: Exception) -> Output:
+        """Return the failure of a request whose answer raised an exception."""
+        return failure(error, self.name)
 
     def built_for_prompt(self) -> Any:
         """Return the user's object; None if it cannot be built, which `load` reports once instead of for each row."""
         try:
-            return self._builder.build()
+            return self.build()
         except ModelError:
             return None
 
     def close(self) -> Any:
-        """Close the user's object, if it has `close`."""
-        close = getattr(self._builder.built, "close", None)
+        """Close the user's object, if it was built and has `close`."""
+        close = getattr(self.built, "close", None)
         return close() if callable(close) else None
 
 
