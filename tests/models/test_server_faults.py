@@ -750,3 +750,44 @@ def test_a_reply_of_another_shape_is_a_bad_response(
 
     assert output.error.kind == "bad_response"
     assert "the answer is not shaped as one" in output.error.message
+
+
+def test_an_echo_of_the_stripped_text_is_refused_though_it_has_offsets(put_to):
+    class Stripping(Echoing):
+        def choice(self, prompt, index):
+            choice = super().choice(prompt.strip(), index)
+            tokens = choice["logprobs"]["tokens"]
+            choice["logprobs"]["text_offset"] = list(range(len(tokens)))
+            return choice
+
+    with pytest.raises(UsageError, match="do not join to the text"):
+        put_to(
+            Stripping(),
+            "openai/m",
+            weigh(" ab", " cd", "e"),
+            method="likelihood",
+            likelihood_by="echo",
+        )
+
+
+def test_an_echo_that_is_certain_of_everything_is_refused(put_to):
+    class Certain(Echoing):
+        def choice(self, prompt, index):
+            choice = super().choice(prompt, index)
+            report = choice["logprobs"]
+            report["token_logprobs"] = [0.0] * len(report["tokens"])
+            report["top_logprobs"] = [{token: 0.0} for token in report["tokens"]]
+            return choice
+
+    with pytest.raises(UsageError, match="all its log-probabilities are 0"):
+        put_weigh(put_to, Certain(), "cd", "e")
+
+
+def test_echoed_choices_without_an_index_are_read_in_their_order(put_to):
+    class Unnumbered(Echoing):
+        def choice(self, prompt, index):
+            return {**super().choice(prompt, index), "index": None}
+
+    [output] = put_weigh(put_to, Unnumbered(), "cd", "e")
+
+    assert [entry.tokens for entry in output.likelihoods] == [2, 1]

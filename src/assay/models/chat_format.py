@@ -228,7 +228,7 @@ def read_answer(
         raise Malformed(f"the answer has no `choices`: {shorten(body, LONG_SHOWN)}")
     try:
         candidates = tuple(
-            _candidate(choice, keep_top, audio_format) for choice in _in_order(choices)
+            _candidate(choice, keep_top, audio_format) for choice in in_order(choices)
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise Malformed(
@@ -247,7 +247,7 @@ def read_answer(
     )
 
 
-def _in_order(choices: Sequence[Any]) -> Sequence[Any]:
+def in_order(choices: Sequence[Any]) -> Sequence[Any]:
     """Return the choices by their index, if each has one of its own: some servers send them as they are done."""
     indexes = [choice.get("index") for choice in choices if isinstance(choice, Mapping)]
     if sorted(map(str, indexes)) != sorted(map(str, range(len(choices)))):

@@ -281,7 +281,11 @@ class HttpModel(ABC):
     def _failed(self, error: HttpFailure, status: int = 0) -> Output:
         if status in (401, 403) and not self._key:
             error.message += f"; fix: set the environment variable {self.api_key_env}"
-        elif status in (404, 405) and not _VERSIONED.search(self._place):
+        elif (
+            status in (404, 405)
+            and not _VERSIONED.search(self._place)
+            and "api-version" not in self._query
+        ):
             version = _VERSIONED.search(self.public_url)
             error.message += f"; fix: base_url may lack the version, as in {self._place}{version[0] if version else ''}"
         return error.as_output(self._secrets)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from ...core import Likelihood, Output, Request, Usage, UsageError, shorten
-from ..chat_format import Malformed, chat_messages, count_of
+from ..chat_format import Malformed, chat_messages, count_of, in_order
 from ..http import HttpFailure
 from ..reply_checks import with_notes
 
@@ -18,7 +18,14 @@ Way = Literal["echo", "prompt_logprobs"]
 LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
 """Statuses with which servers refuse a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
-WITHOUT_TOPS = "the server reports no `top_logprobs`, so no answer counts as the one greedy decoding would give"
+_BLANKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n"})
+"""What marks of tokenizers stand for."""
+WITHOUT_TOPS = (
+    "the server reports no `top_logprobs`, so its echo could not be checked, "
+    "and no answer counts as the one greedy decoding would give"
+)
+MOST_CERTAIN = 2
+"""Texts of more tokens always have one that is not certain."""
 NEAR = 0.01
 """Log-probabilities whose difference is smaller count as equal, because servers round them."""
 
@@ -85,9 +92,7 @@ def choices_of(answer: object, count: int) -> Choices | None:
         raise Malformed(f"the answer has no `choices`: {shorten(answer)}")
     if len(choices) != count:
         return None
-    # Some servers answer in order of completion.
-    ordered = sorted(choices, key=lambda choice: choice.get("index", 0))
-    return Choices(tuple(ordered), _usage([answer]))
+    return Choices(tuple(in_order(choices)), _usage([answer]))
 
 
 def single_choices(answers: Sequence[Any]) -> Choices:
@@ -239,8 +244,10 @@ def _check_rows(
 ) -> None:
     """Raise if a token is more likely than the most likely one of its row, or most have another value there.
 
-    A few may differ: two tokens of one spelling share an entry in the row.
+    A few may differ: two tokens of one spelling share an entry in the row. Values that are all 0 were not measured.
     """
+    if len(values) > MOST_CERTAIN and not any(values):
+        raise Misaligned("all its log-probabilities are 0")
     same = different = 0
     for token, value, top in zip(tokens, values, tops, strict=True):
         best = _best(top)
@@ -290,20 +297,20 @@ def _begins(tokens: Sequence[str], offsets: object, text: str) -> list[int]:
         return begins
     # Partial characters are written as bytes and blanks as marks: the tokens do not join to the
     # text, but offsets are right.
-    if isinstance(offsets, Sequence) and _fit(offsets, tokens):
+    if isinstance(offsets, Sequence) and _fit(offsets, tokens, text):
         return [int(offset) for offset in offsets]
     raise Misaligned("its tokens do not join to the text it was sent")
 
 
-def _fit(offsets: Sequence[Any], tokens: Sequence[str]) -> bool:
-    """Return True if the offsets rise and most plain tokens are as long as the distance to the next offset."""
+def _fit(offsets: Sequence[Any], tokens: Sequence[str], text: str) -> bool:
+    """Return True if the offsets rise and the text has most plain tokens where the offsets say."""
     if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
         return False
     same = different = 0
     for (begin, end), token in zip(pairwise(offsets), tokens, strict=False):
         if _SPELLED_IN_BYTES.search(token):
             continue
-        if end - begin == len(token):
+        if text[begin:end] == token.translate(_BLANKS):
             same += 1
         else:
             different += 1
