@@ -10,7 +10,8 @@ from assay.models.local_transformers import LocalTransformers
 
 pytestmark = pytest.mark.torch
 HEADER = "A header that is long enough to be worth keeping for all of the questions. "
-CONTEXTS = [f"{HEADER}{'q' * n} {n}?" for n in range(4)]
+CONTEXTS = [*(f"{HEADER}{'q' * n} {n}?" for n in range(4)), f"{HEADER}r 7?"]
+"""Four lengths; the last has the length of the second."""
 LLAMA = {
     "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
@@ -45,7 +46,14 @@ ENGINE = {
     "Mistral": {**LLAMA, "head_dim": 8, "sliding_window": 24},
     "Gemma": {**LLAMA, "head_dim": 8},
     "Phi": ONE_HEAD_EACH,
-}
+    "Phimoe": {**LLAMA, "num_local_experts": 4, "sliding_window": 24},
+    "DeepseekV3": {
+        **ONE_HEAD_EACH, "q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8,
+        "qk_nope_head_dim": 8, "v_head_dim": 8, "n_routed_experts": 4, "n_group": 1,
+        "topk_group": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 24,
+        "n_shared_experts": 1, "first_k_dense_replace": 1,
+    },
+}  # fmt: skip
 GENERATE = {
     "Mamba": {**STATE, "state_size": 4},
     "Rwkv": {**STATE, "attention_hidden_size": 32, "context_length": 512},
@@ -54,6 +62,17 @@ GENERATE = {
         "block_types": ["recurrent", "attention"], "conv1d_width": 4,
     },
     "OpenAIGPT": {**GPT, "n_positions": 512},
+    "Qwen2Moe": {
+        **LLAMA, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24,
+        "shared_expert_intermediate_size": 24, "use_sliding_window": True,
+        "sliding_window": 24, "max_window_layers": 1,
+    },
+    "Phi3": {
+        **LLAMA, "original_max_position_embeddings": 76, "rope_parameters": {
+            "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0] * 4,
+            "long_factor": [2.0] * 4, "original_max_position_embeddings": 76,
+        },
+    },
     "XLNet": {
         "vocab_size": 300, "d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48,
         "initializer_range": 0.2, "eos_token_id": None, "pad_token_id": 0,
@@ -142,7 +161,64 @@ def test_likelihoods_equal_a_plain_pass(name, make, tmp_path):
             assert found.logprob == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["Llama", "Rwkv"])
+@pytest.mark.parametrize("name", ["GPT2", "Mamba"])
+@pytest.mark.parametrize(
+    ("settings", "in_engine"),
+    [
+        ({"repetition_penalty": 1.5}, True),
+        ({"no_repeat_ngram_size": 2}, False),
+        ({"suppress_tokens": list(range(100, 200))}, False),
+        ({"min_new_tokens": 6, "eos_token_id": list(range(128))}, False),
+        ({"num_beams": 3}, True),
+    ],
+)
+def test_generation_settings_of_the_model_are_applied(
+    name, settings, in_engine, make, tmp_path
+):
+    plain = build(name, (ENGINE | GENERATE)[name])
+    for option, value in settings.items():
+        setattr(plain.generation_config, option, value)
+    tokenizer = make.tokenizer()
+    model = LocalTransformers(make.folder(tmp_path, plain, tokenizer), batch_size=3)
+
+    outputs = model.generate([ask(text) for text in CONTEXTS])
+
+    plain.generation_config.num_beams = 1
+    for text, output in zip(CONTEXTS, outputs, strict=True):
+        tokens = tokenizer.encode(text)
+        written = list(output.candidates[0].token_ids)
+        assert written == generate_plainly(plain, tokens)[: len(written)]
+    is_in_engine = model._loaded.plain_because is None
+    assert is_in_engine == (in_engine and name == "GPT2")
+    notes = " ".join(model.run_notes())
+    [option, *_] = settings
+    assert option in notes
+
+
+def generate_plainly(model, tokens):
+    """Return what transformers writes with the settings of the model."""
+    import torch
+
+    ids = torch.tensor([tokens])
+    mask = torch.ones_like(ids)
+    out = model.generate(ids, attention_mask=mask, max_new_tokens=8, do_sample=False)
+    return out[0, len(tokens) :].tolist()
+
+
+def test_a_penalty_of_the_request_replaces_that_of_the_model(make, tmp_path):
+    plain = build("GPT2", GPT)
+    folder = make.folder(tmp_path / "plain", plain, make.tokenizer())
+    plain.generation_config.repetition_penalty = 1.5
+    penalised = make.folder(tmp_path / "penalised", plain, make.tokenizer())
+    request = ask(CONTEXTS[0], repetition_penalty=1.0)
+
+    expected = LocalTransformers(folder).generate([request])
+    outputs = LocalTransformers(penalised).generate([request])
+
+    assert outputs[0].text == expected[0].text
+
+
+@pytest.mark.parametrize("name", ["Llama", "Rwkv", "Phi3"])
 def test_drawn_answers_do_not_depend_on_the_batch(name, make, tmp_path):
     plain = build(name, (ENGINE | GENERATE)[name])
     model = LocalTransformers(make.folder(tmp_path, plain, make.tokenizer()))

@@ -7,7 +7,7 @@ pass, which knows the visible tokens of each token and where keys and values are
 is the usual attention.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NAME = "assay_shared"
-_running: ContextVar["Plan | None"] = ContextVar("plan", default=None)
+_running: ContextVar["RunningPass | None"] = ContextVar("running_pass", default=None)
 UNKNOWN_ARGUMENTS = ("s_aux", "position_bias", "head_mask")
 """Arguments that some models pass to their attention and that no plan supports."""
 
@@ -51,14 +51,56 @@ class Plan(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class RunningPass:
+    """A pass of the model, and the windows of its attention.
+
+    A window may be an argument of the attention, in the mask, or both. A plan makes its own masks, so they must agree.
+    """
+
+    plan: Plan
+    masks: set[int | None] = field(default_factory=set)
+    """The windows of the masks that the model asked for; None for a mask without a window."""
+    used: set[int | None] = field(default_factory=set)
+    """The windows with which its layers attended."""
+
+    def note_mask(self, settings: Mapping[str, Any]) -> None:
+        """Note the window of a mask; raise `CannotShare` for masks that no plan supports."""
+        window = settings.get("local_size")
+        config = settings.get("config")
+        if settings.get("use_vmap"):
+            raise CannotShare("it has masks of its own")
+        if window is not None and window != getattr(config, "sliding_window", None):
+            raise CannotShare("it attends in chunks")
+        self.masks.add(window)
+
+    def window_of(self, argument: int | None) -> int | None:
+        """Return the window of a layer, which is an argument of its attention or that of the only mask."""
+        window = argument
+        if self.masks and window not in self.masks:
+            if len(self.masks) > 1:
+                raise CannotShare("its masks have other windows than its layers")
+            [window] = self.masks
+        self.used.add(window)
+        return window
+
+    def check_masks(self) -> None:
+        """Raise `CannotShare` if a mask with a window was not used by any layer."""
+        unused = self.masks - self.used - {None}
+        if self.used and unused:
+            raise CannotShare("its layers do not say which of them have a window")
+
+
 @contextmanager
 def passing(plan: Plan) -> Iterator[None]:
     """Make passes of the model follow `plan` inside the block."""
-    token = _running.set(plan)
+    running = RunningPass(plan)
+    token = _running.set(running)
     try:
         yield
     finally:
         _running.reset(token)
+    running.check_masks()
 
 
 def register() -> None:
@@ -67,7 +109,11 @@ def register() -> None:
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
     def mask(*args: object, **kwargs: object) -> Any:
-        return None if _running.get() is not None else sdpa_mask(*args, **kwargs)
+        running = _running.get()
+        if running is None:
+            return sdpa_mask(*args, **kwargs)
+        running.note_mask(kwargs)
+        return None
 
     AttentionInterface.register(NAME, _attention)
     AttentionMaskInterface.register(NAME, mask)
@@ -81,8 +127,8 @@ def _attention(
     attention_mask: "Tensor",
     **kwargs: Any,
 ) -> tuple[Any, None]:
-    plan = _running.get()
-    if plan is None:
+    running = _running.get()
+    if running is None:
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
         usual: tuple[Any, None] = sdpa_attention_forward(
@@ -100,10 +146,10 @@ def _attention(
     scale = kwargs.get("scaling")
     style = Style(
         query.shape[-1] ** -0.5 if scale is None else float(scale),
-        kwargs.get("sliding_window"),
+        running.window_of(kwargs.get("sliding_window")),
         kwargs.get("softcap"),
     )
-    out = plan.attend(module.layer_idx, query[0], key[0], value[0], style)
+    out = running.plan.attend(module.layer_idx, query[0], key[0], value[0], style)
     return out.transpose(0, 1)[None], None
 
 

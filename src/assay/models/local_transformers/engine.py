@@ -25,6 +25,7 @@ from .attention import (
 )
 from .few_rows import drop_laid_out
 from .generation_rows import NeverStop, Row
+from .media_settings import text_settings
 from .memory import MOST_SLOTS, SPARED, USUAL_ROWS, bytes_of_answer, free_bytes
 from .prefix import MIN_SAVED, Layout, Node, PrefixSpan, Subtree, common, grow, lay_out
 
@@ -334,6 +335,8 @@ def why_not(engine: Engine) -> str | None:
         return "it has an encoder and a decoder"
     if getattr(type(model), "generate", None) is not GenerationMixin.generate:
         return "it has its own `generate`"
+    if settings := text_settings(model):
+        return f"its generation settings have {', '.join(settings)}"
     if not getattr(model, "_supports_attention_backend", False):
         return "its attention cannot be replaced"
     if "logits_to_keep" not in inspect.signature(model.forward).parameters:
@@ -358,8 +361,7 @@ def why_apart(
     If they do, `part` uses the shared attention from now on, otherwise its usual one. `check` is called with the
     name of the usual attention and may raise for further reasons.
     """
-    rope = getattr(part.config, "rope_parameters", None) or {}
-    if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
+    if depends_on_neighbours(part.config):
         return "its positions depend on the longest neighbour"
     usual = getattr(part.config, "_attn_implementation", None)
     register()
@@ -379,6 +381,16 @@ def why_apart(
     if reason is not None and usual is not None:
         part.set_attn_implementation(usual)
     return reason
+
+
+def depends_on_neighbours(config: Any) -> bool:
+    """Return True if the positions of a token depend on the length of the longest sequence in its batch."""
+    rope = getattr(config, "rope_parameters", None) or {}
+    if not isinstance(rope, dict):
+        return False
+    # Some models have settings for each kind of layer.
+    settings = [rope, *(value for value in rope.values() if isinstance(value, dict))]
+    return any(entry.get("rope_type") in ROPE_BY_LENGTH for entry in settings)
 
 
 def probe_rows(model: "PreTrainedModel") -> list[tuple[int, ...]]:

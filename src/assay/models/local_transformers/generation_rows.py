@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...core import GenerateOptions, Output, Request
 from ..draws import generator_for
-from .sampling import Choice, are_finite, choose, has_penalties, is_greedy
+from .sampling import (
+    Choice,
+    are_finite,
+    choose,
+    has_penalties,
+    is_greedy,
+    repeated,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,6 +57,8 @@ class Row:
     """Returns the row's own random number generator, started anew."""
     shift: int = 0
     """Difference between the position of a written token and its index."""
+    model_penalty: float | None = None
+    """The repetition penalty of the model's generation settings. It counts the prompt, too, as `generate` does."""
     prompt_ids: Sequence[int] | None = None
     """Token ids of the prompt, if `prompt` has keys instead."""
     written: list[Choice] = field(default_factory=list)
@@ -74,8 +83,9 @@ class Row:
     def is_plain(self) -> bool:
         """Return True if only the most probable tokens are wanted, without log-probabilities."""
         options = self.options
-        is_changed = has_penalties(options) or options.logprobs is not None
-        return is_greedy(options) and not is_changed
+        has_penalty = has_penalties(options) or self.model_penalty is not None
+        reports = options.logprobs is not None
+        return is_greedy(options) and not has_penalty and not reports
 
     def clear(self) -> None:
         """Start again from the first token, with the same random numbers."""
@@ -117,10 +127,12 @@ def rows_of(
     request: Request,
     max_tokens: int,
     stops: Stops,
-    shift: int = 0,
+    model_penalty: float | None = None,
 ) -> list[Row]:
     """Return the rows to write for a request: one for each sampled candidate, a single one without sampling."""
     options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
+    if options.repetition_penalty is not None:
+        model_penalty = None
     draws = 1 if is_greedy(options) else request.options.n
     rows = []
     for index in range(draws):
@@ -128,7 +140,9 @@ def rows_of(
         def new_draw(index: int = index) -> random.Random:
             return generator_for(request, index)
 
-        rows.append(Row(prompt, options, max_tokens, stops, new_draw, shift))
+        row = Row(prompt, options, max_tokens, stops, new_draw)
+        row.model_penalty = model_penalty
+        rows.append(row)
     return rows
 
 
@@ -140,15 +154,29 @@ def choose_tokens(logits: "Tensor", rows: Sequence[Row]) -> list[Choice | None]:
         members.append(index)
     choices: list[Choice | None] = [None] * len(rows)
     finite = are_finite(logits)
+    lowered = logits
+    if any(row.model_penalty is not None for row in rows):
+        lowered = _with_model_penalty(logits, rows)
     for options, members in by_options.items():
         is_whole = len(members) == len(rows)
         chosen = choose(
-            logits if is_whole else logits[members],
+            lowered if is_whole else lowered[members],
             options,
             [rows[index].token_ids for index in members],
             [rows[index].draw for index in members],
+            logits if is_whole else logits[members],
         )
         for index, choice in zip(members, chosen, strict=True):
             if finite[index]:
                 choices[index] = choice
     return choices
+
+
+def _with_model_penalty(logits: "Tensor", rows: Sequence[Row]) -> "Tensor":
+    """Return logits that are lowered for every token of a row's prompt and answer so far."""
+    logits = logits.float().clone()
+    for line, row in zip(logits, rows, strict=True):
+        if row.model_penalty is not None:
+            ids = list({*row.prompt, *row.token_ids})
+            line[ids] = repeated(line[ids], row.model_penalty)
+    return logits

@@ -45,6 +45,12 @@ NOTHING_AT_ONE = frozenset(
 )
 
 
+BEAM_SETTINGS = frozenset(
+    {"num_beams", "length_penalty", "early_stopping", "diversity_penalty"}
+)
+"""Settings of beam search, which assay does not use."""
+
+
 def room_for(
     options: GenerateOptions,
     limits: Limits,
@@ -96,6 +102,19 @@ def more_settings(
         if not is_plain and not has_no_effect:
             names.append(name)
     return tuple(names)
+
+
+def text_settings(model: "PreTrainedModel") -> tuple[str, ...]:
+    """Return settings of a text model that change which token comes next, except its repetition penalty."""
+    apart = {*BEAM_SETTINGS, "repetition_penalty"}
+    return tuple(name for name in more_settings(model, {}) if name not in apart)
+
+
+def model_penalty(model: "PreTrainedModel") -> float | None:
+    """Return the repetition penalty of a model's generation settings, or None."""
+    config = getattr(model, "generation_config", None)
+    penalty = getattr(config, "repetition_penalty", None)
+    return float(penalty) if penalty and penalty != 1 else None
 
 
 class NotFinite(ArithmeticError):

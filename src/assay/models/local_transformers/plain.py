@@ -1,9 +1,9 @@
 """Text models that do not fit the engine: transformers' own `generate` and forward.
 
 These are encoder-decoder models, models with recurrent state, and models whose attention cannot be replaced. Rows
-of one length go through `generate` together. Rows of different lengths do so only if the model computes the same
-for a prompt that is padded on the left, which is tested at load. Each row chooses its own tokens, so options, seeds
-and stops have the same meaning as in the engine.
+of one length go through `generate` together, and rows of different lengths if the model computes the same for a
+prompt that is padded on the left. Both are tested with short prompts before the first answer. Each row chooses its
+own tokens, so options, seeds and stops have the same meaning as in the engine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core import Likelihood, Meter, ModelError
 from ..prompting.pairs import Pair
-from .engine import device_of, plain_logits, probe_rows, tolerance_of
+from .engine import (
+    depends_on_neighbours,
+    device_of,
+    plain_logits,
+    probe_rows,
+    tolerance_of,
+)
 from .generation_rows import Row, choose_tokens
 from .loading import quiet
 from .media_batches import fills_rightly, joined
@@ -36,6 +42,7 @@ class PlainText:
         self.filler = filler
         self.is_seq2seq = bool(getattr(model.config, "is_encoder_decoder", False))
         self._pads: bool | None = None
+        self._joins: bool | None = None
         self._is_causal: bool | None = None
 
     def write(self, rows: Sequence[Row], batch: int, meter: Meter) -> None:
@@ -43,6 +50,8 @@ class PlainText:
         import torch
 
         slack = SLACK if self._can_pad() else 0
+        if slack == 0 and not self._can_join():
+            batch = 1
         for group in by_length(rows, lambda row: len(row.prompt), batch, slack):
             with torch.inference_mode(), quiet():
                 self._generate(group)
@@ -50,7 +59,12 @@ class PlainText:
 
     def _generate(self, rows: Sequence[Row]) -> None:
         chooser = Chooser(rows, self.filler)
+        settings: dict[str, Any] = {}
+        if not self.is_seq2seq or any(row.options.repetition_penalty for row in rows):
+            # The rows have the penalty of the model's settings, or that of the request instead.
+            settings["repetition_penalty"] = 1.0
         self.model.generate(
+            **settings,
             **joined([self._inputs(row.prompt) for row in rows], self.filler),
             max_new_tokens=max(row.max_tokens for row in rows),
             do_sample=False,
@@ -75,10 +89,22 @@ class PlainText:
         """Return True if a prompt padded on the left gives the same logits."""
         if self._pads is None:
             long, short, *_ = probe_rows(self.model)
-            pair = [self._inputs(tokens) for tokens in (short, long)]
-            with quiet():
-                self._pads = bool(fills_rightly(self.model, pair, self.filler))
+            self._pads = not depends_on_neighbours(
+                self.model.config
+            ) and self._gives_the_same([short, long])
         return self._pads
+
+    def _can_join(self) -> bool:
+        """Return True if two prompts of one length give the same logits together. RWKV's do not."""
+        if self._joins is None:
+            long, short, *_ = probe_rows(self.model)
+            self._joins = self._gives_the_same([short, long[: len(short)]])
+        return self._joins
+
+    def _gives_the_same(self, prompts: Sequence[Sequence[int]]) -> bool:
+        pair = [self._inputs(tokens) for tokens in prompts]
+        with quiet():
+            return bool(fills_rightly(self.model, pair, self.filler))
 
     def weigh(self, pairs: Sequence[Pair], meter: Meter) -> list[Likelihood]:
         """Return the likelihood of each continuation. Equal sequences are computed once."""

@@ -73,8 +73,12 @@ def choose(
     options: GenerateOptions,
     previous: Sequence[Sequence[int]],
     draws: Sequence[random.Random],
+    reported: "Tensor | None" = None,
 ) -> list[Choice]:
-    """Return the next token of rows with the same options. `previous` holds the tokens of each row so far."""
+    """Return the next token of rows with the same options. `previous` holds the tokens of each row so far.
+
+    `reported` are the logits from which log-probabilities are reported, if others decide.
+    """
     import torch
 
     shaped = penalised(logits.float(), options, previous)
@@ -85,7 +89,8 @@ def choose(
     token_ids = tokens.tolist()
     if options.logprobs is None:
         return [Choice(token) for token in token_ids]
-    raw = torch.log_softmax(logits.float(), -1)
+    shown = logits if reported is None else reported
+    raw = torch.log_softmax(shown.float(), -1)
     logprobs = raw.gather(1, tokens[:, None])[:, 0].tolist()
     tops: list[tuple[tuple[int, float], ...]] = [()] * len(token_ids)
     if options.logprobs:
@@ -113,12 +118,18 @@ def penalised(
         ids, counts = earlier.unique(return_counts=True)
         values = logits[row, ids]
         if options.repetition_penalty:
-            penalty = options.repetition_penalty
-            values = torch.where(values > 0, values / penalty, values * penalty)
+            values = repeated(values, options.repetition_penalty)
         values = values - (options.frequency_penalty or 0.0) * counts
         values = values - (options.presence_penalty or 0.0)
         logits[row, ids] = values
     return logits
+
+
+def repeated(logits: "Tensor", penalty: float) -> Any:
+    """Return the logits of tokens that occurred before, lowered by a repetition penalty."""
+    import torch
+
+    return torch.where(logits > 0, logits / penalty, logits * penalty)
 
 
 def _drawn(

@@ -277,7 +277,9 @@ class DecodePlan:
         # Query heads that share a key head become the tokens of one short query.
         heads = keys.shape[2]
         queries = query.transpose(0, 1).unflatten(1, (heads, -1))
-        first = self.shared if self._can_share(style, query.device) else 0
+        has_one_size = keys.shape[-1] == values.shape[-1]
+        can_share = has_one_size and self._can_share(style, query.device)
+        first = self.shared if can_share else 0
         slots = slice(self.width)
         tokens = slice(first, self.longest)
         near_keys = keys[slots, tokens].transpose(1, 2)

@@ -17,6 +17,7 @@ from .candidates import Answers
 from .engine import Engine, why_not
 from .few_rows import hasten
 from .generation_rows import Row, rows_of
+from .media_settings import model_penalty
 from .plain import PlainText
 from .sampling import check_options
 from .shared_likelihoods import weigh
@@ -56,6 +57,7 @@ class TextModel:
         """Why the model is run by its own `generate`; None if the engine runs it."""
         hasten(model)
         self.plain = PlainText(model, filler_of(renderer.tokenizer))
+        self.penalty = None if self.plain.is_seq2seq else model_penalty(model)
         self.answers = Answers(model, renderer.tokenizer, renderer.turn_ends())
 
     def prepare_likelihood(
@@ -133,7 +135,7 @@ class TextModel:
         )
         prompt = shortened(whole, size, limits.truncate)
         stops = self.answers.stops(request.options.stop)
-        rows = rows_of(prompt, request, room, stops)
+        rows = rows_of(prompt, request, room, stops, self.penalty)
         is_squeezed = room < (limits.max_tokens if most is None else most)
         cut = len(whole) - size
         return Answering(request, rows, cut, room if is_squeezed else None)

@@ -353,6 +353,20 @@ class LocalTransformers(LocalModel):
         if isinstance(loaded, TextModel) and reason is not None:
             way = "was asked by transformers' own generate, not by the engine"
             yield f"hf/{self.path}: {way}: {reason}"
+        if isinstance(loaded, TextModel):
+            yield from self._settings_notes(loaded)
         engine = getattr(loaded, "engine", None)
         if isinstance(engine, Engine) and engine.eager_because is not None:
             yield f"hf/{self.path}: no CUDA graph: {engine.eager_because}"
+
+    def _settings_notes(self, loaded: TextModel) -> Iterator[str]:
+        """Yield notes on generation settings of the model that are applied or left out."""
+        if loaded.penalty is not None:
+            yield (
+                f"hf/{self.path}: its generation settings have repetition_penalty={loaded.penalty:g}, "
+                "which is applied as `generate` does; --repetition_penalty 1 turns it off"
+            )
+        config = getattr(loaded.model, "generation_config", None)
+        beams = getattr(config, "num_beams", None) or 1
+        if beams > 1:
+            yield f"hf/{self.path}: its generation settings have num_beams={beams}; answers are written without beams"
