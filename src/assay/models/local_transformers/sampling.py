@@ -89,8 +89,8 @@ def choose(
     token_ids = tokens.tolist()
     if options.logprobs is None:
         return [Choice(token) for token in token_ids]
-    shown = logits if reported is None else reported
-    raw = torch.log_softmax(shown.float(), -1)
+    basis = logits if reported is None else reported
+    raw = torch.log_softmax(basis.float(), -1)
     logprobs = raw.gather(1, tokens[:, None])[:, 0].tolist()
     tops: list[tuple[tuple[int, float], ...]] = [()] * len(token_ids)
     if options.logprobs:
