@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.comparison.ranking import Duel, rank
+from assay.comparison.leaderboard import Duel, rank
 
 
 def by(values, noise):

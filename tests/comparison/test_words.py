@@ -1,6 +1,6 @@
 """A comparison in words: what is better, by how much, and which way is good."""
 
-from assay.comparison.comparison_words import overall, sentence
+from assay.comparison.comparison_rows import overall, sentence
 
 ROW = {
     "difference": 0.021,

@@ -6,7 +6,7 @@ import random
 import pytest
 from each_row import each
 
-from assay.datasets.addresses import is_public
+from assay.datasets.fetch import is_public
 
 SPECIAL = [
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",

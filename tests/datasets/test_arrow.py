@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay.core import Audio, DataError, UsageError
-from assay.datasets.arrow import Arrow
 from assay.datasets.files import open_files
 from assay.datasets.opening import open_dataset
+from assay.datasets.parquet import Arrow
 from assay.media.checks import check_audio
 
 pyarrow = pytest.importorskip("pyarrow")

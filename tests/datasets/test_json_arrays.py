@@ -8,7 +8,7 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.datasets.json_arrays import JsonArray
+from assay.datasets.json_shards import JsonArray
 
 TEXT = st.text(alphabet='ab"\\\\{}[],: \né', max_size=8)
 ROWS = st.lists(
@@ -39,7 +39,7 @@ def test_rows_do_not_depend_on_where_the_pieces_end(
         )
     )
 
-    with patch("assay.datasets.json_arrays.CHUNK_BYTES", chunk):
+    with patch("assay.datasets.json_shards.CHUNK_BYTES", chunk):
         found = list(JsonArray(path).rows())
         again = [JsonArray(path).row_at(number, offset) for number, offset, _ in found]
 

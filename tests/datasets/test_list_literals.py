@@ -2,8 +2,8 @@
 
 import pytest
 
+from assay.datasets.cells import as_text_list, looks_like_list, parse_list
 from assay.datasets.faults import RowFault
-from assay.datasets.list_literals import as_text_list, looks_like_list, parse_list
 
 
 def test_a_list_literal_gives_its_entries():

@@ -212,7 +212,7 @@ def test_a_server_that_drips_is_given_up_at_the_deadline_whatever_it_drips(
         lambda connection: setattr(connection, "sock", plug),
     )
     monkeypatch.setattr("assay.datasets.fetch.time", plug)
-    monkeypatch.setattr("assay.datasets.deadlines.time", plug)
+    monkeypatch.setattr("assay.datasets.fetch.time", plug)
 
     with pytest.raises(DataError, match="the download took longer than 60 s"):
         fetch_bytes(
@@ -234,7 +234,7 @@ def test_a_server_that_is_slow_and_in_time_is_read(
         lambda connection: setattr(connection, "sock", plug),
     )
     monkeypatch.setattr("assay.datasets.fetch.time", plug)
-    monkeypatch.setattr("assay.datasets.deadlines.time", plug)
+    monkeypatch.setattr("assay.datasets.fetch.time", plug)
 
     assert (
         fetch_bytes("http://127.0.0.1/a", allow_private=True, max_bytes=9, seconds=60.0)

@@ -166,7 +166,7 @@ def test_a_container_that_was_cut_is_refused_and_no_shorter_clip(
 
 @pytest.mark.parametrize("name", ["m4a", "webm", "aac", "amr"])
 def test_without_the_library_the_extra_is_named(name, monkeypatch):
-    from assay.media import containers
+    from assay.media import audio
     from assay.media.facts import DEFAULT_LIMITS
 
     monkeypatch.setitem(__import__("sys").modules, "av", None)
@@ -174,7 +174,7 @@ def test_without_the_library_the_extra_is_named(name, monkeypatch):
     with pytest.raises(
         MissingExtra, match=rf"the audio of {name} files.*pip install 'assay\[media\]'"
     ):
-        containers.read_container(Audio(b""), name, DEFAULT_LIMITS)
+        audio.read_container(Audio(b""), name, DEFAULT_LIMITS)
 
 
 def picture(name: str, **options) -> bytes:

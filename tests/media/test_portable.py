@@ -7,7 +7,7 @@ import pytest
 
 from assay.core import Audio, Image, Message, Prompt
 from assay.media import audio_from, decode_audio
-from assay.media.portable import PLAIN_AUDIO, WEB_IMAGES, needs_change, portable
+from assay.media.prompt_media import PLAIN_AUDIO, WEB_IMAGES, needs_change, portable
 
 FORMATS = {"image": WEB_IMAGES, "audio": PLAIN_AUDIO}
 

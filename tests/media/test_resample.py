@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_media import tone
 
-from assay.media.resample import resample
+from assay.media.audio import resample
 
 INSIDE = slice(400, -400)
 """Away from the ends, where the filter sees silence."""
@@ -43,7 +43,7 @@ def test_channels_are_changed_alike():
 def test_a_long_sound_is_changed_in_blocks_without_a_seam(monkeypatch):
     samples = tone(48_000).astype(np.float32)
     whole = resample(samples, 48_000, 16_000)
-    monkeypatch.setattr("assay.media.resample.BLOCK_FRAMES", 97)
+    monkeypatch.setattr("assay.media.audio.BLOCK_FRAMES", 97)
 
     assert resample(samples, 48_000, 16_000) == pytest.approx(whole, abs=1e-7)
 

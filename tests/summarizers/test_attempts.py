@@ -4,8 +4,7 @@ import pytest
 from summary_context import Context, record
 
 from assay.core import Score, SummarizerError
-from assay.core.score import Outcome
-from assay.core.value_scale import ValueScale
+from assay.core.score import Outcome, ValueScale
 from assay.runner.scoring.scoring import reduce_candidates
 from assay.summarizers.attempts import Attempts
 from assay.summarizers.majority import Majority

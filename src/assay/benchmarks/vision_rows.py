@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from ..core import EMPTY, Media, Sample
 from ..datasets import Samples, open_dataset
+from ..datasets.cells import as_text_list, looks_like_list, parse_list
 from ..datasets.choices import LETTERS, letter_of
 from ..datasets.faults import RowFault
 from ..datasets.files import open_files
-from ..datasets.list_literals import as_text_list, looks_like_list, parse_list
 from ..datasets.row_media import media_columns, media_of
 from ..datasets.shards import Row, RowData, Shard, ShardOver
 from ..datasets.tsv_images import Fallback, RowImages, TableLookup, is_blank

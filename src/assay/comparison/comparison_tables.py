@@ -18,8 +18,7 @@ from ..report.grid import TEXT_WIDTH, fits, wrap_line
 from ..store import RunReader
 from ..store.export import answer_text
 from ..store.imported import open_run
-from .comparison_rows import Comparison, Flip, Row, format_p
-from .comparison_words import signed
+from .comparison_rows import Comparison, Flip, Row, format_p, signed
 from .several import RunComparison
 
 HEADINGS = (

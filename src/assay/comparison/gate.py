@@ -17,11 +17,10 @@ from ..report import format_value
 from ..store import RunReader
 from ..store.imported import open_run
 from ..summarizers.statistics.margins import Decision, decide, deciding_size, rounded_up
-from .comparing import compare_runs
+from .comparing import changed_scorers, compare_runs
 from .comparison_rows import Row
 from .foreign_pairs import is_imported
 from .policy import Policy, Rule
-from .ways import changed_scorers
 
 PASS: Decision = "pass"
 FAIL: Decision = "fail"

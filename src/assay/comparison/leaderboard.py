@@ -1,25 +1,97 @@
-"""`assay leaderboard`: models over the tasks of some runs, every value with its interval, ranks with ties.
+"""`assay leaderboard`: models over the tasks of some runs, every value with its interval, and ranks with ties.
+
+`assay leaderboard`: models over the tasks of some runs, every value with its interval, ranks with ties.
 
 A column is a protocol and a metric: numbers that were measured differently have separate columns. Models are
 compared on the samples they share, column by column, and by the mean of all columns if these have the same scale.
+
+Ranks with ties: the range of ranks a model may have, given which differences from others are significant.
+
+The best rank of a model comes after all models that are significantly better, its worst rank before all that are
+significantly worse. Two models that cannot be distinguished share ranks. p values are adjusted over all pairs by
+Holm's method.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from ..core import Result, UsageError
 from ..store import RunReader
 from ..store.imported import open_run
-from ..summarizers.statistics import Estimate, clustered_mean, macro, mean_interval
+from ..summarizers.statistics import (
+    Estimate,
+    clustered_mean,
+    holm,
+    macro,
+    mean_interval,
+)
 from ..summarizers.statistics.difference_intervals import difference_p
 from .compared_values import Values
 from .comparing import compare_number
-from .comparison_rows import Row
-from .ranking import Duel, Rank, rank
+from .comparison_rows import SIGNIFICANCE, Row
 from .several import short_paths
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The range of ranks of a model, and the models that share them."""
+
+    best: int
+    worst: int
+    ties: tuple[str, ...] = ()
+    """The models it cannot be distinguished from."""
+
+    def __str__(self) -> str:
+        if self.best == self.worst:
+            return str(self.best)
+        return f"{self.best}–{self.worst}"
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """A comparison of two models: by how much the first is better, and the p value."""
+
+    gain: float
+    p: float
+
+
+def rank(
+    names: Sequence[str],
+    duel: Callable[[str, str], Duel | None],
+) -> Mapping[str, Rank]:
+    """Return the rank of each model. `duel` compares two of them; it returns None if they cannot be compared."""
+    pairs = []
+    duels = []
+    for pair in combinations(names, 2):
+        result = duel(*pair)
+        if result is not None:
+            pairs.append(pair)
+            duels.append(result)
+    adjusted = holm([result.p for result in duels])
+    better: dict[str, set[str]] = {name: set() for name in names}
+    worse: dict[str, set[str]] = {name: set() for name in names}
+    for (first, second), result, p in zip(pairs, duels, adjusted, strict=True):
+        if p >= SIGNIFICANCE:
+            continue
+        if result.gain > 0:
+            better[second].add(first)
+            worse[first].add(second)
+        elif result.gain < 0:
+            better[first].add(second)
+            worse[second].add(first)
+    ranks = {}
+    for name in names:
+        decided = better[name] | worse[name] | {name}
+        ties = tuple(other for other in names if other not in decided)
+        best = 1 + len(better[name])
+        last = len(names) - len(worse[name])
+        ranks[name] = Rank(best, last, ties)
+    return ranks
+
 
 SHARE = (0.0, 1.0)
 LEAST_TO_RANK = 2

@@ -17,8 +17,7 @@ from ..store import RunReader
 from ..store.export import csv_text
 from ..summarizers.statistics.rating_models import Battle, Ratings, bradley_terry, elo
 from .compared_values import Values
-from .leaderboard import Column, Entry, Leaderboard
-from .ranking import Duel, Rank, rank
+from .leaderboard import Column, Duel, Entry, Leaderboard, Rank, rank
 
 METHODS: Mapping[str, Callable[[Sequence[Battle]], Ratings]] = {
     "bradley-terry": bradley_terry,

@@ -10,8 +10,7 @@ from ..core import UnusablePath, UsageError
 from ..runner.result import RunResult
 from ..store.imported import open_run
 from .comparing import adjust, compare_runs, open_baseline
-from .comparison_rows import Comparison, Row
-from .comparison_words import sentence
+from .comparison_rows import Comparison, Row, sentence
 
 if TYPE_CHECKING:
     import pandas

@@ -17,8 +17,7 @@ from .reasoning import ThinkTags
 from .record import Result, ScoreRecord
 from .request import Prompt, Request
 from .sample import EMPTY, BadSample, Sample
-from .score import Score
-from .value_scale import ValueScale
+from .score import Score, ValueScale
 
 
 class Dataset(Protocol):

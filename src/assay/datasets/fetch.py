@@ -1,11 +1,25 @@
-"""Download a file from a URL, check its sha256, and keep it under a name that contains the hash.
+"""Download a file from a public URL, within a deadline, and check its sha256.
+
+Download a file from a URL, check its sha256, and keep it under a name that contains the hash.
 
 Only https is accepted. Private, loopback and link-local addresses are refused in the URL and in every redirect, unless
 `allow_private` is set. The connection goes to the address that was checked.
+
+Decide whether an IP address is public. URLs in rows may lead only to public ones unless the user allows more.
+
+An IPv6 address may carry an IPv4 address, and some networks translate it to that one, so the inner address decides.
+Obsolete ways of carrying one (6to4, Teredo, IPv4-compatible) count as not public.
+
+A deadline for everything that is read from a connection.
+
+A socket's own timeout restarts with every byte, so a server that sends one byte per second never times out. Here every
+read gets only the time left until the deadline.
 """
 
 import hashlib
 import http.client
+import io
+import ipaddress
 import os
 import re
 import socket
@@ -13,15 +27,111 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from ..core import DataError, UsageError
 from ..core.certificates import trust_context
-from .addresses import is_public
-from .deadlines import hold_to
 from .lines import file_digest
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+TRANSLATED = IPv6Network("64:ff9b::/96")
+"""NAT64: how hosts with IPv6 only reach hosts with IPv4 only."""
+NOT_PUBLIC = tuple(
+    ip_network(name)
+    for name in (
+        "0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
+        "::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16",
+        "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::ffff:0:0:0/96",
+    )
+)  # fmt: skip
+"""Ranges checked in addition to Python's `ipaddress`, which differs from version to version."""
+
+
+def is_public(address: str) -> bool:
+    """Return True if an address, as `getaddrinfo` returns it, belongs to the public Internet."""
+    return _is_public(ipaddress.ip_address(address.partition("%")[0]))
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    inner = _inner_address(address)
+    if inner is not None:
+        return _is_public(inner)
+    if any(
+        address.version == network.version and address in network
+        for network in NOT_PUBLIC
+    ):
+        return False
+    return address.is_global and not address.is_multicast
+
+
+def _inner_address(address: IPv4Address | IPv6Address) -> IPv4Address | None:
+    if isinstance(address, IPv4Address):
+        return None
+    if address in TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped
+
+
+@dataclass(slots=True)
+class Deadline:
+    """A point in time on the monotonic clock by which everything must be read; `None` means never."""
+
+    at: float | None
+
+
+class _Reader(socket.SocketIO):
+    """Reads a response, and passes the remaining time to the socket before each read."""
+
+    def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
+        super().__init__(plug, "rb")
+        self._plug, self._deadline, self._timeout = plug, deadline, plug.gettimeout()
+
+    def readinto(self, buffer: "WriteableBuffer") -> int | None:
+        """Read the next bytes. Raise `TimeoutError` at the deadline."""
+        timeout = self._timeout
+        if self._deadline.at is not None:
+            timeout = self._deadline.at - time.monotonic()
+            if timeout <= 0:
+                raise TimeoutError("timed out")
+        self._plug.settimeout(timeout)
+        return super().readinto(buffer)
+
+
+class _Plug:
+    """The part of a socket's interface that `http.client` uses."""
+
+    def __init__(self, plug: Any, deadline: Deadline) -> None:
+        self._plug, self._deadline = plug, deadline
+
+    def makefile(self, mode: str, *_: object) -> io.BufferedReader:
+        """Return a reader for the response.
+
+        The socket stays open until the reader is closed, as with a real socket.
+        """
+        self._plug._io_refs += 1
+        return io.BufferedReader(_Reader(self._plug, self._deadline))
+
+    def sendall(self, data: bytes) -> None:
+        """Send the request."""
+        self._plug.sendall(data)
+
+    def close(self) -> None:
+        """Close the connection as soon as no reader uses it."""
+        self._plug.close()
+
+
+def hold_to(connection: http.client.HTTPConnection, until: float) -> Deadline:
+    """Put an open connection under a deadline. The caller may move the deadline later."""
+    deadline = Deadline(until)
+    connection.sock = _Plug(connection.sock, deadline)  # type: ignore[assignment]
+    return deadline
+
 
 CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 32 * 1024**3

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import DataError, UsageError, nearest
-from .arrow import Arrow, holds_rows, split_by_folder
 from .faults import RowFault
-from .json_arrays import JsonArray
-from .json_lines import JsonLines
 from .json_row import decode_row
+from .json_shards import JsonArray, JsonLines
 from .lines import COMPRESSED, is_compressed, read_lines
-from .parquet import Parquet, check_schemas
+from .parquet import Arrow, Parquet, check_schemas, holds_rows, split_by_folder
 from .shards import Shard
 from .tables import Table
 

@@ -6,12 +6,11 @@ from typing import Any, TypedDict, Unpack
 
 from ..core import UsageError, shorten
 from ..registry import datasets as registered
-from .converted import ToSample
 from .files import open_files
 from .hub import is_hub_name, open_hub, refuse_url
 from .memory import Called, Rows
 from .reach import Reach
-from .reading import OnDuplicate
+from .reading import OnDuplicate, ToSample
 from .samples import SPLIT_COLUMN, Samples
 from .shards import Shard
 from .undecoded import without_decoding

@@ -1,4 +1,4 @@
-"""One pass over the rows of a dataset, from numbered rows to samples with unique ids."""
+"""One pass over the rows of a dataset, from numbered rows to samples with their location."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,15 +6,60 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core import BadSample, DataError, Sample
-from .cells import as_id
+from .cells import as_id, as_name, as_weight
 from .choice_order import with_shuffled_choices
 from .choices import TwoReadings, Way, check_made_options
-from .columns import ANYWHERE, Columns, Kind
-from .converted import ToSample, converted
+from .columns import ANYWHERE, Columns, Kind, tags_of
 from .faults import NamedFault, RowFault
 from .reach import Reach
 from .row_media import placed
 from .shards import RowData, Shard, folder_of
+
+ToSample = Callable[[Mapping[str, Any]], Sample]
+
+
+def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> Sample:
+    """Return the sample that a task's own function builds, and fill in the row, tags, cluster and weight it left out.
+
+    An empty id stays empty; the caller, which counts the rows, fills it in. An error in the
+    function is a fault of that row.
+    """
+    try:
+        sample = to_sample(row)
+    except (RowFault, DataError) as fault:
+        raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
+    except KeyError as error:
+        raise RowFault(
+            f"missing column {error}",
+            column=str(error.args[0]),
+            got=sorted(row),
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise RowFault(
+            f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)
+        ) from error
+    if not isinstance(sample, Sample):
+        raise RowFault(
+            f"to_sample returned a {type(sample).__name__}, not a Sample", got=sample
+        )
+    needed = (*mapping.tags, mapping.cluster, mapping.weight)
+    if sample.fields and not any(needed):
+        return sample
+    missing = [name for name in needed if name is not None and name not in row]
+    if missing:
+        raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])
+    return replace(
+        sample,
+        fields=sample.fields or row,
+        tags=sample.tags or tags_of(row, mapping.tags),
+        cluster=as_name(row[mapping.cluster])
+        if sample.cluster is None and mapping.cluster
+        else sample.cluster,
+        weight=as_weight(row[mapping.weight], mapping.weight)
+        if sample.weight is None and mapping.weight
+        else sample.weight,
+    )
+
 
 ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]

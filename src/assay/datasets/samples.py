@@ -16,14 +16,20 @@ from .cells import Source
 from .choice_order import with_shuffled_choices
 from .choices import Way
 from .columns import ANYWHERE, Columns, Kind, check_given, find_columns
-from .converted import ToSample, converted
 from .faults import RowFault
-from .json_arrays import JsonArray
-from .json_lines import JsonLines
+from .json_shards import JsonArray, JsonLines
 from .lines import file_digest
 from .memory import Called, Rows, plain_row, source_digest
 from .reach import Reach
-from .reading import Head, OnDuplicate, Reading, RowRules, sample_of
+from .reading import (
+    Head,
+    OnDuplicate,
+    Reading,
+    RowRules,
+    ToSample,
+    converted,
+    sample_of,
+)
 from .shards import RowData, Shard, folder_of
 from .tables import Table
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..core import DataError, Image, shorten
 from ..media.base64_text import image_bytes
+from .cells import as_text_list, parse_list
 from .faults import RowFault
 from .files import open_file
-from .list_literals import as_text_list, parse_list
 from .reach import is_inside, store_of
 from .shards import Shard
 

@@ -23,9 +23,8 @@ from ..core import (
     Usage,
 )
 from . import inspect_worker
-from .archives import check_archive
 from .chat_turns import answer_of, messages_of
-from .documents import head_of, mapping, number_of, unreadable
+from .documents import check_archive, head_of, mapping, number_of, unreadable
 from .results import ForeignNumber, ForeignRun, ForeignSample, ForeignScore, ForeignTask
 
 TOOL = "inspect_ai"

@@ -9,8 +9,7 @@ from ..core.output import Candidate
 from ..datasets.cells import is_missing
 from ..datasets.excel import read_excel
 from ..datasets.files import open_file
-from .archives import check_archive
-from .documents import head_of, number_of, unreadable
+from .documents import check_archive, head_of, number_of, unreadable
 from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignScore, ForeignTask
 
 TOOL = "VLMEvalKit"

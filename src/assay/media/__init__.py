@@ -1,13 +1,12 @@
 """Media: decoded within limits, checked without decoding, and created from arrays."""
 
 from .audio import DecodedAudio, decode_audio
-from .checks import check_media
-from .describe import described
+from .checks import check_media, described
 from .encode import audio_from, image_from
 from .facts import DEFAULT_LIMITS, Facts, Limits
-from .fitting import fitted
 from .images import decode_image, to_rgb
 from .metadata import without_metadata
+from .prompt_media import fitted
 
 __all__ = [
     "DEFAULT_LIMITS",

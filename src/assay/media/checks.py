@@ -1,15 +1,16 @@
-"""Check media without decoding them: the right kind, complete, and small enough."""
+"""Check media without decoding them, and describe their size and duration."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from ..core import Audio, Image, Media, Video
+from ..core import Audio, DataError, Image, Media, Video
 from ..core.media import SNIFFED_BYTES, sniff
-from . import audio_headers, image_headers, video_headers
 from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
+from .media_headers import AUDIO_READERS, IMAGE_READERS, VIDEO_READERS
 
 RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
 """Image formats whose headers only their decoder reads."""
-IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
+IMAGE_FORMATS = frozenset(IMAGE_READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio formats that PyAV reads and libsndfile does not."""
 AUDIO_FORMATS = CONTAINERS | {
@@ -40,7 +41,7 @@ AUDIO_FORMATS = CONTAINERS | {
 }
 VIDEO_FORMATS = frozenset({"mp4", "m4a", "webm", "matroska", "avi", "gif", "asf"})
 Readers = Mapping[str, Callable[[bytes], Facts]]
-_AUDIO_READERS: Readers = {**video_headers.READERS, **audio_headers.READERS}
+_SOUND_READERS: Readers = {**VIDEO_READERS, **AUDIO_READERS}
 
 
 def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
@@ -53,13 +54,13 @@ def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
     if isinstance(medium, Audio):
         return check_audio(medium, limits)
     if isinstance(medium, Video):
-        return _facts(medium, VIDEO_FORMATS, video_headers.READERS)
+        return _facts(medium, VIDEO_FORMATS, VIDEO_READERS)
     return _facts(medium, frozenset(), {})
 
 
 def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
     """Return the facts of an image that is complete and within the limits."""
-    facts = _facts(image, IMAGE_FORMATS, image_headers.READERS)
+    facts = _facts(image, IMAGE_FORMATS, IMAGE_READERS)
     if facts.format not in RARE_IMAGES:
         check_size(image, facts.width or 0, facts.height or 0, limits)
     return facts
@@ -81,7 +82,7 @@ def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
 
 def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
     """Return the facts of an audio clip that is complete, not empty and within the limits."""
-    facts = _facts(audio, AUDIO_FORMATS, _AUDIO_READERS)
+    facts = _facts(audio, AUDIO_FORMATS, _SOUND_READERS)
     check_length(audio, facts.frames, facts.rate, facts.channels, limits)
     return facts
 
@@ -163,3 +164,26 @@ def _guess(data: bytes) -> str:
 
 def _a(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def described(medium: Media) -> dict[str, Any]:
+    """Return the size in bytes and the facts in the header: width and height, or seconds, rate and channels.
+
+    Unreadable facts are left out: whether a model's image is valid is for the scorer to decide.
+    """
+    plain: dict[str, Any] = {"bytes": len(medium.data())}
+    try:
+        facts = check_media(medium)
+    except DataError:
+        return plain
+    if facts.width is not None:
+        plain.update(width=facts.width, height=facts.height)
+        if (facts.frames or 1) > 1:
+            plain["frames"] = facts.frames
+    elif facts.seconds is not None:
+        plain.update(
+            seconds=round(facts.seconds, 6),
+            rate=facts.rate,
+            channels=facts.channels,
+        )
+    return plain

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from zlib import crc32
 
 from ..core import Media, Part, Prompt
-from .changing import with_parts
+from .prompt_media import with_parts
 
 Stripped = tuple[bytes, list[str]]
 ORIENTATION = 0x0112

@@ -28,7 +28,7 @@ from ..core import (
 )
 from ..core.message import part_text
 from ..core.tools import read_arguments
-from ..media.portable import Formats
+from ..media.prompt_media import Formats
 from .carrying import ALL_MEDIA, INSTRUCTION_ROLES, Carrier
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused

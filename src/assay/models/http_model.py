@@ -26,7 +26,13 @@ from ..core import (
     UsageError,
 )
 from ..core.secrets import REFERENCE, filled, remember, secrets_of, variable, veiled
-from ..media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats, needs_change, portable
+from ..media.prompt_media import (
+    PLAIN_AUDIO,
+    WEB_IMAGES,
+    Formats,
+    needs_change,
+    portable,
+)
 from .answers import failure
 from .carrying import Carrier
 from .chat_format import Malformed

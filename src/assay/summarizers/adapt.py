@@ -22,7 +22,7 @@ from ..core import (
     blame,
     shorten,
 )
-from ..core.value_scale import ValueScale
+from ..core.score import ValueScale
 from .record_values import FilledRecords
 from .units import reducer_flags, result_names
 

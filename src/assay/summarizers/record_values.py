@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, ScoreRecord, SummaryContext
-from ..core.value_scale import ValueScale
+from ..core.score import ValueScale
 
 FAILED = COUNTED_AS_ZERO | UNRESOLVED
 

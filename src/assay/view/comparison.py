@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..comparison.comparing import compare_runs
-from ..comparison.comparison_rows import Flip, Row
-from ..comparison.comparison_words import overall, sentence
+from ..comparison.comparison_rows import Flip, Row, overall, sentence
 from ..core import Result, UsageError
 from ..core.record import result_from_plain
 from .run_view import RunView

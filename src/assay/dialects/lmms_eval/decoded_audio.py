@@ -23,7 +23,7 @@ def _decode(
     """Return the samples of a clip, with the channels and the rate that the column requests."""
     import soundfile
 
-    from ...media.resample import resample
+    from ...media.audio import resample
 
     data, path = value.get("bytes"), value.get("path")
     samples, rate = soundfile.read(io.BytesIO(data) if data is not None else path)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...core import UsageError
+from ...datasets.cells import as_text_list
 from ...datasets.faults import RowFault
-from ...datasets.list_literals import as_text_list
 from ...datasets.tsv_images import inline, is_blank, is_image_path
 from ..kits.kit_table_rows import KnownClasses, TableRows
 from ..kits.kit_table_rows import infer_dataset_basename as infer_dataset_basename

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core import DataError, UsageError
+from ...datasets.cells import as_text_list
 from ...datasets.faults import RowFault
 from ...datasets.files import open_file
-from ...datasets.list_literals import as_text_list
 from ...datasets.tsv_images import RowImages, is_blank
 from ..declared_fetch import fetch_declared, has_checksum
 from ..kits.state import current

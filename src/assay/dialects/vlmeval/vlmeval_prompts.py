@@ -15,7 +15,7 @@ from ...core import (
     TemplateError,
     Text,
 )
-from ...datasets.list_literals import looks_like_list
+from ...datasets.cells import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ..kits.message_lists import message_turns
 from ..kits.user_code import parameters_of

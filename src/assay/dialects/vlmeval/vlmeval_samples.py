@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import Sample
+from ...datasets.cells import looks_like_list, parse_list
 from ...datasets.choices import LETTERS, letter_of
 from ...datasets.faults import RowFault
-from ...datasets.list_literals import looks_like_list, parse_list
 from ...datasets.tsv_images import is_blank
 from ..shapes import Fields
 from .dataset_facts import ROTATION, Kind, is_circular, is_mme, whole_index

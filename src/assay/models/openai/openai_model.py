@@ -11,7 +11,7 @@ import msgspec
 
 from ...core import Abilities, Output, Prompt, Request, UsageError
 from ...core.reasoning import read_think_tags
-from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
+from ...media.prompt_media import PLAIN_AUDIO, WEB_IMAGES, Formats
 from ..carrying import CHAT, ROLES_FIX, Carrier
 from ..chat_format import (
     chat_messages,

@@ -39,9 +39,8 @@ from ...core import (
 from ...core.errors import ScorerError
 from ...core.message import plain_turns
 from ...core.output import LIMIT
-from ...core.score import named_values
+from ...core.score import Bounds, ValueScale, named_values
 from ...core.secrets import scrub
-from ...core.value_scale import Bounds, ValueScale
 from ...scorers.answers import reasoned_only, was_filtered
 from ...scorers.given_models import GivenModel
 from ...store import ScoreLine

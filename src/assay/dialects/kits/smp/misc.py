@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ....datasets.cells import as_text_list
 from ....datasets.faults import RowFault
-from ....datasets.list_literals import as_text_list
 from ....scorers.text.vqa_text import strip_marks
 from ...shapes import Fields
 from ..state import as_upstream

@@ -1,4 +1,6 @@
-"""JSON arrays: a file with one array of objects, or an object that contains one, read one element at a time.
+"""JSON files as shards: one object per line, or one array of objects.
+
+JSON arrays: a file with one array of objects, or an object that contains one, read one element at a time.
 
 The scanner only finds where elements begin and end; `decode_row` parses them. So a file may be larger than memory, and
 a broken element with balanced brackets does not affect the others.
@@ -14,8 +16,43 @@ from ..core import DataError
 from . import faults
 from .faults import RowFault, too_long
 from .json_row import decode_row
-from .lines import UTF8_BOM, check_text, open_bytes
+from .lines import UTF8_BOM, check_text, open_bytes, read_lines
 from .shards import FileShard, Row, RowData
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLines(FileShard):
+    """A JSONL file, plain or compressed."""
+
+    path: Path
+    columns: None = None
+    known_length: None = None
+    zeros: bool = False
+    """True if texts may hold zero characters, as the outputs of models do."""
+
+    def rows(self, number: int = 1, offset: int = 0) -> Iterator[Row]:
+        """Yield the rows from a line on."""
+        for row_number, start, line in read_lines(self.path, number, offset):
+            if line is None:
+                yield (
+                    row_number,
+                    start,
+                    too_long(faults.ROW_LIMIT, faults.ROW_LIMIT, "row").at(
+                        self.name, row_number
+                    ),
+                )
+                continue
+            try:
+                yield row_number, start, decode_row(line, zeros=self.zeros)
+            except RowFault as fault:
+                if not line.isspace():
+                    yield row_number, start, fault.at(self.name, row_number)
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """Return the row on the line that starts at `offset`."""
+        rows = self.rows(number, offset)
+        return next(rows)[2]
+
 
 CHUNK_BYTES = 256 * 1024
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]|"', re.DOTALL)
