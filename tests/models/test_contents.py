@@ -23,8 +23,7 @@ from assay.core import (
     Token,
     Usage,
 )
-from assay.models.contents import fault_in
-from assay.models.shapes import checked
+from assay.models.shapes import checked, fault_in
 from assay.store import RunReader
 
 ENDLESS: dict[str, object] = {}

@@ -9,8 +9,8 @@ import pytest
 from assay.models import http_connection
 from assay.models.http import Client, Limits
 from assay.models.http_answer import Answer
+from assay.models.http_connection import Memory, Share
 from assay.models.http_failures import parsed
-from assay.models.http_memory import Memory, Share
 
 
 def drained(memory, sizes, steps, seed):

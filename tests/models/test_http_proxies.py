@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from assay.models.http import Client, HttpFailure, Limits
-from assay.models.http_proxies import Proxy, is_exempt, proxy_for
+from assay.models.http_connecting import Proxy, is_exempt, proxy_for
 
 WHOLE = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 LOGIN = "Basic bWU6cGFzcyB3b3Jk"

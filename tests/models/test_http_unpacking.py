@@ -11,10 +11,16 @@ from functools import cache
 
 import pytest
 
-from assay.models import http_unpacking
+from assay.models import http_answer
 from assay.models.http import Client, Limits
-from assay.models.http_answer import BrokenOff, TooLarge, Unreadable
-from assay.models.http_unpacking import MOST_MEMBERS, inflate, unpack
+from assay.models.http_answer import (
+    MOST_MEMBERS,
+    BrokenOff,
+    TooLarge,
+    Unreadable,
+    inflate,
+    unpack,
+)
 
 EMPTY = gzip.compress(b"")
 
@@ -80,7 +86,7 @@ def test_what_unpacks_to_too_much_is_given_up_at_the_limit():
 
 
 def test_blocks_that_hold_nothing_are_given_up_in_time(monkeypatch):
-    monkeypatch.setattr(http_unpacking, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(http_answer, "MOST_SECONDS", 0.0)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     empty_block = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
 
@@ -127,7 +133,7 @@ def test_the_event_loop_continues_while_a_large_answer_is_unpacked(monkeypatch):
             time.sleep(0.001)
         return b"{}"
 
-    monkeypatch.setattr(http_unpacking, "inflate", slow)
+    monkeypatch.setattr(http_answer, "inflate", slow)
 
     async def main():
         task = asyncio.ensure_future(unpack(bytes(100_000), "gzip", 2**20))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.core import ModelError
-from assay.models.specialists.pieces import in_pieces
+from assay.models.specialists.recognisers import in_pieces
 
 RATE = 16_000
 RANDOM = np.random.default_rng(7)

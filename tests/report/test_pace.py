@@ -4,8 +4,7 @@ import io
 
 import pytest
 
-from assay.report.pace import Pace, duration
-from assay.report.progress import LineProgress
+from assay.report.progress import LineProgress, Pace, duration
 from assay.runner.events import TaskProgress
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ..core import Prompt
-from ..report.pace import duration
+from ..report.progress import duration
 from ..runner.counts.spending import cost_of
 
 Range = tuple[float, float]

@@ -34,15 +34,19 @@ from ..core.secrets import veiled
 from ..media import fitted
 from ..registry import check_options, fit_options
 from .answers import as_answer, as_weighed, failure
-from .building import (
+from .calling import (
     Builder,
+    Call,
     as_count,
     check_alike,
     check_declared,
+    check_needs,
+    check_settings,
+    inspect_call,
     is_async,
     method_of,
+    produced_kinds,
 )
-from .calling import Call, check_needs, check_settings, inspect_call, produced_kinds
 from .carrying import Carrier
 from .draws import generator_for
 from .shapes import WrongShape, matched

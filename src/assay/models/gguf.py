@@ -35,8 +35,7 @@ from .chat_format import (
     read_answer,
 )
 from .draws import generator_for
-from .gguf_engine import Engine, TooLong
-from .gguf_likelihood import Weigher
+from .gguf_engine import Engine, TooLong, Weigher
 from .prompting.fitting import cut_details, fit, shortened
 from .prompting.local_model import LocalModel
 from .prompting.renderer import Renderer

@@ -1,4 +1,6 @@
-"""`vllm/PATH_OR_ID`: vLLM in this process.
+"""`vllm/PATH_OR_ID`: vLLM in this process, with its progress.
+
+`vllm/PATH_OR_ID`: vLLM in this process.
 
 Prompts are rendered, and likelihoods computed, as by the `hf` backend, so that the two can be compared. vLLM
 batches requests and caches prefixes itself. Prompts with media go through its chat interface, because only vLLM
@@ -6,10 +8,13 @@ knows where its models expect media.
 """
 
 import importlib.util
+import inspect
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core import (
@@ -39,12 +44,65 @@ from .prompting.pairs import Pair
 from .prompting.renderer import Renderer, special_ids
 from .prompting.weighing import plan_pairs, refused_prompt, weigh_planned
 from .reasoning_marks import decode_with_marks, mark_tokens, opening_mark
-from .vllm_progress import bar_for
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
     from vllm import RequestOutput
     from vllm.outputs import CompletionOutput
+
+
+class MeterBar:
+    """The part of tqdm's bar that vLLM uses: a count of finished prompts, or a loop over prompts to be added."""
+
+    def __init__(
+        self,
+        share: float,
+        meter: Meter,
+        iterable: Iterable[Any] = (),
+        *,
+        total: float | None = None,
+        **settings: object,
+    ) -> None:
+        self._meter, self._each, self._iterable = (
+            meter,
+            share / total if total else 0.0,
+            iterable,
+        )
+        self._started = time.monotonic()
+        self.n = 0.0
+        self.postfix: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the prompts that are added; adding finishes none of them."""
+        return iter(self._iterable)
+
+    @property
+    def format_dict(self) -> dict[str, float]:
+        """The elapsed seconds, never 0, because vLLM divides by them."""
+        return {"elapsed": max(time.monotonic() - self._started, 1e-6)}
+
+    def update(self, n: float = 1) -> None:
+        """Count `n` more prompts as done."""
+        self.n += n
+        self._meter.advance(self._each * n)
+
+    def refresh(self, *args: object, **settings: object) -> None:
+        """Do nothing: there is nothing to draw."""
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to remove."""
+
+
+def bar_for(generate: Callable[..., Any], meter: Meter, share: float) -> object:
+    """Return the `use_tqdm` argument for one of vLLM's calls: a bar if that version takes one, else `False`.
+
+    `share` is the part of the batch that the call covers.
+    """
+    try:
+        annotation = inspect.signature(generate).parameters["use_tqdm"].annotation
+    except (KeyError, TypeError, ValueError):
+        return False
+    return partial(MeterBar, share, meter) if "Callable" in str(annotation) else False
 
 
 SAMPLED = (

@@ -14,7 +14,7 @@ from ..core import EMPTY, Model, Spec, UnknownName, UsageError, nearest
 from ..registry import construct, model_recognisers
 from ..registry import models as registry
 from . import embedded
-from .building import check_alike, check_declared
+from .calling import check_alike, check_declared
 from .function import FunctionModel, with_options
 from .other_names import in_our_words
 from .server_pool import ServerPool, urls_of

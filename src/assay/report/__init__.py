@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 from .grid import html_grid, markdown_grid, markdown_text, printable, text_grid
 
 if TYPE_CHECKING:
-    from .groups import group_lines, group_tables
     from .progress import LineProgress, LiveProgress
     from .table import (
         format_interval,
         format_value,
+        group_lines,
+        group_tables,
         html_table,
         markdown_table,
         plain_table,

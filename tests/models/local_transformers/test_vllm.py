@@ -18,7 +18,7 @@ from assay.core import (
 )
 from assay.media import image_from
 from assay.models import build_model
-from assay.models.vllm_progress import bar_for
+from assay.models.local_vllm import bar_for
 from assay.runner.ask.calls import call_model
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -1,19 +1,91 @@
-"""What specialists share: one request at a time, loading on first use, and faults that fail one sample only.
+"""What specialists share: one request at a time, loading on first use, and system programs.
+
+What specialists share: one request at a time, loading on first use, and faults that fail one sample only.
 
 Most ignore sampling settings such as a temperature. If several candidates are requested, a specialist without
 randomness repeats its answer.
 """
 
 import math
+import os
+import shutil
+import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ...core import Abilities, DataError, Media, ModelError, Output, Request, UsageError
 from ..answers import failure
+
+SECONDS = 120.0
+SHOWN = 200
+
+
+def find_program(name: str, apt: str) -> str:
+    """Return the path of a program, or raise an error with the command that installs it."""
+    path = shutil.which(name)
+    if path is None:
+        raise UsageError(
+            f"the program {name!r} is not installed", fix=f"apt-get install -y {apt}"
+        )
+    return path
+
+
+def call(
+    arguments: Sequence[str],
+    *,
+    folder: Path | None = None,
+    more: Mapping[str, str] | None = None,
+) -> str:
+    """Return the output of a program.
+
+    Raise a `ModelError` with its last line of stderr if it fails or takes too long.
+    """
+    name = Path(arguments[0]).name
+    try:
+        done = subprocess.run(
+            list(arguments),
+            capture_output=True,
+            cwd=folder,
+            env={**os.environ, **(more or {})},
+            stdin=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ModelError(f"{name} took more than {SECONDS:g} seconds") from error
+    except OSError as error:
+        raise ModelError(f"{name} could not be started: {error.strerror}") from error
+    if done.returncode != 0:
+        words = done.stderr.decode("utf-8", "replace").strip()[-SHOWN:]
+        raise ModelError(f"{name} left with {done.returncode}: {words}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def version_of(program: str) -> str:
+    """Return the first line of a program's `--version` that looks like a version."""
+    words = [program, "--version"]
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+        check=False,
+    )
+    lines = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
+    return next(
+        (
+            line.strip()
+            for line in lines
+            if "version" in line.lower() or line[-1:].isdigit()
+        ),
+        "unknown",
+    )
+
 
 M = TypeVar("M", bound=Media)
 Ranges = Mapping[str, tuple[float, float]]

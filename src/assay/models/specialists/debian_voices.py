@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...core import Audio, ModelError, Output, Request, UsageError
-from .base import SPEAKS, Specialist, asked_text
-from .programs import call, find_program, version_of
+from .base import SPEAKS, Specialist, asked_text, call, find_program, version_of
 
 VOICE = re.compile(r"[A-Za-z0-9_]+")
 TEXT, SPEECH = "text.txt", "speech.wav"

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import Image, Output, Request, UsageError
 from ...media import decode_image
-from .base import READS, Ranges, Specialist, ignored_text, only_medium
-from .programs import call, find_program, version_of
+from .base import (
+    READS,
+    Ranges,
+    Specialist,
+    call,
+    find_program,
+    ignored_text,
+    only_medium,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from rapidocr_onnxruntime import RapidOCR
