@@ -7,8 +7,8 @@ import pytest
 from assay.core import UsageError
 from assay.sandbox import SandboxError, best_tier, choice, choose
 from assay.sandbox.bubblewrap import Bubblewrap
+from assay.sandbox.choice import why_not
 from assay.sandbox.landlock import Unconfined
-from assay.sandbox.selftest import why_not
 
 
 @pytest.fixture(autouse=True)

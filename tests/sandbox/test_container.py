@@ -26,7 +26,6 @@ from assay.sandbox import (
     best_tier,
     choice,
     judge_functions,
-    selftest,
 )
 from assay.sandbox.bubblewrap import find_bubblewraps
 from assay.sandbox.container import TEMPLATES, Container
@@ -195,11 +194,9 @@ def test_files_cannot_be_read_from_a_container(tmp_path):
 
 
 def test_an_engine_that_keeps_nothing_in_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        selftest, "_FILL", selftest._FILL.replace("time.sleep(3)", "pass")
-    )
+    monkeypatch.setattr(choice, "_FILL", choice._FILL.replace("time.sleep(3)", "pass"))
 
-    assert selftest.why_not(stand_in(tmp_path))
+    assert choice.why_not(stand_in(tmp_path))
 
 
 @pytest.mark.parametrize(

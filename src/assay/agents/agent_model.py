@@ -27,8 +27,8 @@ from ..core.output import LIMIT
 from ..core.protocols import Conversation, Conversations, ConversationStopped
 from ..sandbox.box import Tier
 from ..sandbox.host_command import AGENT_FOLDER
+from ..sandbox.launch import Execution
 from ..sandbox.running import SandboxError, StoppedError, Stopper
-from ..sandbox.sandbox_limits import Execution
 from ..sandbox.workspace import (
     ENVIRONMENT,
     Workspace,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..core import EMPTY
+from ..sandbox.launch import Execution
 from ..sandbox.running import Stopper
-from ..sandbox.sandbox_limits import Execution
 from ..sandbox.workspace import Changes, WorkspaceLimits
 
 

@@ -21,7 +21,7 @@ def gate_of(flags: argparse.Namespace) -> Gate | None:
     """
     if not flags.config:
         return None
-    from ..runner.resume.foreign import check_settings, gate_for
+    from ..runner.resume.recorded import check_settings, gate_for
 
     manifest = _read_plain(flags.config)
     if not _is_manifest(_config_file(flags.config), manifest):

@@ -24,7 +24,7 @@ from ..runner.ask.preflight import prompt_faults
 from ..runner.counts.leaks import Leaks
 from ..runner.counts.spending import PRICES, cost_of
 from ..runner.options import SANDBOX, RunOptions
-from ..runner.plan.naming import name_models
+from ..runner.plan.models import name_models
 from ..runner.plan.planned_task import PlannedTask
 from ..runner.plan.planning import make_plan
 from ..runner.plan.stopping import prepare_until

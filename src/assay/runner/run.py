@@ -28,7 +28,7 @@ from .flow.floors import FOLDER as FLOOR_FOLDER
 from .flow.floors import Floors, floor_options, measure_floors, tasks_with_floors
 from .flow.session import Session
 from .options import DEFAULT_MODEL, RunOptions
-from .plan.naming import name_models
+from .plan.models import name_models
 from .plan.planned_task import PlannedTask
 from .plan.planning import make_plan
 from .plan.stopping import prepare_until

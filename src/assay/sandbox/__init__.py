@@ -2,8 +2,8 @@
 
 from .box import Sandbox, SandboxError, Tier
 from .choice import Choice, Engine, best_tier, choose
+from .launch import Execution, Limits
 from .running import StoppedError, Stopper
-from .sandbox_limits import Execution, Limits
 from .verdict import FunctionTests, TestsError, Verdict, judge_functions
 from .workspace import Workspace, WorkspaceEndedError, WorkspaceLimits
 from .workspace_choice import workspace_tier

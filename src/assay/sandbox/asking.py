@@ -11,8 +11,8 @@ from typing import Any
 
 from ..core import EMPTY
 from .box import Sandbox, Tier, as_bytes
+from .launch import Execution, Limits, last_line
 from .running import Stopper
-from .sandbox_limits import Execution, Limits, last_line
 from .verdict import (
     LONGEST_REASON,
     LONGEST_STDOUT,

@@ -12,9 +12,8 @@ from typing import Protocol
 from ..core import UsageError
 from .fork_server import forked
 from .interpreters import PYTHON
-from .launch import ENVIRONMENT, Command, Keep, Launch, Role
+from .launch import ENVIRONMENT, Command, Execution, Keep, Launch, Limits, Role
 from .running import Attended, Pipes, Running, SandboxError, Stopper, attend
-from .sandbox_limits import Execution, Limits
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]
 

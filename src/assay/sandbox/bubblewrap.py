@@ -27,11 +27,11 @@ from .launch import (
     IMPORTED,
     Command,
     Launch,
+    Limits,
     fresh_uid,
     settings_of,
     started_by,
 )
-from .sandbox_limits import Limits
 from .seccomp import clone_number, filter_program
 
 HOME = "/tmp/work"

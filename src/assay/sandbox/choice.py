@@ -1,17 +1,253 @@
-"""Choose the sandbox tier of this machine: the best one that passes a self-test; and say why no better one."""
+"""Choose the sandbox tier of this machine: the best one that passes a self-test.
 
+Test a tier on this machine: the attacks of `probes` are tried in it before it is used.
+
+A tier that cannot start, or in which an attack succeeds, is refused with the reason. The targets are real: a file,
+a folder and a secret made for the test, listening services, and the process that asks.
+"""
+
+import json
+import os
+import secrets
+import socket
+import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from ..core import UsageError
-from .box import Tier
+from .box import Sandbox, Tier
 from .bubblewrap import Bubblewrap, find_bubblewraps
 from .container import Container, find_containers
+from .fork_server import has_forks, why_no_fork
+from .interpreters import own_python
 from .landlock import Landlock, Unconfined
+from .launch import FOLDER, Execution, Limits, last_line
 from .running import SandboxError
-from .selftest import why_not
+
+TRIED = Limits(
+    wall_seconds=8,
+    cpu_seconds=2,
+    memory_mb=256,
+    processes=12,
+    file_mb=1,
+    disk_mb=4,
+)
+_LATE = Limits(wall_seconds=0.6, cpu_seconds=10, memory_mb=256, processes=12)
+_ORPHAN = "import os, time\nif os.fork():\n    os._exit(0)\ntime.sleep(60)"
+_FILL = """
+import os
+kept = []
+try:
+    for number in range(64):
+        with open(f"fill{number}", "wb") as file:
+            file.write(os.urandom(1 << 19))
+    import time
+    time.sleep(3)
+    print("filled")
+except OSError:
+    pass
+"""
+
+
+_BUFFERS = """
+import os, socket, time
+kept = []
+def fill():
+    try:
+        while True:
+            for end in kept.append(socket.socketpair()) or kept[-1]:
+                end.setblocking(False)
+                try:
+                    while True: end.send(b"x" * 65536)
+                except BlockingIOError: pass
+    except OSError: pass
+for _ in range(6):
+    if not os.fork():
+        fill()
+        time.sleep(30)
+        os._exit(0)
+fill()
+time.sleep(3)
+print("buffered", flush=True)
+"""
+
+
+def why_not(tier: Tier) -> str:
+    """Return what is wrong with the tier, in one line; empty if it passes."""
+    if why := why_no_fork(tier):
+        return why
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            tests = (_attacked, _late, _flooded, _filled, _buffered)
+            reasons = list(threads.map(lambda test: test(tier), tests))
+    except SandboxError as error:
+        return str(error.what)
+    except OSError as error:
+        return f"no temporary folder can be written: {error.strerror}"
+    return next(filter(None, reasons), "")
+
+
+def _run(tier: Tier, limits: Limits, code: str, *words: str) -> Execution:
+    """Run a Python file in a separate interpreter, or in a fork if the tier has them."""
+    flags = () if has_forks(tier) else ("-I", "-S")
+    with Sandbox(tier, limits) as box:
+        box.write("main.py", code)
+        return box.exec(["python", *flags, "main.py", *words])
+
+
+def _attacked(tier: Tier) -> str:
+    """Return which attacks succeed."""
+    return succeeding_attacks(lambda code, facts: _run(tier, TRIED, code, facts))
+
+
+def succeeding_attacks(
+    run: Callable[[str, str], Execution],
+    left_out: Sequence[str] = (),
+) -> str:
+    """Return which attacks succeed, in one line; empty for none.
+
+    `run` executes the Python code of its first argument inside, with the second as the argument of the code. Attacks
+    in `left_out` are not tried.
+    """
+    with _facts() as (facts, heard):
+        facts["left_out"] = list(left_out)
+        done = run((FOLDER / "probes.py").read_text("utf-8"), json.dumps(facts))
+        try:
+            succeeded = json.loads(done.stdout)
+        except ValueError:
+            return f"it does not start: {last_line(done.stderr) or done.ending}"
+        if heard():
+            succeeded.append("reaches the network")
+    if not succeeded:
+        return ""
+    return f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}"
+
+
+def _late(tier: Tier) -> str:
+    """Return an error if code is not ended at its time limit."""
+    started = time.monotonic()
+    done = _run(tier, _LATE, "while True: pass")
+    orphan = _run(tier, replace(_LATE, wall_seconds=5), _ORPHAN)
+    if done.ending != "wall_time" or time.monotonic() - started > 20:
+        return (
+            f"code past its time is not ended ({done.ending}, {last_line(done.stderr)})"
+        )
+    return (
+        ""
+        if orphan.ending == "exited"
+        else "code that continues in the background is not ended"
+    )
+
+
+def _flooded(tier: Tier) -> str:
+    """Return an error if large output is not cut."""
+    done = _run(
+        tier,
+        Limits(wall_seconds=8, memory_mb=256, output_bytes=1000),
+        "print('x' * 3_000_000)",
+    )
+    return (
+        ""
+        if done.truncated and len(done.stdout) == 1000
+        else "a flood of output is not cut"
+    )
+
+
+def _filled(tier: Tier) -> str:
+    """Return an error if code can fill the disk."""
+    return (
+        "code inside fills the disk"
+        if b"filled" in _run(tier, TRIED, _FILL).stdout
+        else ""
+    )
+
+
+def _buffered(tier: Tier) -> str:
+    """Return an error if code can fill buffers of the kernel."""
+    done = _run(tier, replace(TRIED, memory_mb=64), _BUFFERS)
+    is_held = b"buffered" in done.stdout and os.stat("/proc/self/fd").st_size > 0
+    return "code inside fills buffers of the kernel" if is_held else ""
+
+
+@contextmanager
+def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield the targets of the attacks on the host, and a function that tells whether a datagram arrived."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
+        os.chmod(folder, 0o755)  # only the sandbox should keep others out
+        secret = Path(folder) / "secret"
+        secret.write_text(secrets.token_hex())
+        tcp, udp, abstract, unix = (
+            stack.enter_context(socket.socket(*kind))
+            for kind in (
+                (socket.AF_INET,),
+                (socket.AF_INET, socket.SOCK_DGRAM),
+                (socket.AF_UNIX,),
+                (socket.AF_UNIX, socket.SOCK_DGRAM),
+            )
+        )
+        path = str(Path(folder) / "socket")
+        unix.bind(path)
+        os.chmod(path, 0o777)
+        unix.setblocking(False)
+        name = f"assay-{secrets.token_hex(8)}"
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(("127.0.0.1", 0))
+        abstract.bind("\0" + name)
+        tcp.listen()
+        abstract.listen()
+        udp.setblocking(False)
+        values = [value for value in os.environ.values() if len(value) > 20]
+        facts = {
+            "files": [str(secret), "/etc/shadow", "/etc/machine-id", "/etc/hostname"],
+            "own": folder,
+            "folders": {
+                path: _names(path)
+                for path in (folder, str(Path.home()), f"/proc/{os.getpid()}/fd")
+            },
+            "secret": values[0] if values else "",
+            "parent": os.getpid() if os.getpid() > 8 else 1 << 22,
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "abstract": name,
+            "unix": path,
+            "memory": TRIED.memory_mb << 20,
+            "file": TRIED.file_mb << 20,
+            "processes": TRIED.processes,
+        }
+        yield facts, lambda: _has_arrived(udp) or _has_arrived(unix)
+
+
+def _names(folder: str) -> list[str]:
+    """Return the names in a folder, except those on the way to the interpreter and to the sandbox's own folder."""
+    allowed_paths = {
+        allowed_path
+        for path in (own_python(), FOLDER, Path("/tmp/work"))
+        for allowed_path in (path, *path.parents)
+    }
+    try:
+        return [
+            name
+            for name in os.listdir(folder)
+            if Path(folder, name) not in allowed_paths
+        ][:1000]
+    except OSError:
+        return []
+
+
+def _has_arrived(listening: socket.socket) -> bool:
+    """Return True if a datagram has arrived."""
+    try:
+        return bool(listening.recv(16))
+    except BlockingIOError:
+        return False
+
 
 TIERS = ("bubblewrap", "landlock", "container", "none")
 _FIXES = (

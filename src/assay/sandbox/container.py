@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ..core import UsageError
-from .launch import Command, Launch, settings_of, started_over_stdin
-from .sandbox_limits import Limits, last_line
+from .launch import Command, Launch, Limits, last_line, settings_of, started_over_stdin
 from .seccomp import filter_program
 
 HOME = "work"

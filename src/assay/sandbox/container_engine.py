@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .sandbox_limits import last_line
+from .launch import last_line
 
 ENGINES = ("docker", "podman")
 """Programs to look for, in this order."""

@@ -31,9 +31,8 @@ from .container_engine import (
     ask_engine,
     client_env,
 )
-from .launch import Launch
+from .launch import Execution, Launch, Limits, last_line
 from .running import Running, SandboxError, Stopper, attend
-from .sandbox_limits import Execution, Limits, last_line
 from .workspace import Changes, WorkspaceEndedError, WorkspaceLimits
 from .workspace_inside import SKIPPED_FOLDERS
 

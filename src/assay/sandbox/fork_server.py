@@ -19,10 +19,8 @@ from contextlib import ExitStack
 from typing import TypeGuard
 
 from .bubblewrap import Bubblewrap
-from .held import watch_group
-from .launch import Command, Role, write_all
-from .running import Attended, SandboxError
-from .sandbox_limits import Limits, last_line
+from .launch import Command, Limits, Role, last_line, write_all
+from .running import Attended, SandboxError, watch_group
 
 _ROLES: Sequence[Role] = ("script", "verdict", "workspace")
 _SECONDS_TO_ANSWER = 30

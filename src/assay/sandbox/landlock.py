@@ -22,9 +22,8 @@ from .interpreters import (
     readable_for,
     resolved,
 )
-from .launch import Command, Launch, fresh_uid, settings_of, started_by
+from .launch import Command, Launch, Limits, fresh_uid, settings_of, started_by
 from .running import SandboxError
-from .sandbox_limits import Limits
 from .seccomp import filter_program
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")

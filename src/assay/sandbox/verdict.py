@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass
 
 from .box import Tier, as_bytes
 from .fork_server import forked
-from .launch import ENVIRONMENT, Command
+from .launch import ENVIRONMENT, Command, Limits, last_line
 from .running import Attended, Pipes, Running, SandboxError, Stopper, attend
-from .sandbox_limits import Limits, last_line
 
 LONGEST_REASON = 2000
 LONGEST_STDOUT = 20_000

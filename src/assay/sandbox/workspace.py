@@ -28,10 +28,8 @@ from .box import Tier, as_bytes
 from .bubblewrap import HOME, ROOT, Bubblewrap
 from .container import Container
 from .fork_server import forked
-from .held import LOOK_SECONDS
-from .launch import Command
-from .running import Attended, Running, SandboxError, Stopper
-from .sandbox_limits import Ending, Execution, Limits
+from .launch import Command, Ending, Execution, Limits
+from .running import LOOK_SECONDS, Attended, Running, SandboxError, Stopper
 
 PROGRAMS = "/tmp/bin"
 ENVIRONMENT = {

@@ -11,11 +11,10 @@ from dataclasses import replace
 from ..core import AssayError
 from .box import Tier
 from .bubblewrap import Bubblewrap
-from .choice import Engine, choose
+from .choice import TRIED, Engine, choose, succeeding_attacks
 from .fork_server import has_forks
+from .launch import Execution
 from .running import SandboxError
-from .sandbox_limits import Execution
-from .selftest import TRIED, succeeding_attacks
 from .workspace import Workspace, WorkspaceLimits
 
 _TRIED = WorkspaceLimits(

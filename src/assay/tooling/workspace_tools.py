@@ -11,7 +11,7 @@ from ..core import AssayError, Sample, UsageError
 from ..core.tools import Tool, ToolCall, ToolResult
 from ..sandbox.box import Tier
 from ..sandbox.bubblewrap import HOME
-from ..sandbox.sandbox_limits import Execution
+from ..sandbox.launch import Execution
 from ..sandbox.workspace import Workspace, WorkspaceEndedError, WorkspaceLimits
 from ..sandbox.workspace_choice import with_folders, workspace_tier
 from .toolbox import SampleContext, text_result

@@ -20,8 +20,6 @@ from assay.core import (
     Sample,
     Text,
 )
-from assay.runner.ask.limiter import Limiter
-from assay.runner.ask.outage import Outage
 from assay.runner.ask.retry import (
     Decision,
     RequestState,
@@ -29,6 +27,7 @@ from assay.runner.ask.retry import (
     ServerQueue,
 )
 from assay.runner.ask.schedule import Scheduler
+from assay.runner.ask.server_health import Limiter, Outage
 from assay.runner.ask.work import Job, Work
 from assay.store import RunReader
 

@@ -7,7 +7,7 @@ import pytest
 
 import assay
 from assay.core import Abilities, Message, Output, Prompt
-from assay.runner.counts.cuts import Cuts
+from assay.runner.counts.remarks import Cuts
 from assay.store import RunReader
 
 ROWS = [{"id": f"s{n}", "question": f"q{n}", "answer": "x"} for n in range(4)]

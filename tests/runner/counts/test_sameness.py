@@ -21,7 +21,7 @@ from assay.core import (
     Text,
 )
 from assay.runner.ask import asking
-from assay.runner.counts.sameness import Sameness
+from assay.runner.counts.remarks import Sameness
 from assay.store import RunReader
 
 NOTHING = "warning: qa: Saying said nothing ({}) to any of {} samples"

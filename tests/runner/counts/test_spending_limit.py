@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import Usage, UsageError
-from assay.runner.counts.spending_limit import SpendingLimit, parse_budget
+from assay.runner.counts.spending import SpendingLimit, parse_budget
 
 AMOUNTS = {
     "5usd": ("usd", 5), "0.5 USD": ("usd", 0.5), "10min": ("seconds", 600), "90s": ("seconds", 90),

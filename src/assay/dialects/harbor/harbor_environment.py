@@ -16,8 +16,8 @@ from ...agents.environment import AgentWorkspace, Prepared
 from ...core import AssayError, UsageError, digest_of
 from ...sandbox.bubblewrap import ROOT
 from ...sandbox.container_workspace import ContainerWorkspace
+from ...sandbox.launch import Execution
 from ...sandbox.running import Stopper
-from ...sandbox.sandbox_limits import Execution
 from ...sandbox.workspace import PROGRAMS, WorkspaceLimits
 from .claims import CONFIG, INSTRUCTION
 from .container_tier import (

@@ -19,8 +19,7 @@ from ...store import Answered, OutputLine, RunWriter
 from ...store.cache import ResponseCache
 from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
-from ..counts.spending import count_usage
-from ..counts.spending_limit import SpendingLimit
+from ..counts.spending import SpendingLimit, count_usage
 from ..events import TaskProgress
 from .work import Answers, Job
 

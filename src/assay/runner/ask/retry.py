@@ -15,9 +15,14 @@ from enum import Enum
 
 from ...core import ErrorInfo, Output
 from ..counts.budget import GIVEN_UP
-from .beginning import SILENT_TRIES, Beginning
-from .limiter import Limiter
-from .outage import LONGEST_OUTAGE, Outage, asked_wait
+from .server_health import (
+    LONGEST_OUTAGE,
+    SILENT_TRIES,
+    Beginning,
+    Limiter,
+    Outage,
+    asked_wait,
+)
 from .work import Job, Work
 
 PASSING = frozenset(

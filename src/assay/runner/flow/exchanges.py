@@ -13,7 +13,7 @@ from ...core.protocols import ConversationStopped
 from ...tooling.sample_limits import Unmeasured, Used
 from ..ask.retry import Stopped
 from ..ask.work import Job
-from ..counts.spending_limit import spent_of
+from ..counts.spending import spent_of
 from .drivers import RecordingEngine
 
 ROLE = "agent"

@@ -24,8 +24,7 @@ from ..ask.schedule import Scheduler
 from ..ask.standing import Standing
 from ..ask.work import Job
 from ..counts.budget import ErrorBudget
-from ..counts.spending import cost_of, model_options
-from ..counts.spending_limit import SpendingLimit
+from ..counts.spending import SpendingLimit, cost_of, model_options
 from ..events import TaskProgress
 from ..options import RunOptions
 from ..plan.planned_task import PlannedTask

@@ -18,8 +18,7 @@ from ..ask.loading import LoadedModels
 from ..ask.preflight import Preflight
 from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
-from ..counts.spending import UsageMeter
-from ..counts.spending_limit import SpendingLimit, parse_budget
+from ..counts.spending import SpendingLimit, UsageMeter, parse_budget
 from ..events import TaskProgress, Watcher
 from ..options import RunOptions
 from ..plan.checks import can_shuffle_choices
@@ -41,7 +40,7 @@ from ..summary.ending import (
 )
 from ..summary.suite_scores import overall_rows
 from ..summary.table_rows import with_cut_answers
-from ..tasks.tools import limits_of
+from ..tasks.components import limits_of
 from .drivers import RecordingEngine, drive
 from .early_stop import early_stop
 from .exchanges import ROLE, RecordedConversations

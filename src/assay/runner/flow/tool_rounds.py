@@ -41,7 +41,7 @@ from ...tooling import SampleContext, SampleTools, ToolSet, Used, result_digest
 from ...tooling.sample_limits import Unmeasured
 from ...tooling.tool_results import LARGEST_RESULT, is_cut
 from ..ask.work import Job, Work
-from ..counts.spending_limit import spent_of
+from ..counts.spending import spent_of
 from ..plan.planned_task import tools_digest
 from ..scoring.scoring import Scoring
 from .verdicts import judged

@@ -4,7 +4,7 @@ from ...agents.agent_model import DEFAULT_CONCURRENCY, AgentModel
 from ...agents.program import CONTAINER_OPTIONS, read_agent
 from ...core import Model, Task, UsageError
 from ..options import RunOptions
-from ..tasks.tools import limits_of
+from ..tasks.components import limits_of
 
 
 def with_agent(

@@ -22,7 +22,13 @@ from ...tooling import ToolSet
 from ..option_fields import PartlyRead
 from ..options import DEFAULT_MODEL, RunOptions
 from ..scoring.scoring import Scoring
-from ..tasks.components import build_scorer, build_summarizer, usual_scorers
+from ..tasks.components import (
+    build_scorer,
+    build_summarizer,
+    build_tools,
+    limits_of,
+    usual_scorers,
+)
 from ..tasks.locate import find_data, saying_where
 from ..tasks.measure import (
     Measured,
@@ -41,7 +47,6 @@ from ..tasks.overrides import (
 from ..tasks.resolve import resolve_tasks
 from ..tasks.shots import with_shots
 from ..tasks.subsets import part_of
-from ..tasks.tools import build_tools, limits_of
 from .agents import with_agent
 from .checks import (
     check_abilities,
@@ -51,15 +56,18 @@ from .checks import (
     check_repeats,
     check_tools,
 )
-from .judges import check_judges, count_judges
-from .known_answers import check_known_answers
 from .labels import name_apart
-from .leaking import check_leaks
 from .measure_notes import context_notes, measure_notes, scorer_notes
-from .models import Refused, trusted_model
+from .models import Refused, check_judges, count_judges, trusted_model
 from .planned_task import PlannedTask, digests_of
 from .protocol import protocol_of
-from .readable import check_reads
+from .scorable import (
+    check_known_answers,
+    check_leaks,
+    check_prompts,
+    check_reads,
+    check_targets,
+)
 from .settings import (
     collecting,
     run_faults,
@@ -68,7 +76,6 @@ from .settings import (
     unused_faults,
     unused_judges,
 )
-from .targets import check_prompts, check_targets
 
 CHECKS = (
     check_device,

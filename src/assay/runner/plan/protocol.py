@@ -24,10 +24,9 @@ from ...models.tool_prompting import INSTRUCTIONS
 from ...models.tool_syntaxes import PROMPTED
 from ...templates import build_template
 from ...templates.built import as_chat, as_text
-from ..tasks.components import default_scorers
+from ..tasks.components import LIMIT_FLAGS, default_scorers
 from ..tasks.locate import MINI
 from ..tasks.overrides import columns_of, fewshot_of, original, system_of
-from ..tasks.tools import LIMIT_FLAGS
 from .planned_task import PlannedTask
 
 DIGEST_CHARACTERS = 6

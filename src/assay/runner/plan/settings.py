@@ -20,7 +20,7 @@ from ...core import (
 from ...datasets.views import parse_limit, parse_shard
 from ...summarizers.statistics import reduce_repeats
 from ..counts.budget import ErrorBudget
-from ..counts.spending_limit import parse_budget
+from ..counts.spending import parse_budget
 from ..counts.until import parse_until
 from ..options import RunOptions
 from ..scoring.scoring import Scoring

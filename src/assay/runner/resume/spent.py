@@ -10,8 +10,7 @@ import msgspec
 from ...core import Usage
 from ...store import RunWriter
 from ...store.journal import read_lines
-from ..counts.spending import COUNTED
-from ..counts.spending_limit import Unit, spent_of
+from ..counts.spending import COUNTED, Unit, spent_of
 from ..options import RunOptions
 
 SECONDS = "spent_seconds"

@@ -1,14 +1,17 @@
-"""Build the scorers and summarizers of a task from a registered name, a spec, `file.py:function`, or an object."""
+"""Build the scorers, summarizers and tools of a task."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ... import registry
 from ...code.userfiles import is_reference, load_component
-from ...core import AssayError, Prompt, Sample, Spec, UsageError
+from ...core import AssayError, Prompt, Sample, Spec, Task, UsageError, shorten, suggest
 from ...core.protocols import Template
 from ...datasets import Samples
 from ...summarizers.adapt import adapt_summarizer
+from ...tooling import SampleLimits, ToolSet
+from ...tooling.simulated_user import SimulatedUser
+from ..options import RunOptions
 
 
 def build_summarizer(entry: object, where: str) -> tuple[str, Any]:
@@ -96,3 +99,67 @@ def usual_scorers(samples: Samples, template: Template) -> tuple[Any, ...]:
     except AssayError:
         prompt = None  # reported or counted where it is asked
     return default_scorers(samples.kind, first, prompt)
+
+
+LIMIT_FLAGS = {
+    "turns": "max_turns",
+    "calls": "max_calls",
+    "tokens": "sample_tokens",
+    "cost": "sample_cost",
+    "seconds": "sample_seconds",
+    "call_seconds": "tool_seconds",
+}
+"""By limit: the option of a run that sets it."""
+
+
+def build_tools(task: Task) -> ToolSet | None:
+    """Return the tools of a task, or None if it has none. Raise if one cannot be used."""
+    where = f"task {task.name!r}"
+    servers = [{"name": "mcp", "command": command} for command in task.mcp]
+    entries = [*task.tools, *servers]
+    if task.state is not None and not callable(task.state):
+        raise UsageError(
+            f"`state` is {shorten(task.state)}, which all samples would share",
+            where=where,
+            fix="write a function: def state(sample): return …",
+        )
+    if task.user is not None:
+        user_place = f"{where}, key `user`"
+        user = SimulatedUser(task.user, user_place)
+        entries.append(user)
+    if entries:
+        return ToolSet.of(entries, task.state, where)
+    if task.state is not None:
+        raise UsageError(
+            "`state` without tools",
+            where=where,
+            fix="add tools = […], or leave it out",
+        )
+    return None
+
+
+def limits_of(task: Task, run: RunOptions) -> SampleLimits:
+    """Return the limits of one sample: those of the run, else those of the task, else the default ones."""
+    where = f"task {task.name!r}"
+    values: dict[str, Any] = {}
+    for name, value in task.limits.items():
+        if name not in LIMIT_FLAGS:
+            known_limits = sorted(LIMIT_FLAGS)
+            fix = suggest(str(name), known_limits, "known:")
+            problem = f"there is no limit {name!r}"
+            raise UsageError(problem, where=where, fix=fix)
+        is_number = isinstance(value, (int, float))
+        if isinstance(value, bool) or not is_number:
+            raise UsageError(
+                f"the limit {name!r} is {value!r}",
+                where=where,
+                fix="write a number",
+            )
+        values[str(name)] = value
+    for name, option in LIMIT_FLAGS.items():
+        value = getattr(run, option)
+        if value is not None:
+            values[name] = value
+    limits = SampleLimits(**values)
+    limits.check()
+    return limits

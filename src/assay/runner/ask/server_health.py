@@ -1,0 +1,327 @@
+"""The health of one server: requests in flight, a start without an answer, and outages.
+
+The start of a run with a server: detect a server that never gives a proper answer.
+
+A wrong address, a proxy's login page or a broken server shows within seconds, and minutes of retries do not help. A
+server that is slow, busy or still loading is given time.
+"""
+
+import asyncio
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+from ...core import ErrorInfo
+
+SHRINK = 0.8
+GROW = 0.05
+EPISODE_SECONDS = 1.0
+"""Rate limits within this many seconds count as one episode."""
+CAUTIOUS_ROUNDS = 10
+"""Clean rounds before the limit that the server refused is tried again."""
+
+
+@dataclass(slots=True)
+class Limiter:
+    """Adaptive limit of requests in flight: lower after a rate limit, higher after a clean round.
+
+    The limit that the server refused is remembered and approached with care, so that most of the time is spent just
+    below it. It is forgotten once it was exceeded without a refusal.
+    """
+
+    ceiling: int
+    limit: float = 0.0
+    active: int = 0
+    successes: int = 0
+    shrunk_at: float = float("-inf")
+    refused_at: int = 0
+    """The limit that the server last refused; 0 if that is long ago."""
+    held: float = 0.0
+    """The limit before a key was refused; 0 if no key was."""
+    held_at: float = 0.0
+    slowed_at: float = float("-inf")
+    """The time of the first timeout in the latest round."""
+    floor: float = 1.0
+    """The lowest limit to which the timeouts of one round can lead."""
+    _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.limit = self.limit or float(self.ceiling)
+
+    async def acquire(self) -> None:
+        """Wait for a slot. Waiters are served in order of arrival."""
+        if self.active < int(self.limit) and not self._waiting:
+            self.active += 1
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+            elif not waiter.cancelled():
+                self.release()  # the slot that this waiter was given goes to another
+            raise
+
+    def release(self) -> None:
+        """Give the slot back."""
+        self.active -= 1
+        self._wake()
+
+    def succeeded(self) -> None:
+        """Count a clean answer. After a whole round of them, raise the limit."""
+        self.successes += 1
+        if self.limit >= self.ceiling or self.held:
+            return
+        following = min(float(self.ceiling), self.limit + max(1.0, self.limit * GROW))
+        just_below = float(self.refused_at - 1)
+        if self.limit < just_below:
+            following = min(following, just_below)
+        is_probing = following > just_below > 0
+        if self.successes >= self.limit * (CAUTIOUS_ROUNDS if is_probing else 1):
+            self.successes = 0
+            self.limit = following
+            if is_probing:
+                self.refused_at = 0
+            self._wake()
+
+    def hold(self, now: float) -> None:
+        """Allow one request at a time after a key was refused, until it is known whether the key works."""
+        if not self.held:
+            self.held, self.held_at, self.limit = self.limit, now, 1.0
+
+    def let_go(self, started: float) -> None:
+        """Restore the limit if a request that was sent after the refusal was answered, because then the key works."""
+        if started > self.held_at:
+            self.limit, self.held = self.held, 0.0
+            self._wake()
+
+    def throttled(self, now: float, seconds: float = EPISODE_SECONDS) -> None:
+        """Lower the limit by one step after a rate limit, once for each episode."""
+        self.successes = 0
+        if now - self.shrunk_at >= seconds and not self.held:
+            self.shrunk_at = now
+            self.refused_at = int(self.limit)
+            self.limit = max(1.0, self.limit * SHRINK)
+
+    def slowed(self, started: float, now: float) -> None:
+        """Lower the limit by one for each request that timed out, but not below half of a round.
+
+        Requests that were sent before the first timeout belong to the same round, and cannot lower it further.
+        """
+        self.successes = 0
+        if self.held:
+            return
+        if started >= self.slowed_at:
+            self.slowed_at, self.floor = now, max(1.0, self.limit / 2)
+        self.limit = max(min(self.floor, self.limit), self.limit - 1)
+
+    def _wake(self) -> None:
+        """Give free slots to waiting requests."""
+        while self._waiting and self.active < int(self.limit):
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                self.active += 1
+
+
+WRONG = frozenset({"bad_response", "broken_reply", "http", "rate_limit"})
+"""Replies without an answer that do not change with time. 503, and 429 with Retry-After, are worth waiting for. 429
+without it, from the first request on, is as often a used-up quota as a busy server.
+"""
+SHORTEST_WAIT = 1.0
+MOMENT = 1e-6
+"""Events that are due within this many seconds are handled now."""
+SILENT_TRIES = 5
+"""Tries of a request that times out, if the server has never sent anything. Each try has fewer requests in flight."""
+
+
+@dataclass(slots=True)
+class Beginning:
+    """The replies of a server before its first proper answer."""
+
+    seconds: float
+    """How long wrong replies are accepted before the server is given up."""
+    is_over: bool = False
+    """True if a proper answer has arrived."""
+    is_silent: bool = True
+    """True if nothing has arrived at all."""
+    since: float | None = None
+    """The time of the first wrong reply; None if there was none, or if the server was busy since then."""
+    slowest: float = 0.0
+    """Seconds that the slowest wrong reply took."""
+    _sent: dict[object, float] = field(default_factory=dict)
+    """The time at which each request in flight was sent."""
+
+    def sent(self, whose: object, now: float) -> None:
+        """Record that a request is in flight."""
+        if not self.is_over:
+            self._sent[whose] = now
+
+    def left(self, whose: object) -> None:
+        """Remove a request from those in flight."""
+        self._sent.pop(whose, None)
+
+    def is_hopeless(
+        self,
+        error: ErrorInfo | None,
+        started: float,
+        now: float,
+        asked_wait: float,
+    ) -> bool:
+        """Record a reply or an answer (`error` is None). Return True if the server should be given up."""
+        if self.is_over:
+            return False
+        if error is None:
+            self.is_over, self.is_silent = True, False
+            self._sent.clear()
+            return False
+        if error.kind == "timeout":
+            return False
+        self.is_silent = False
+        if error.kind not in WRONG or asked_wait:
+            self.since = None  # it is there, and busy
+            return False
+        self.since = now if self.since is None else self.since
+        duration = now - started
+        self.slowest = max(self.slowest, duration)
+        silence = now - self.since
+        limit = self.seconds - MOMENT
+        is_over_time = silence >= limit
+        return is_over_time and not self._is_awaited(now)
+
+    def left_of(self, error: ErrorInfo, now: float, asked_wait: float) -> float:
+        """Return the seconds until a server with only wrong replies is given up, which is when a last try is due."""
+        if self.is_over or self.since is None or error.kind not in WRONG or asked_wait:
+            return float("inf")
+        end = self.since + self.seconds
+        return max(0.0, end - now)
+
+    def _is_awaited(self, now: float) -> bool:
+        """Return True if a request is in flight longer than wrong replies took, so it may still be answered."""
+        longest = max(self.slowest, SHORTEST_WAIT)
+        return any(now - sent > longest for sent in self._sent.values())
+
+
+GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
+"""Retryable failures that may mean that the server is gone."""
+ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
+"""Failures that mean it whatever the request was. The others may be caused by one request."""
+MOST_LOST = 8
+"""Failures in a row that mean an outage; fewer if fewer requests are in flight at once."""
+LONGEST_PAUSE = 15.0
+"""Seconds between two probes."""
+LONGEST_OUTAGE = 600.0
+"""Seconds after which requests no longer wait for the server."""
+POLITENESS = 0.5
+"""Seconds for which a request that probed in vain lets others probe first."""
+
+
+def asked_wait(error: ErrorInfo) -> float:
+    """Return the seconds that the server asked to wait; 0 if it gave none, or an impossible value."""
+    seconds = error.retry_after
+    if seconds is None or not math.isfinite(seconds):
+        return 0.0
+    return max(seconds, 0.0)
+
+
+@dataclass(slots=True)
+class Outage:
+    """The state of one server, derived from its failures.
+
+    During an outage all requests wait except one, which probes the server now and then. The wait does not count as
+    a try: otherwise a restart of some minutes would fail all requests in flight.
+    """
+
+    window: int
+    """How many requests may be in flight."""
+    lost: int = 0
+    """Failures since the last answer."""
+    answers: int = 0
+    """Answers so far."""
+    began: float = 0.0
+    """The time of the first of these failures."""
+    look_at: float = 0.0
+    """When the next probe is due."""
+    not_before: float = 0.0
+    """The time at which the server asked to be tried again."""
+    loser: object = None
+    """The request that failed last."""
+    is_certain: bool = False
+    """True if several requests failed, or one in a way that does not depend on the request."""
+    has_ended: bool = False
+    """True if requests no longer have to wait."""
+    _over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def end(self) -> None:
+        """Release all requests that wait."""
+        self.has_ended = True
+        self._over.set()
+
+    @property
+    def is_on(self) -> bool:
+        """True if the server is assumed to be gone."""
+        return self.is_certain and self.lost >= max(3, min(MOST_LOST, self.window))
+
+    def is_hopeless(self, now: float) -> bool:
+        """Return True if the server has been gone for too long."""
+        return self.is_on and now - self.began >= LONGEST_OUTAGE
+
+    def note(
+        self,
+        error: ErrorInfo | None,
+        now: float,
+        whose: object = None,
+        longest_wait: float = math.inf,
+    ) -> None:
+        """Record an answer (`error` is None) or a failure of the request `whose`; a timeout is neither."""
+        if error is not None and error.kind == "timeout":
+            return
+        if error is None or error.kind not in GONE or not error.retryable:
+            self._record_sign_of_life()
+            return
+        if not self.lost:
+            self._begin(now, whose)
+        if error.kind in ABOUT_THE_SERVER or whose is not self.loser:
+            self.is_certain = True
+        self.lost += 1
+        self.loser = whose
+        self._schedule_probe(min(asked_wait(error), longest_wait), now)
+
+    def _record_sign_of_life(self) -> None:
+        self.answers += 1
+        if self.lost:
+            self.lost = 0
+            self._over.set()
+
+    def _begin(self, now: float, whose: object) -> None:
+        self.began = now
+        self.not_before = now
+        self.is_certain = False
+        self.loser = whose
+        self._over.clear()
+
+    def _schedule_probe(self, server_wait: float, now: float) -> None:
+        """Set the time of the next probe: after half the duration of the outage, up to four times a minute."""
+        pause = max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
+        self.not_before = max(self.not_before, now + server_wait)
+        self.look_at = max(now + pause, self.not_before)
+
+    async def wait(self, whose: object = None) -> bool:
+        """Wait while the server is gone. Return True if the request should probe it, False once it is back."""
+        clock = asyncio.get_running_loop().time
+        while self.is_on and not self.has_ended and not self.is_hopeless(clock()):
+            due = self.look_at
+            if whose is self.loser:
+                due += POLITENESS
+            seconds = due - clock()
+            if seconds <= MOMENT:
+                # The others wait for the outcome of this probe.
+                self.look_at = clock() + LONGEST_PAUSE
+                return True
+            try:
+                await asyncio.wait_for(self._over.wait(), seconds)
+            except TimeoutError:
+                continue
+        return False
