@@ -28,7 +28,7 @@ from assay.scorers.text.rouge import Rouge
 from assay.scorers.text.tokens_f1 import TokenF1
 from assay.scorers.text.translation import Bleu
 from assay.summarizers.pooled import Pooled
-from assay.summarizers.translation_summary import bleu
+from assay.summarizers.text_corpora import bleu
 
 ENDINGS = ("n", "r", "st", "l", "")
 SYLLABLES = [

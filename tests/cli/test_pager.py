@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from assay.cli.pager import find_pager, print_lines
+from assay.cli.display import find_pager, print_lines
 
 
 class Terminal(io.StringIO):

@@ -4,7 +4,7 @@ import pytest
 from summary_context import Context
 
 from assay.core import ScoreRecord
-from assay.summarizers.core_mm import core_mm
+from assay.summarizers.benchmark_tables import core_mm
 
 
 def record(

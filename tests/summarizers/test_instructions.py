@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from summary_context import Context, record
 
-from assay.summarizers.instructions import instructions
+from assay.summarizers.pooled import instructions
 
 
 def judged(id: str, *followed: bool):

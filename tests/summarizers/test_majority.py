@@ -6,7 +6,7 @@ from summary_context import Context, record
 from assay.core import SummarizerError
 from assay.summarizers.majority import Majority
 from assay.summarizers.mean import Mean
-from assay.summarizers.sample_values import value_reader, values_by_sample
+from assay.summarizers.units import value_reader, values_by_sample
 
 
 def only(records):

@@ -3,7 +3,7 @@
 from summary_context import Context
 
 from assay.core import ScoreRecord
-from assay.summarizers.mmvet_summary import MmVet
+from assay.summarizers.benchmark_tables import MmVet
 
 
 def test_means_of_100_by_capability_by_combination_and_overall():

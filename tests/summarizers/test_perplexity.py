@@ -7,7 +7,7 @@ import pytest
 
 from assay.core import Likelihood, Output, Sample, ScoreRecord
 from assay.scorers.text.perplexity import LastWord, Perplexity
-from assay.summarizers.perplexity_summary import item_perplexity, perplexity
+from assay.summarizers.text_corpora import item_perplexity, perplexity
 
 CONTEXT = SimpleNamespace(
     task="t", model="m", protocol="t", scorer="p", n_expected=2, seed=1

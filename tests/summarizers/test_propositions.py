@@ -5,7 +5,7 @@ from summary_context import Context, record
 
 from assay.core import Json, Output, Sample
 from assay.scorers.image.dpg import Dpg
-from assay.summarizers.propositions import dpg
+from assay.summarizers.benchmark_tables import dpg
 
 
 def scored(name, answers, parents, categories):

@@ -10,7 +10,7 @@ import pytest
 
 from assay.core import Output, Sample, ScoreRecord
 from assay.scorers.text.translation import Bleu, Chrf
-from assay.summarizers.translation_summary import (
+from assay.summarizers.text_corpora import (
     bleu,
     chrf,
     corpus_bleu_from,

@@ -4,8 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import Message, Sample
-from assay.templates.pick import generator_for, plain_text, shuffled
-from assay.templates.similar import SimilarTexts, trigrams
+from assay.templates.pick import (
+    SimilarTexts,
+    generator_for,
+    plain_text,
+    shuffled,
+    trigrams,
+)
 
 
 @settings(deadline=None)

@@ -193,8 +193,7 @@ class Viewer:
     """A server of a folder, in a thread of this process."""
 
     def __init__(self, root: Path, app: Any | None = None) -> None:
-        from assay.view.serve_view import ViewerServer
-        from assay.view.view_server import bind, make_app
+        from assay.view.view_server import ViewerServer, bind, make_app
 
         self.app = app or make_app(root)
         listener = bind(0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.view.pages import APP, folder_page, inline_script, single_page
+from assay.view.saved_pages import APP, folder_page, inline_script, single_page
 
 FILES = sorted(path for path in APP.iterdir() if path.is_file())
 SCRIPTS = [path for path in FILES if path.suffix == ".js"]

@@ -24,8 +24,8 @@ from made_runs import (
 import assay
 from assay.core import Audio, Image, Video
 from assay.models.scripted import Scripted
-from assay.view.bundle import write_bundle
 from assay.view.report_file import html_report
+from assay.view.saved_pages import write_bundle
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 

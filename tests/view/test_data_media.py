@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from made_runs import answered, manifest, png, wav, write_run
 
-from assay.view.data_media import DataMedia, data_files
 from assay.view.run_folders import RunFolders
+from assay.view.run_media import DataMedia, data_files
 
 
 def digest(data: bytes) -> str:

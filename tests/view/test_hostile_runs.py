@@ -215,8 +215,8 @@ def test_every_sample_of_a_hostile_run_is_read_without_anything_running(
 def test_a_hostile_run_is_harmless_as_a_bundle_and_as_a_report(
     window: Browser, tmp_path: Path
 ):
-    from assay.view.bundle import write_bundle
     from assay.view.report_file import html_report
+    from assay.view.saved_pages import write_bundle
 
     folder = hostile_run(tmp_path / "runs" / "a")
     write_bundle(tmp_path / "runs", tmp_path / "site")

@@ -10,8 +10,7 @@ import pytest
 from browser import Viewer
 from made_runs import sums
 
-from assay.view.serve_view import ViewerServer
-from assay.view.view_server import bind, make_app
+from assay.view.view_server import ViewerServer, bind, make_app
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def is_closed(connection: socket.socket) -> bool:
 def test_a_connection_that_never_asks_is_closed(
     server: Viewer, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ):
-    monkeypatch.setattr("assay.view.serve_view.REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr("assay.view.view_server.REQUEST_SECONDS", 0.2)
 
     with connect(server) as connection:
         connection.sendall(sent)
@@ -68,8 +67,8 @@ def ask_and_read_nothing(server: Viewer, cookie: bytes) -> socket.socket:
 def test_a_connection_that_never_reads_its_answers_is_closed(
     server: Viewer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.view.serve_view.ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr("assay.view.serve_view.MOST_CONNECTIONS", 1)
+    monkeypatch.setattr("assay.view.view_server.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("assay.view.view_server.MOST_CONNECTIONS", 1)
     with ask_and_read_nothing(server, b""):
         for _ in range(300):
             with contextlib.suppress(OSError), connect(server) as other:
@@ -82,7 +81,7 @@ def test_a_connection_that_never_reads_its_answers_is_closed(
 
 
 def test_a_browser_may_read_slowly(server: Viewer, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.view.serve_view.ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr("assay.view.view_server.ANSWER_SECONDS", 0.05)
     set_cookie = server.app.exchange(server.app.new_token())
     cookie = f"Cookie: {set_cookie.partition(';')[0]}\r\n".encode()
 
@@ -98,7 +97,7 @@ def test_a_browser_may_read_slowly(server: Viewer, monkeypatch: pytest.MonkeyPat
 def test_connections_beyond_the_limit_are_closed_and_the_others_answered(
     server: Viewer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.view.serve_view.MOST_CONNECTIONS", 3)
+    monkeypatch.setattr("assay.view.view_server.MOST_CONNECTIONS", 3)
     with contextlib.ExitStack() as stack:
         first = [stack.enter_context(connect(server)) for _ in range(3)]
         for connection in first:

@@ -27,7 +27,7 @@ from ..runner.tasks.subsets import find_subset
 from ..store.imported import holds_results, imported_folder, is_run_folder
 from .arguments import Parser
 from .describe import described, field_lines, shipped_at
-from .pager import find_pager, print_folded, print_lines
+from .display import find_pager, print_folded, print_lines
 from .samples import prompt_lines
 
 if TYPE_CHECKING:
@@ -178,8 +178,7 @@ def _add_choices(p: argparse._ActionsContainer) -> None:
 def _show_run(folder: Path, options: argparse.Namespace) -> int:
     from ..view.selection import Wanted
     from .display import say_damage
-    from .show_run import SHOWN, ShownRun
-    from .show_sample import COLOURED, Marking
+    from .show_run import COLOURED, SHOWN, Marking, ShownRun
 
     if options.limit is not None and options.limit < 0:
         raise UsageError(

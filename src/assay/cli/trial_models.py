@@ -1,14 +1,38 @@
-"""Helper models in a trial: the judges of `--judge`, or a substitute that shows its question."""
+"""Answers in a trial: scripted ones for the scorers, and helper models in the place of judges."""
 
 import inspect
+import io
+import math
+import struct
+import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import GenerateOptions, Model, Output, Prompt, Request
+from ..core import (
+    AllOf,
+    Audio,
+    Candidate,
+    GenerateOptions,
+    Image,
+    Likelihood,
+    Model,
+    Output,
+    Prompt,
+    Request,
+    Round,
+    Sample,
+    Token,
+    ToolCall,
+)
+from ..core.message import Part
+from ..core.record import prompt_to_plain
 from ..core.request import DEFAULT_OPTIONS
+from ..rendering import LETTERS
 from ..runner.options import RunOptions
+from ..runner.scoring.scoring import with_rounds
 from ..scorers.given_models import GivenModel, ModelsByRole
+from ..tooling import ToolSet, smallest_arguments
 
 
 class WouldAsk(BaseException):
@@ -74,3 +98,166 @@ class TrialModels:
                     load()
             self._built[role] = model
         return self._built[role]
+
+
+WRONG_ANSWER = "I do not know."
+TARGET_LABEL = "for the target"
+WRONG_LABEL = f"for {WRONG_ANSWER!r}"
+Scripted = tuple[str, Output]
+"""An answer, and its name in the printed lines."""
+
+
+def scripted_answers(
+    sample: Sample,
+    prompts: Sequence[Prompt],
+    scorer: object = None,
+    tools: ToolSet | None = None,
+) -> list[Scripted]:
+    """Return the target and a wrong answer, as media or likelihoods if the task asks for these.
+
+    `prompts` has the prompt of each round: every round of a dialogue gets the same answer. With tools, the target
+    comes after a call of each tool, and the wrong answer comes without calls.
+    """
+    prompt = prompts[-1]
+    if prompt.continuations is not None or prompt.rolling:
+        return _likelihoods(sample, prompt)
+    if "logprobs" in getattr(scorer, "reads", ()):
+        return _first_tokens(sample)
+    media: list[Part] = [MEDIA[kind]() for kind in prompt.produces if kind in MEDIA]
+    if media:
+        output = Output((Candidate(tuple(media), "stop"),))
+        return [(f"for a scripted {media[0].kind}", _in_rounds(output, prompts))]
+    texts = [(WRONG_LABEL, WRONG_ANSWER)]
+    right = right_answer(sample)
+    if right:
+        texts.insert(0, (TARGET_LABEL, right))
+    answers = []
+    for label, text in texts:
+        output = Output.of(text, stop_reason="stop")
+        if tools is None:
+            answers.append((label, _in_rounds(output, prompts)))
+        else:
+            has_calls = label == TARGET_LABEL
+            answers.append((label, _after_calls(output, sample, tools, has_calls)))
+    return answers
+
+
+def _after_calls(
+    output: Output,
+    sample: Sample,
+    tools: ToolSet,
+    has_calls: bool,
+) -> Output:
+    """Return an answer of a task with tools, with its state, as a scorer gets it in a run."""
+    rounds = []
+    if has_calls:
+        calls = tuple(
+            ToolCall(f"call_{number}", tool.name, smallest_arguments(tool.parameters))
+            for number, tool in enumerate(tools.tools(sample))
+        )
+        rounds.append(Round((), Output((Candidate(calls),))))
+    rounds.append(Round((), output))
+    state = None if tools.make_state is None else tools.make_state(sample)
+    return replace(output, rounds=tuple(rounds), state=state)
+
+
+def right_answer(sample: Sample) -> str:
+    """Return the text of a right answer; empty if the sample has no target."""
+    target = sample.target
+    if isinstance(target, AllOf):
+        parts = [part if isinstance(part, str) else part[0] for part in target.parts]
+        return " ".join(parts)
+    first = next(iter(sample.targets), None)
+    return "" if first is None else str(first)
+
+
+def _in_rounds(output: Output, prompts: Sequence[Prompt]) -> Output:
+    """Return the answer with all rounds of its dialogue, as a scorer receives it in a run."""
+    plain = [prompt_to_plain(prompt) for prompt in prompts]
+    return with_rounds([output] * len(prompts), plain)
+
+
+def _likelihoods(sample: Sample, prompt: Prompt) -> list[Scripted]:
+    """Return an answer in which the target is most likely, and one in which another option is."""
+    texts = list(prompt.continuations or ("",))
+    right = _target_place(sample, len(texts))
+    cases = [("when the target is the likeliest", right)]
+    if right is None:
+        cases = [("when the first continuation is the likeliest", 0)]
+    elif len(texts) > 1:
+        cases.append(("when another option is", (right + 1) % len(texts)))
+    answers = []
+    for label, best in cases:
+        weights = []
+        for index in range(len(texts)):
+            weights.append(
+                Likelihood(-1.0 if index == best else -9.0 - index, index == best, 1)
+            )
+        details = {"continuations": texts}
+        answers.append((label, Output(likelihoods=tuple(weights), details=details)))
+    return answers
+
+
+def _first_tokens(sample: Sample) -> list[Scripted]:
+    """Return answers whose first token is most likely the target's letter, or another option's."""
+    count = len(sample.choices or ())
+    right = _target_place(sample, count)
+    if right is None:
+        return []
+    answers = []
+    for label, best in (
+        (TARGET_LABEL, right),
+        ("for another letter", (right + 1) % count),
+    ):
+        letter = LETTERS[best]
+        top = tuple(
+            (other, -0.1 if other == letter else -4.0) for other in LETTERS[:count]
+        )
+        candidate = Candidate(
+            Output.of(letter).candidates[0].parts,
+            "length",
+            (Token(letter, -0.1, top),),
+        )
+        answers.append((label, Output((candidate,))))
+    return answers
+
+
+def _target_place(sample: Sample, count: int) -> int | None:
+    """Return the index of the target among the options; `None` if it is not one of the first `count`."""
+    target = right_answer(sample).strip()
+    choices = [str(choice) for choice in sample.choices or ()]
+    if target in choices:
+        index = choices.index(target)
+    else:
+        index = _letter_place(target)
+    if target and 0 <= index < count:
+        return index
+    return None
+
+
+def _letter_place(text: str) -> int:
+    if text.upper() in LETTERS:
+        return LETTERS.index(text.upper())
+    return -1
+
+
+def _tiny_image() -> Part:
+    from PIL import Image as PilImage
+
+    return Image(PilImage.new("RGB", (8, 8), "white"))
+
+
+def _tiny_audio() -> Part:
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(16000)
+        tone = (
+            int(8000 * math.sin(2 * math.pi * 440 * t / 16000)) for t in range(1600)
+        )
+        file.writeframes(b"".join(struct.pack("<h", value) for value in tone))
+    return Audio(buffer.getvalue())
+
+
+MEDIA = {"image": _tiny_image, "audio": _tiny_audio}

@@ -39,9 +39,15 @@ from ..tooling import ToolSet
 from .explain import Fault, explained, place_of
 from .row_trials import dialogue_prompts, remarks_on, why_unscored
 from .samples import answer_lines, prompt_lines
-from .scripted_answers import WRONG_ANSWER, WRONG_LABEL, Scripted, scripted_answers
 from .summary_trials import Tried, trial_record, try_summarizers
-from .trial_models import TrialModels, WouldAsk
+from .trial_models import (
+    WRONG_ANSWER,
+    WRONG_LABEL,
+    Scripted,
+    TrialModels,
+    WouldAsk,
+    scripted_answers,
+)
 
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000

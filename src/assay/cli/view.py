@@ -52,7 +52,7 @@ def command(arguments: Sequence[str]) -> int:
     options = p.parse(arguments)
     folder = _folder(options.folder)
     if options.bundle is not None:
-        from ..view.bundle import write_bundle
+        from ..view.saved_pages import write_bundle
 
         count, size = write_bundle(folder, Path(options.bundle).expanduser())
         sys.stdout.write(
@@ -70,8 +70,7 @@ def serve(
     opens: bool,
 ) -> int:
     """Print the link once the server listens, open it, and answer until interrupted."""
-    from ..view.serve_view import ViewerServer
-    from ..view.view_server import bind, make_app
+    from ..view.view_server import ViewerServer, bind, make_app
 
     app = make_app(folder, origin)
     listener = bind(port)

@@ -26,8 +26,7 @@ from ..core import (
     blame,
 )
 from ..runner.tasks.components import build_scorer, build_summarizer
-from .fixtures import Case, Fixture
-from .signals import as_argument
+from .fixtures import Case, Fixture, as_argument
 
 Scorer = Callable[[Sample, Output], Any]
 

@@ -292,7 +292,7 @@ class RunReader:
         """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT
-        from ..summarizers.sample_values import value_reader, values_by_sample
+        from ..summarizers.units import value_reader, values_by_sample
 
         task = result.task
         model = model or result.model

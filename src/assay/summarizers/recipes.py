@@ -168,11 +168,15 @@ class Recipe:
 def _formula(name: str, **options: object) -> Formula:
     """Return the formula with a name. The imports are here because those modules import this one."""
     from .caption_summary import bleu_from
-    from .meteor_summary import corpus_meteor_from
-    from .perplexity_summary import bits_from, perplexity_from
     from .statistics.jackknife import ratio_of_sums
-    from .ter_summary import corpus_ter_from
-    from .translation_summary import corpus_bleu_from, corpus_chrf_from
+    from .text_corpora import (
+        bits_from,
+        corpus_bleu_from,
+        corpus_chrf_from,
+        corpus_meteor_from,
+        corpus_ter_from,
+        perplexity_from,
+    )
 
     formulas: dict[str, Callable[..., Floats]] = {
         "ratio": ratio_of_sums,

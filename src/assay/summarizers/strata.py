@@ -19,10 +19,9 @@ from ..core import (
 )
 from .breakdown import in_order, interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
-from .sample_values import values_by_sample
 from .statistics import Estimate, estimate_mean, jackknife, ratio_estimate
 from .statistics.estimate import Ends, Floats
-from .units import reducer_flags, result_names, unresolved_flags
+from .units import reducer_flags, result_names, unresolved_flags, values_by_sample
 
 Row = tuple[str, Hashable, Sequence[float]]
 """The group of a row, the unit that is drawn as a whole, and its counts."""

@@ -24,8 +24,7 @@ from ..core import (
 from ..registry import construct, templates
 from ..rendering.text import BLOCK_OPTIONS, block_options
 from .built import TEXT_ONLY, BuiltTemplate, Finish, Hold
-from .by_row import ByRow
-from .choices import Choices
+from .choices import ByRow, Choices
 from .jinja import JinjaMessages, JinjaText, JinjaTurn
 from .plain import Completion, Question, ready_messages
 from .variants import Variants

@@ -8,7 +8,7 @@ from ..core import Prompt, Sample, TemplateError, UsageError, nearest
 from ..registry import templates
 from .built import target_text, turn
 from .jinja import LETTERS, compiled
-from .plain import question_text
+from .plain import Question, question_text
 
 DIRECT = "Answer with the letter of the correct option only."
 STEP_BY_STEP = 'Think step by step. Then write the letter of the correct option on the last line, as "{prefix} X".'
@@ -161,3 +161,19 @@ def target_index(sample: Sample) -> int:
         where=f"sample {sample.id!r}",
         fix="the target of a choice question is a letter from A on",
     )
+
+
+@templates.register("by_row")
+@dataclass(frozen=True)
+class ByRow:
+    """Lettered options if the row has options, else the question alone."""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return (_CHOICES if sample.choices else _QUESTION)(sample)
+
+    def solution(self, sample: Sample) -> object:
+        """Return the end of a solved example."""
+        return (_CHOICES if sample.choices else _QUESTION).solution(sample)
+
+
+_CHOICES, _QUESTION = Choices(), Question()

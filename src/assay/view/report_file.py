@@ -16,13 +16,11 @@ from ..core.record import result_from_plain
 from ..report import markdown_table, markdown_text
 from ..report.methods import methods_paragraph
 from ..store.export import csv_text
-from .bundle import comparisons
 from .comparison import comparison_page
-from .pages import single_page
 from .run_folders import RunFolders, metric_domains
 from .run_media import Found, MediaShelf
 from .run_view import SCORED, RunView, rows_of
-from .saved_pages import SavedRun, data_address, saved_runs
+from .saved_pages import SavedRun, comparisons, data_address, saved_runs, single_page
 
 SAMPLES = 24
 """Default number of samples per run."""

@@ -10,8 +10,7 @@ from ..core import AssayError, StoreError, UsageError
 from ..imports import is_result_name
 from ..report.axes import domain_of
 from ..store.imported import holds_results, imported_folder, is_run_folder
-from .data_media import DataMedia, data_files
-from .run_media import MediaShelf
+from .run_media import DataMedia, MediaShelf, data_files
 from .run_view import RunView
 
 DEEPEST = 4

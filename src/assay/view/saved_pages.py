@@ -1,20 +1,153 @@
-"""A run as files: the same JSON that the server sends, in pieces small enough for any file host.
+"""Runs as files: the app and its data as a folder for any file host, or as one file.
+
+A run as files: the same JSON that the server sends, in pieces small enough for any file host.
 
 `columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named by
 their digest, and the caller decides where they are stored: in a folder, or in the page itself.
+
+The app without a server: as files of a folder, or as one file with everything in it.
+
+In one file the modules become functions of one inline script, and the page allows only this script and its
+style, by digest. No build tool is needed, because imports in the app are single lines of one form.
+
+Write runs as a static folder for any file host.
+
+The folder has the app, indexes and chunks of samples, media and thumbnails.
+
+It needs no server code and no range requests: a page reads small JSON files next to it.
 """
 
 import base64
+import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from html import escape
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
-from ..core import DataError
+from ..core import AssayError, DataError, UsageError
+from ..store.layout import disk_error
+from .comparison import comparison_page
+from .leaderboard_page import leaderboard_page
+from .plain_json import json_bytes
 from .records import LONGEST_TEXT
-from .run_folders import runs_document
-from .run_media import Found, MediaShelf
+from .run_folders import RunFolders, metric_domains, runs_document
+from .run_media import TYPES, Found, MediaShelf
 from .run_page import damage_of, run_page
 from .run_view import RunView, rows_of
+
+APP = Path(__file__).parent / "app"
+ALL = "all.js"
+"""The file with all modules of the app as one script."""
+TRUSTED = "require-trusted-types-for 'script'; trusted-types 'none'"
+FOLDER_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
+    f"connect-src 'self'; base-uri 'none'; form-action 'none'; {TRUSTED}"
+)
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(
+    r"^export ((?:async )?(?:function\*?|class|const|let) (\w+))", re.MULTILINE
+)
+
+
+def assets() -> dict[str, bytes]:
+    """Return the files next to the page. Modules are joined, because browsers fetch only a few files at once."""
+    return {
+        ALL: inline_script().encode(),
+        **{
+            path.name: path.read_bytes()
+            for path in sorted(APP.iterdir())
+            if path.suffix in (".css", ".svg")
+        },
+    }
+
+
+def folder_page() -> str:
+    """Return the page of a bundle.
+
+    It reads files instead of asking a server, and shows instructions if it is opened as a file.
+    """
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n'
+        '<meta name="assay-bundle" content="1">'
+    )
+    return _page().replace("<title>", f"{head}\n<title>")
+
+
+def single_page(documents: Mapping[str, Any], title: str) -> str:
+    """Return one file with everything: the documents as data, the modules as one script."""
+    style = (APP / "style.css").read_text("utf-8")
+    script = inline_script()
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data: blob:; "
+        f"media-src data: blob:; connect-src 'none'; base-uri 'none'; form-action 'none'; {TRUSTED}"
+    )
+    drawing = base64.b64encode((APP / "icon.svg").read_bytes()).decode("ascii")
+    icon = f'<link rel="icon" href="data:image/svg+xml;base64,{drawing}">'
+    # `<` never stands in the data, so that no text of a model can end the element that holds it.
+    data = (
+        json_bytes(documents)
+        .decode("utf-8")
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+    )
+    page = _page()
+    page = page.replace(
+        '<link rel="icon" href="app/icon.svg" type="image/svg+xml">', icon
+    )
+    page = page.replace(
+        '<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>"
+    )
+    page = page.replace(f'<script type="module" src="app/{ALL}"></script>\n', "")
+    page = page.replace("<title>assay</title>", f"<title>{escape(title)}</title>")
+    meta = f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    page = page.replace('<meta charset="utf-8">', meta)
+    inner = f'<script type="application/json" id="assay-data">{data}</script>\n<script type="module">{script}</script>'
+    return page.replace("</body>", f"{inner}\n</body>")
+
+
+@cache
+def inline_script() -> str:
+    """Return the modules of the app as one script.
+
+    Each module is a function. They come in the order in which they import each other.
+    """
+    texts = {path.stem: path.read_text("utf-8") for path in APP.glob("*.js")}
+    done: list[str] = []
+    pieces: list[str] = []
+
+    def add(name: str) -> None:
+        if name in done:
+            return
+        for _, other in _IMPORT.findall(texts[name]):
+            add(other)
+        done.append(name)
+        text = texts[name]
+        exports = ", ".join(export for _, export in _EXPORT.findall(text))
+        body = _IMPORT.sub(lambda m: f"const {{{m[1]}}} = module_{m[2]};", text)
+        body = _EXPORT.sub(r"\1", body)
+        pieces.append(
+            f"const module_{name} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
+        )
+
+    add("main")
+    return "\n".join(pieces).replace("</script", "<\\/script")
+
+
+def _page() -> str:
+    """Return the HTML of the page that loads the viewer's scripts."""
+    return (APP / "index.html").read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    """Return the source expression that lets a content security policy accept this script."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
 
 ROWS_A_CHUNK = 500
 SAMPLES_A_CHUNK = 100
@@ -159,3 +292,84 @@ def _length(value: object) -> int:
     if isinstance(value, list):
         return sum(_length(inner) for inner in value)
     return 8
+
+
+MOST_COMPARED = 8
+"""Number of runs up to which every pair is compared in the bundle."""
+ROBOTS = "User-agent: *\nDisallow: /\n"
+_SUFFIX = {type: f".{kind}" for kind, type in TYPES.items()}
+
+
+def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
+    """Write the folder. Return the number of runs in it, and its size in bytes."""
+    folders = RunFolders(folder)
+    runs = folders.refresh()
+    if not runs:
+        raise UsageError(
+            "there are no runs here",
+            where=str(folder),
+            fix="name a run folder",
+        )
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(
+            "a bundle needs a new or an empty folder",
+            where=str(target),
+            fix="name another one",
+        )
+    try:
+        for name in ("app", "data", "media"):
+            (target / name).mkdir(parents=True, exist_ok=True)
+        for name, data in assets().items():
+            (target / "app" / name).write_bytes(data)
+        (target / "index.html").write_text(folder_page(), "utf-8")
+        (target / "robots.txt").write_text(ROBOTS, "utf-8")
+        for name, document in _documents(runs, folders, target):
+            (target / "data" / f"{name}.json").write_bytes(json_bytes(document))
+    except OSError as error:
+        raise disk_error(error, target) from error
+    return len(runs), sum(
+        path.stat().st_size for path in target.rglob("*") if path.is_file()
+    )
+
+
+def _documents(
+    runs: Sequence[RunView],
+    folders: RunFolders,
+    target: Path,
+) -> Iterator[tuple[str, Any]]:
+    yield "runs", saved_runs(runs, folders.root.name)
+    domains = metric_domains(runs)
+    for run in runs:
+        shelf = folders.media(run)
+        saved = SavedRun(run, shelf, _Copies(target, shelf), domains=domains)
+        yield from saved.documents()
+    yield from comparisons(runs)
+    with suppress(AssayError):  # no run has numbers: the page says that it is missing
+        yield "leaderboard", leaderboard_page(runs)
+
+
+def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
+    """Return every pair of a few runs that can be compared."""
+    for before, after in permutations(runs, 2) if len(runs) <= MOST_COMPARED else ():
+        try:
+            page = comparison_page(before, after)
+        except AssayError:
+            continue  # one has no numbers: the page says that the pair was not saved
+        if any("refused" not in row for row in page["rows"]):
+            yield f"compare-{before.id}-{after.id}", page
+
+
+class _Copies:
+    """Media copied into the bundle, each once."""
+
+    def __init__(self, target: Path, shelf: MediaShelf) -> None:
+        self._target = target
+        self._shelf = shelf
+
+    def __call__(self, found: Found, form: str) -> str:
+        small = form == "small"
+        name = f"{found.digest}{'.small.webp' if small else _SUFFIX[found.type]}"
+        path = self._target / "media" / name
+        if not path.exists():
+            path.write_bytes(self._shelf.thumbnail(found) if small else found.data())
+        return f"media/{name}"

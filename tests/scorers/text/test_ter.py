@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import Output, Sample
 from assay.scorers.text.translation import Ter
-from assay.summarizers.ter_summary import corpus_ter_from
+from assay.summarizers.text_corpora import corpus_ter_from
 
 sacrebleu = pytest.importorskip("sacrebleu")
 

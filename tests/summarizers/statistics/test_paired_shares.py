@@ -3,7 +3,7 @@
 import pytest
 
 from assay.summarizers.statistics import paired_share_difference
-from assay.summarizers.statistics.paired_tests import mcnemar
+from assay.summarizers.statistics.paired_shares import mcnemar
 
 
 def test_tangos_interval_matches_the_published_one():

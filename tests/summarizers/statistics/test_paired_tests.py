@@ -5,7 +5,7 @@ import math
 import pytest
 
 from assay.summarizers.statistics import holm
-from assay.summarizers.statistics.paired_tests import mcnemar
+from assay.summarizers.statistics.paired_shares import mcnemar
 
 P_VALUES = [0.01, 0.04, 0.03, 0.005, 0.2]
 

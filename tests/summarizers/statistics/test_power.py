@@ -11,7 +11,7 @@ from assay.summarizers.statistics import (
     sample_size,
     sample_size_paired_binary,
 )
-from assay.summarizers.statistics.paired_tests import mcnemar
+from assay.summarizers.statistics.paired_shares import mcnemar
 from assay.summarizers.statistics.power_analysis import normal_size
 
 

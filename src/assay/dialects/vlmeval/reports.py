@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...summarizers.mmvet_summary import CAPABILITIES
+from ...summarizers.benchmark_tables import CAPABILITIES
 
 ABBREVIATIONS = {
     "coarse_perception": "CP",

@@ -16,7 +16,7 @@ from ...runner.options import RunOptions
 from ...scorers.text.match import answered
 from ...scorers.vision.mmvet import MmVet
 from ...scorers.vision.vlmeval_published import MmVetVlmeval
-from ...summarizers.mmvet_summary import MmVet as MmVetScores
+from ...summarizers.benchmark_tables import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
 from ..kits.state import of_process
 from ..kits.user_code import parameters_of, read_config

@@ -11,7 +11,7 @@ from ...core import ScoreRecord
 from ...core.plural import plural
 from ...store import RunWriter
 from ...summarizers.attempts import Attempts
-from ...summarizers.sample_values import values_by_sample
+from ...summarizers.units import values_by_sample
 from ..counts.until import Until, parse_until
 from ..plan.planned_task import PlannedTask
 from ..plan.stopping import watched_scoring

@@ -11,8 +11,8 @@ from typing import Any
 
 from ...core import Result, ScoreRecord
 from ...summarizers.attempts import Attempts
-from ...summarizers.sample_values import ValueOf, value_reader, values_by_sample
 from ...summarizers.statistics import BettingSequence, Estimate, StoppingRule
+from ...summarizers.units import ValueOf, value_reader, values_by_sample
 from ..counts.until import Until, parse_until
 from ..plan.planned_task import PlannedTask
 from ..plan.stopping import watched_scoring

@@ -8,9 +8,7 @@ from .estimate import Estimate, Spread
 from .group_means import macro, micro, weighted_mean
 from .intervals import clustered_mean, estimate_mean, mean_interval
 from .jackknife import POSITIVE, jackknife, ratio_estimate
-from .paired_shares import paired_share_difference
-from .paired_tests import holm
-from .pass_at_k import pass_at_k, pass_hat_k
+from .paired_shares import holm, paired_share_difference
 from .power_analysis import (
     minimum_detectable_difference,
     minimum_detectable_paired_binary,
@@ -21,7 +19,14 @@ from .power_analysis import (
 from .prediction_powered import prediction_powered_mean
 from .proportions import clopper_pearson, share_interval, wald, wilson
 from .rating_models import Battle, Rating, Ratings, bradley_terry, elo
-from .repeats import Decomposition, Reduced, decompose, reduce_repeats
+from .repeats import (
+    Decomposition,
+    Reduced,
+    decompose,
+    pass_at_k,
+    pass_hat_k,
+    reduce_repeats,
+)
 
 __all__ = [
     "POSITIVE",

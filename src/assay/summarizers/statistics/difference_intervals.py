@@ -12,8 +12,7 @@ from typing import Any
 from .distributions import t_two_sided
 from .estimate import Ends, Estimate
 from .intervals import clustered_mean, mean_interval, without_spread
-from .paired_shares import paired_share_difference
-from .paired_tests import mcnemar
+from .paired_shares import mcnemar, paired_share_difference
 
 MINIMUM_OVERLAP_PERCENT = 95
 

@@ -9,14 +9,18 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from .clusters import (
+from .estimate import (
+    Ends,
+    Estimate,
+    Spread,
     cluster_codes,
     cluster_sums,
     finite,
+    flag_few_units,
+    flag_skewed,
     kish_size,
     size_balance,
 )
-from .estimate import Ends, Estimate, Spread, flag_few_units, flag_skewed
 from .proportions import share_interval, unseen_spread
 from .spreads import (
     cluster_prior,

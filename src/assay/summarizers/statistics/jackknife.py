@@ -11,15 +11,17 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .clusters import cluster_codes, kish_size, size_balance
 from .estimate import (
     Ends,
     Estimate,
     Floats,
     Spread,
+    cluster_codes,
     flag_few_units,
     flag_rare,
     flag_skewed,
+    kish_size,
+    size_balance,
 )
 from .intervals import (
     UNIT,

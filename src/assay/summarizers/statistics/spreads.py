@@ -18,9 +18,8 @@ A variance that comes from a few units is itself uncertain. Its degrees of freed
 import math
 from collections.abc import Sequence
 
-from .clusters import assumed_correlation
 from .distributions import t_quantile
-from .estimate import Ends, Spread
+from .estimate import Ends, Spread, assumed_correlation
 from .proportions import score_limits
 
 Interval = tuple[float, float]
