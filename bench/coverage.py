@@ -28,10 +28,10 @@ from assay.summarizers.statistics import (
     jackknife,
     macro,
     micro,
+    pass_at_k,
     pass_hat_k,
     prediction_powered_mean,
     ratio_estimate,
-    repeats,
     share_interval,
 )
 from assay.summarizers.weighted import GroupMean
@@ -146,7 +146,7 @@ def repeated() -> Iterator[Case]:
                 n, lambda rng, n, a=a, b=b: rng.binomial(4, rng.beta(a, b, size=n)) / 4
             )
             yield Case("4 epochs", f"Beta({a:g}, {b:g}), n={n}", a / (a + b), draw)
-    chances = np.array([repeats(10, right, 5) for right in range(11)])
+    chances = np.array([pass_at_k(10, right, 5) for right in range(11)])
     for a, b in ((1.0, 1.0), (5.0, 1.0)):
         truth = 1 - float(np.prod([(b + i) / (a + b + i) for i in range(5)]))
         for n in (30, 164, 500):

@@ -20,7 +20,7 @@ from .attempts import Attempts
 from .derived import verdict
 from .mean import mean_of
 from .score_table import read_table
-from .statistics import pass_hat_k, repeats
+from .statistics import pass_at_k, pass_hat_k
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class PassAtK(_PassK):
         context: SummaryContext,
     ) -> Iterator[Result]:
         """Yield `metric.pass@k` for each k."""
-        return self._results(records, context, "@", repeats)
+        return self._results(records, context, "@", pass_at_k)
 
 
 @summarizers.register("pass_hat_k")

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from assay.summarizers.statistics import pass_hat_k, repeats
+from assay.summarizers.statistics import pass_at_k, pass_hat_k
 
 
 @pytest.mark.parametrize(
@@ -18,17 +18,17 @@ from assay.summarizers.statistics import pass_hat_k, repeats
     ],
 )
 def test_both_match_the_published_vectors(n, c, k, at_least_one, every_one):
-    assert repeats(n, c, k) == pytest.approx(at_least_one, abs=1e-9)
+    assert pass_at_k(n, c, k) == pytest.approx(at_least_one, abs=1e-9)
     assert pass_hat_k(n, c, k) == pytest.approx(every_one, abs=1e-9)
 
 
 @pytest.mark.parametrize(("k", "expected"), [(10, 0.6602256238), (100, 0.9999996678)])
 def test_two_hundred_answers_lose_no_digits(k, expected):
-    assert repeats(200, 20, k) == pytest.approx(expected, abs=1e-10)
+    assert pass_at_k(200, 20, k) == pytest.approx(expected, abs=1e-10)
 
 
 def test_the_estimate_is_not_the_biased_plug_in():
-    assert abs(repeats(10, 3, 5) - 0.83193) > 0.08
+    assert abs(pass_at_k(10, 3, 5) - 0.83193) > 0.08
 
 
 def test_both_equal_counting_all_subsets():
@@ -36,7 +36,7 @@ def test_both_equal_counting_all_subsets():
         for c in range(n + 1):
             for k in range(1, n + 1):
                 subsets = list(combinations([True] * c + [False] * (n - c), k))
-                assert repeats(n, c, k) == pytest.approx(
+                assert pass_at_k(n, c, k) == pytest.approx(
                     sum(map(any, subsets)) / len(subsets), abs=1e-12
                 )
                 assert pass_hat_k(n, c, k) == pytest.approx(
@@ -44,7 +44,7 @@ def test_both_equal_counting_all_subsets():
                 )
 
 
-@pytest.mark.parametrize("function", [repeats, pass_hat_k])
+@pytest.mark.parametrize("function", [pass_at_k, pass_hat_k])
 def test_fewer_answers_than_k_is_an_error(function):
     with pytest.raises(
         ValueError, match="k=5 needs at least 5 answers to each question, got 2"
@@ -54,6 +54,6 @@ def test_fewer_answers_than_k_is_an_error(function):
 
 def test_impossible_counts_are_errors():
     with pytest.raises(ValueError, match="impossible"):
-        repeats(3, 4, 1)
+        pass_at_k(3, 4, 1)
     with pytest.raises(ValueError, match="at least 1"):
         pass_hat_k(3, 1, 0)
