@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ...code.sources import digest_behind
-from ...models.building import Builder
+from ...models.calling import Builder
 from ..request_models import RequestModel
 from ..shapes import Fields
 from .toolkit import class_of
