@@ -34,7 +34,7 @@ class ApiCalls(MessageModel):
         system_prompt: str | None = None,
         verbose: bool = True,
         fail_msg: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         self.retry, self.wait, self.verbose = retry, wait, verbose
         self.system_prompt = system_prompt

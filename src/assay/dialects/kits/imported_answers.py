@@ -150,7 +150,7 @@ class ImportedAnswers:
         return cls(name, identity, answers, questions_in(table), path)
 
     @staticmethod
-    def answer_of(cell: Any) -> Any:
+    def answer_of(cell: object) -> Any:
         """Return the answer in a cell of the file."""
         return cell
 

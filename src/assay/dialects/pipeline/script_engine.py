@@ -77,7 +77,7 @@ class RWKVInferenceEngine(Engine):
 
     def __init__(
         self,
-        model_path: Any,
+        model_path: object,
         vocab_path: str | None = None,
         vocab_size: int = 65536,
         head_size: int = 64,

@@ -27,7 +27,7 @@ class EvaluationPipeline:
 
     def __init__(
         self,
-        model_path: Any,
+        model_path: object,
         vocab_path: str | None = None,
         seed: int = 42,
         output_dir: str = "./eval_results",
@@ -172,7 +172,7 @@ def _check(dataset: str, path: str, evaluator: str) -> None:
 class PipelineBuilder:
     """Collects tasks, then runs them."""
 
-    def __init__(self, model_path: Any, output_dir: str = "./eval_results") -> None:
+    def __init__(self, model_path: object, output_dir: str = "./eval_results") -> None:
         self.model_path = model_path
         self.output_dir = output_dir
         self.tasks: list[Record] = []

@@ -363,7 +363,7 @@ class BuiltInEvaluator(Evaluator):
         """Return the verdict in TELEVAL's format."""
         return self.judged(pred, ref, pred_info)
 
-    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
+    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
         """Return the verdict on one prediction in TELEVAL's format."""
         score = self.score(pred, ref, pred_info).value
         return {"key": pred_info.get("key"), "pred": pred, "ref": ref, "score": score}
@@ -425,7 +425,7 @@ class ExistMatch(BuiltInEvaluator):
         self.keep_punc = keep_punc
         self.scorer = WithPunctuation() if keep_punc else ExistsMatch()
 
-    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
+    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
         """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
             return super().judged(pred, ref, pred_info)

@@ -41,7 +41,7 @@ def _environment() -> PlainSandbox:
 class DataTemplate:
     """A template of one turn (a list of roles with content) or of a dialogue (`nrounds` and `dialogue`)."""
 
-    def __init__(self, template: Any) -> None:
+    def __init__(self, template: object) -> None:
         self.template = template
         if is_upstream("televal"):
             self._render = _compile(template, _upstream_leaf(era_here()))

@@ -145,7 +145,7 @@ class GuestModel(RequestModel):
             outputs: list[Output] = super().generate(requests)
         return outputs
 
-    def answer(self, model: Any, request: Request) -> Output:
+    def answer(self, model: object, request: Request) -> Output:
         """Return the answer to one question, or to one round of a dialogue."""
         return self._round(request) if _is_dialogue(request) else self._once(request)
 

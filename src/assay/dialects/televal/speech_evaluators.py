@@ -45,7 +45,7 @@ def recogniser(name: object, **options: object) -> Any:
 class Recogniser:
     """A model of funasr, loaded on first use."""
 
-    def __init__(self, name: Any, options: Record) -> None:
+    def __init__(self, name: object, options: Record) -> None:
         self.name, self._options = name, options
         # Remember the module now: it may not be importable later.
         self._package = sys.modules.get("funasr")
@@ -60,7 +60,7 @@ class Recogniser:
             or module_exists("funasr")
         )
 
-    def generate(self, *inputs: object, **options: Any) -> Any:
+    def generate(self, *inputs: object, **options: object) -> Any:
         """Call funasr's `AutoModel.generate`."""
         if self._model is None:
             if not self.can_hear:
@@ -270,7 +270,7 @@ class DNSMOS(BuiltInEvaluator):
         self.compute_score: Callable[[str, int], Fields] = _rated
         self.scorer = OverallMos()
 
-    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
+    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
         """Return the overall rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
         return {"key": pred_info["key"], "score": rating["OVRL"]}
@@ -483,7 +483,7 @@ class DialectClassify(BuiltInEvaluator):
         """An object with `classify(path)`, for local classification."""
         self.scorer = HeardDialect()
 
-    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
+    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
         """Return the verdict on the dialect that `onnx_sess` recognises in the audio."""
         audio = pred_info["pred_audio"]
         if self.onnx_sess is None:

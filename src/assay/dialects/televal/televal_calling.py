@@ -93,7 +93,7 @@ class Dialogue:
             self.cache = {"cache": answer["cache"]}
         return answer
 
-    def records(self, model: Any, options: Fields) -> list[Record]:
+    def records(self, model: object, options: Fields) -> list[Record]:
         """Ask for the answers of all rounds; return a record for each, or for the last one if only that is saved."""
         path = options.get("pred_audio")
         for number in range(1, len(self.script.users) + 1):

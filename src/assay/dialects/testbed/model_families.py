@@ -40,11 +40,11 @@ class Family(ModelBase):
     def __init__(
         self,
         model_root: str,
-        processor_class: Any = None,
-        model_class: Any = None,
+        processor_class: object = None,
+        model_class: object = None,
         processor_args: Fields | None = None,
         model_args: Fields | None = None,
-        **common_args: Any,
+        **common_args: object,
     ) -> None:
         super().__init__(
             model_root,

@@ -251,12 +251,12 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
     def __init__(
         self,
         model_root: str,
-        processor_class: Any,
-        model_class: Any,
+        processor_class: object,
+        model_class: object,
         support_models: Sequence[str] | None = None,
         processor_args: Fields | None = None,
         model_args: Fields | None = None,
-        **common_args: Any,
+        **common_args: object,
     ) -> None:
         super().__init__()
         self.prompt_template: str | None = None
@@ -459,7 +459,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         processor_args: Fields | None = None,
         return_inputs: bool = False,
         return_generated_ids: bool = False,
-        **generate_args: Any,
+        **generate_args: object,
     ) -> Any:
         """Return the new text of each prompt; call `generate(images, text)` or `generate(text)`."""
         with _no_gradients():

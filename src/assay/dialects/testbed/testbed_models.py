@@ -115,7 +115,7 @@ class _Adapter:
 
     kind: Any
 
-    def __init__(self, **args: Any) -> None:
+    def __init__(self, **args: object) -> None:
         self.model = self.kind(**args)
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:

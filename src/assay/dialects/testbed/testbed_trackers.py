@@ -76,7 +76,7 @@ class TrackerBase:
     fields: ClassVar[tuple[str, ...]] = ()
     """Names of the recorded values, each available as an attribute."""
 
-    def __init__(self, data_props: Iterable[str], on_device: Any = False) -> None:
+    def __init__(self, data_props: Iterable[str], on_device: object = False) -> None:
         self._data: dict[str, list[list[Any]]] = {name: [] for name in data_props}
         self.to_device = (
             (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
@@ -217,7 +217,7 @@ class ForwardTracker(TrackerBase):
 
     fields = ("inputs", "outputs")
 
-    def __init__(self, on_device: Any = False) -> None:
+    def __init__(self, on_device: object = False) -> None:
         super().__init__(self.fields, on_device)
 
     def _attach(self, module: Any) -> Any:
@@ -231,7 +231,7 @@ class GradTracker(TrackerBase):
 
     fields = ("grad_inputs", "grad_outputs")
 
-    def __init__(self, on_device: Any = False) -> None:
+    def __init__(self, on_device: object = False) -> None:
         super().__init__(self.fields, on_device)
 
     def _attach(self, module: Any) -> Any:
@@ -248,7 +248,7 @@ class LocalsTracker(TrackerBase):
         self,
         method_name: str,
         varnames: Iterable[str],
-        on_device: Any = False,
+        on_device: object = False,
     ) -> None:
         super().__init__(varnames, on_device)
         self.method_name = method_name
@@ -291,7 +291,7 @@ class LocalsTracker(TrackerBase):
 
 
 class _Restore:
-    def __init__(self, module: Any, name: str, method: Function) -> None:
+    def __init__(self, module: object, name: str, method: Function) -> None:
         self._module, self._name, self._method = module, name, method
 
     def remove(self) -> None:

@@ -62,7 +62,7 @@ class TextBaseDataset(TableDataset):
     _assay_prompts: ClassVar[tuple[str, ...]] = ("question", "prompt")
     """Columns that may hold the prompt."""
 
-    def __init__(self, dataset: str = "", **kwargs: Any) -> None:
+    def __init__(self, dataset: str = "", **kwargs: object) -> None:
         self.dataset_name = dataset
         self.data: Any = with_index(self.load_data(dataset))
         self.post_build(dataset)

@@ -109,7 +109,7 @@ class CoreUlm(BaseModel):
 
     INTERLEAVE = True
 
-    def __init__(self, name: str, **args: Any) -> None:
+    def __init__(self, name: str, **args: object) -> None:
         super().__init__()
         self.name = name
         try:

@@ -62,7 +62,7 @@ class GuestModel(KitModel):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         name: str,
         args: Fields,
         file: Path | None,
@@ -149,7 +149,7 @@ class GuestApi(ThreadedRequestModel, GuestModel):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         name: str,
         args: Fields,
         file: Path | None,

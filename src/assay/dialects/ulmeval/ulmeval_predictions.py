@@ -130,7 +130,7 @@ class Imported(ImportedAnswers):
     )
 
     @staticmethod
-    def answer_of(cell: Any) -> Any:
+    def answer_of(cell: object) -> Any:
         """Return the images in a cell of the file."""
         return list(cell) if isinstance(cell, (list, tuple)) else [cell]
 

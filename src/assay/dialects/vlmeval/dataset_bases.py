@@ -78,7 +78,7 @@ class ImageBaseDataset(Reporting):
         self,
         dataset: str = "MMBench",
         skip_noimg: bool = True,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         self.dataset_name = dataset
         self.skip_noimg = skip_noimg
@@ -282,7 +282,7 @@ class TextBaseDataset(ImageBaseDataset):
 
     MODALITY = "TEXT"
 
-    def __init__(self, dataset: str = "MMBench", **kwargs: Any) -> None:
+    def __init__(self, dataset: str = "MMBench", **kwargs: object) -> None:
         super().__init__(dataset, skip_noimg=False, **kwargs)
 
     def dump_image(self, line: object) -> list[str]:

@@ -36,7 +36,7 @@ class TSVDataset(ImageBaseDataset):
         self,
         dataset: str = "MMBench",
         img_root: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         self.dataset = dataset
         self.dataset_type = DATASET_TYPE(dataset)

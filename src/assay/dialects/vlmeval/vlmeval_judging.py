@@ -2,7 +2,6 @@
 
 import inspect
 from dataclasses import fields, is_dataclass
-from typing import Any
 
 from ...code.userfiles import is_reference, load_attribute, split_reference
 from ...core import UsageError
@@ -49,7 +48,7 @@ class GuestJudge(Judge):
         """Return True. A judge that cannot answer reports this for each question."""
         return True
 
-    def generate(self, message: object, **options: Any) -> str:
+    def generate(self, message: object, **options: object) -> str:
         """Return the answer, or `fail_msg` if there is none after the usual attempts."""
         return self.generate_inner(message, **options)[1]
 

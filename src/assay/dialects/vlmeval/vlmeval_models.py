@@ -76,7 +76,7 @@ class GuestModel(KitModel):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         name: str,
         args: Fields,
         file: Path | None,
