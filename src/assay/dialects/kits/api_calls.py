@@ -60,7 +60,7 @@ class ApiCalls(MessageModel):
             lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1})
         )
 
-    def chat(self, messages: Any, **kwargs1: Any) -> Any:
+    def chat(self, messages: Any, **kwargs1: object) -> Any:
         """Return the answer to a chat that ends with a user turn."""
         turns = [
             {**turn, "content": self._assay_entries(turn["content"])}

@@ -194,7 +194,7 @@ def generation(
     noise: float = 0.0,
     save_outputs: bool = True,
     output_file: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Record:
     """Write the texts to a JSONL file of `prompt, generated, reference`; return their length and speed.
 

@@ -452,7 +452,7 @@ class SingleOptionMatch(BuiltInEvaluator):
         self.cushion = cushion
         self.scorer = SingleChoiceZh(cushion=cushion)
 
-    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
+    def judged(self, pred: object, ref: Any, pred_info: Record) -> Record:
         """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
         if not is_upstream("televal"):
             return super().judged(pred, ref, pred_info)

@@ -80,7 +80,7 @@ def infer_dialogue(
 
 def _only(
     model: Any,
-    structure: Any,
+    structure: object,
     flags: Fields,
     pred_audio: str | None,
 ) -> Any:

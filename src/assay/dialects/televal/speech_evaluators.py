@@ -202,7 +202,7 @@ class ASR(BuiltInEvaluator):
         c = compared(hypo, truth, self.whole_case)
         return c.text, c.heard, c.rate, c.subs, c.dele, c.inse, c.ref_len
 
-    def judged(self, pred: Any, ref: Any, pred_info: Record) -> Record:
+    def judged(self, pred: Any, ref: object, pred_info: Record) -> Record:
         """Judge the model's speech as transcribed by funasr."""
         heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0][
             "text"
@@ -395,9 +395,9 @@ class Emo2vec(BuiltInEvaluator):
     def evaluate(
         self,
         preds: object,
-        refs: Any,
+        refs: object,
         pred_info_list: Any,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Record]:
         """Judge all audio clips at once with funasr. Clips that are too long come first, with score 0."""
         too_long = [

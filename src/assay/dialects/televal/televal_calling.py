@@ -116,7 +116,7 @@ def checked(answer: object, model: object, method: str) -> Record:
     return dict(answer)
 
 
-def converse(model: Any, structure: Any, options: Fields) -> Any:
+def converse(model: Any, structure: object, options: Fields) -> Any:
     """Implement `Model.inference` for one rendered template: return the answer, or the records of all rounds."""
     flags = {**FLAGS, **options}
     is_reversed = bool(flags["reverse_spkr"])
@@ -273,7 +273,7 @@ def _check_audio(model: Any, path: str) -> None:
         )
 
 
-def converse_as_upstream(model: Any, structure: Any, options: Fields) -> Any:
+def converse_as_upstream(model: Any, structure: object, options: Fields) -> Any:
     """Answer one input: return the result of `generate_once`, or the records of a dialogue's rounds."""
     apart = model._process_inputs(structure)
     if apart["type"] == "single_turn":

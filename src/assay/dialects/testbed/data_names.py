@@ -45,7 +45,7 @@ def prepare_dataloader(
     num_shots: int | None = None,
     num_per_dataset: int | Sequence[int] | None = None,
     collate_fn: Callable[[list[list[Any]]], Any] | None = None,
-    samplers: Any = None,
+    samplers: object = None,
     **kwargs: Any,
 ) -> Any:
     """Return a loader of batches of contexts, each of `num_shots + 1` rows with the query last.

@@ -81,7 +81,7 @@ class Idefics(Family):
         images: Any = None,
         text: Any = None,
         prompt_template: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Return each prompt as its texts and images, so that the processor keeps images at their positions."""
         if text is None:
@@ -181,9 +181,9 @@ class LLaVa(Family):
     def process_input(
         self,
         images: Any = None,
-        text: Any = None,
+        text: object = None,
         prompt_template: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Return the images of a batch in one list, as its processor expects them."""
         if text is not None and images is not None:

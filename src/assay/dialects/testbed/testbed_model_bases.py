@@ -115,7 +115,7 @@ class WhiteBox(Module):  # type: ignore[misc]
             raise ValueError(f"no module matches {wanted!r}")
         return chosen
 
-    def _assay_hook(self, method: str, *args: Any, **options: Any) -> Any:
+    def _assay_hook(self, method: str, *args: Any, **options: object) -> Any:
         if callable(args[0]):
             register = getattr(super(), method, None) or getattr(self.model, method)
             return register(*args, **options)

@@ -104,7 +104,7 @@ def _is_whole(text: str) -> bool:
     return digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
 
 
-def with_images(data: Any, owner: Any, name: str) -> Any:
+def with_images(data: Any, owner: object, name: str) -> Any:
     """Return the frame with `image` as base64 or a list, `image_path` as a path or a list, and without faulty rows."""
     texts = [str(value) for value in data["index"]]
     cells = dict(zip(texts, data["image"], strict=True)) if "image" in data else {}

@@ -40,7 +40,7 @@ Reader = Callable[[Any], Any]
 def judged_letter(
     model: Any,
     prompt: str,
-    prediction: Any,
+    prediction: object,
     read: Reader,
     letters: Sequence[str],
     none: str,

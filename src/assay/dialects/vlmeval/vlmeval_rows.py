@@ -49,7 +49,7 @@ class Source:
         name: str,
         path: Path | None = None,
         frame: Any = None,
-        dataset: Any = None,
+        dataset: object = None,
     ) -> None:
         self.name = name
         """The benchmark's name as its author writes it, because users' models depend on it."""
