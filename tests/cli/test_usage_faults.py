@@ -4,6 +4,7 @@ import gzip
 import json
 
 import pytest
+import zstandard
 
 FOUR = ("--model", "four.py:generate")
 RUN_READERS = {
@@ -32,6 +33,7 @@ UNREADABLE = {
     "cut.csv": b'a,b\n"x',
     "cut.parquet": b"PAR1 and no more",
     "cut.jsonl.gz": gzip.compress(b"x" * 9999)[:20],
+    "cut.jsonl.zst": zstandard.compress(b'{"question": 1}\n' * 9999)[:-9],
     "cut.arrow": b"ARROW1 and no more",
 }
 
@@ -237,3 +239,64 @@ def test_a_file_that_leaves_while_it_is_loaded_is_named_by_every_verb(
     said = assay(*words)
 
     assert said.code == 1 and "called sys.exit(3) (leaves.py:2)" in said.err
+
+
+def test_a_zstd_file_that_was_cut_between_two_rows_is_a_usage_fault(assay, folder):
+    rows = [json.dumps({"question": f"{i}?", "answer": "4"}) for i in range(300)]
+    halves = ["\n".join(rows[:200]) + "\n", "\n".join(rows[200:]) + "\n"]
+    frames = [zstandard.compress(half.encode()) for half in halves]
+    (folder / "whole.jsonl.zst").write_bytes(frames[0] + frames[1])
+    (folder / "cut.jsonl.zst").write_bytes(frames[0] + frames[1][:20])
+
+    assert assay("run", "whole.jsonl.zst", *FOUR, "-o", "run").code == 0
+    assert_usage_fault(
+        assay("run", "cut.jsonl.zst", *FOUR), "the zstd file is cut", "; fix: fetch"
+    )
+
+
+def test_a_spreadsheet_says_how_to_save_it(assay, folder):
+    (folder / "rows.xlsx").write_bytes(b"PK")
+
+    assert_usage_fault(assay("run", "rows.xlsx", *FOUR), "save the sheet as CSV")
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/run", "gs://x", "file:///tmp/run"])
+def test_a_run_is_not_written_to_a_url(url, assay, folder):
+    before = sorted(folder.iterdir())
+
+    said = assay("run", "sums.jsonl", *FOUR, "-o", url)
+
+    assert_usage_fault(said, f"assay export FOLDER {url}")
+    assert sorted(folder.iterdir()) == before
+
+
+FAULTY_FILES = {
+    "list.yaml": "- 1\n",
+    "open.yaml": "a: [1\n",
+    "syntax.py": "def f(:\n",
+    "import.py": "import nosuchpackage.inner\n",
+}
+FAULTY_COMMANDS = [
+    ("run", "list.yaml", *FOUR),
+    ("run", "open.yaml", *FOUR),
+    ("run", "sums.jsonl", "--config", "list.yaml"),
+    ("run", "sums.jsonl", "--config", "nowhere.yaml"),
+    ("run", "sums.jsonl", "--model", "syntax.py:f"),
+    ("run", "sums.jsonl", "--model", "import.py:f"),
+    ("run", "sums.jsonl", *FOUR, "--template", "nowhere.txt"),
+    ("run", "sums.jsonl", *FOUR, "--temperature", "-3"),
+    ("run", "sums.jsonl", *FOUR, "-o", "/proc/run"),
+    ("label", "good", "--import", "nowhere.csv"),
+    ("python", "nowhere.py"),
+]
+
+
+@pytest.mark.parametrize("words", FAULTY_COMMANDS, ids=" ".join)
+def test_every_fault_says_how_to_fix_it(words, assay, good):
+    for name, text in FAULTY_FILES.items():
+        (good / name).write_text(text)
+
+    said = assay(*words)
+
+    assert_usage_fault(said, "; fix: ")
+    assert said.err.count("\n") == 1

@@ -109,7 +109,9 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot read: {reason}", where=str(path)) from error
+        raise UsageError(
+            f"cannot read: {reason}", where=str(path), fix="check the path"
+        ) from error
     if not rows or not {"id", "value"} <= rows[0].keys():
         raise UsageError(
             "no columns `id` and `value`",

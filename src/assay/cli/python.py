@@ -62,7 +62,7 @@ def command(arguments: Sequence[str]) -> int:
         return 0 if words else 2
     script = Path(words[0]).expanduser()
     if not script.is_file():
-        raise UsageError("no such script", where=words[0])
+        raise UsageError("no such script", where=words[0], fix="check the path")
     if "--register" not in script.read_text(encoding="utf-8", errors="replace"):
         register += _taken_out(words)
     names = names_for(script, dialect_name)

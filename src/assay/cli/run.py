@@ -84,16 +84,22 @@ def _read_plain(path: str) -> Mapping[str, Any]:
 
     file = _config_file(path)
     if not file.is_file():
-        raise UsageError("no such config file", where=path)
+        raise UsageError("no such config file", where=path, fix="check the path")
     if file.suffix == ".json":
         try:
             plain = json.loads(file.read_bytes())
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"not valid JSON: {error}", where=path) from error
+            raise UsageError(
+                f"not valid JSON: {error}", where=path, fix="correct that character"
+            ) from error
     else:
         plain = load_yaml(file)
     if not isinstance(plain, Mapping):
-        raise UsageError("a config file holds keys and values", where=path)
+        raise UsageError(
+            "a config file holds keys and values",
+            where=path,
+            fix="write lines such as `limit: 100`",
+        )
     return plain
 
 

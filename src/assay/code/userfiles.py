@@ -91,11 +91,9 @@ def load_file(path: str | Path) -> ModuleType:
         ):
             raise
         where = f"{path}{failing_line(error, file)}"
-        is_exit = isinstance(error, SystemExit)
-        fix = (
-            'put it under if __name__ == "__main__":' if is_exit else keyword_fix(error)
-        )
-        raise UsageError(describe_failure(error), where=where, fix=fix) from error
+        raise UsageError(
+            describe_failure(error), where=where, fix=_loading_fix(error)
+        ) from error
     _loaded[file, digest] = module
     return module
 
@@ -148,6 +146,18 @@ def file_digest(path: str | Path) -> str:
     """Return the sha256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _loading_fix(error: BaseException) -> str | None:
+    """Suggest what to change in a file that could not be loaded, or None if its message says it."""
+    if isinstance(error, SystemExit):
+        return 'put it under if __name__ == "__main__":'
+    if isinstance(error, SyntaxError):
+        return "correct that line"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        return f"pip install {package}, or put {package}.py beside the file"
+    return keyword_fix(error)
 
 
 def keyword_fix(error: BaseException) -> str | None:

@@ -123,7 +123,8 @@ class GenerateOptions:
                 and not -2 <= value <= 2
             ):
                 raise UsageError(
-                    f"generation option {name!r} takes a number from -2 to 2, got {shorten(value)}"
+                    f"generation option {name!r} takes a number from -2 to 2, got {shorten(value)}",
+                    fix=f"--{name} 0.5",
                 )
         fields: dict[str, Any] = changes
         return replace(self, **fields)
@@ -144,7 +145,8 @@ def _in_range(name: str, value: object) -> float:
     least, most = _NUMBERS[name]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(
-            f"generation option {name!r} takes a number, got {shorten(value)}"
+            f"generation option {name!r} takes a number, got {shorten(value)}",
+            fix="write digits",
         )
     if name in _ABOVE_LEAST:
         is_allowed = least < value <= most
@@ -156,7 +158,8 @@ def _in_range(name: str, value: object) -> float:
         if most != math.inf:
             span += f" to {most:g}"
         raise UsageError(
-            f"generation option {name!r} takes a number {span}, got {shorten(value)}"
+            f"generation option {name!r} takes a number {span}, got {shorten(value)}",
+            fix=f"choose one {span}",
         )
     return float(value)
 

@@ -28,6 +28,7 @@ FORMATS = {
     ".parquet": "Parquet",
     ".arrow": "Arrow",
 }
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 READABLE = "TSV, CSV, JSON, JSONL (also .gz, .zst), Parquet, Arrow"
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 DESCRIPTIONS = frozenset(
@@ -96,6 +97,11 @@ def why_no_data(path: Path) -> tuple[str, str]:
         return (
             f"no data files in the folder (it has {listed})",
             f"put {', '.join(FORMATS)} files there",
+        )
+    if path.suffix.lower() in SPREADSHEETS:
+        return (
+            "a spreadsheet, which may have several sheets",
+            "save the sheet as CSV, or the rows as Parquet with pandas",
         )
     return (
         "not a data file assay can read",

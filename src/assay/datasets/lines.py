@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 BUFFER_BYTES = 256 * 1024
 SEEK_BUFFER_BYTES = 16 * 1024
 UTF8_BOM = b"\xef\xbb\xbf"
+ZSTD_MAGIC = 0xFD2FB528
+ZSTD_SKIPPED = 0x184D2A50
+"""The first bytes of a frame that decompressors skip; its last four bits may be anything."""
 COMPRESSED = (".gz", ".zst")
 
 Line = tuple[int, int, bytes | None]
@@ -106,6 +109,10 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
     elif suffix == ".zst":
         import zstandard
 
+        if is_zstd_cut(path):
+            raise DataError(
+                "the zstd file is cut", file=str(path), fix="fetch it again"
+            )
         with path.open("rb") as packed:
             reader: Any = zstandard.ZstdDecompressor().stream_reader(
                 packed, read_across_frames=True
@@ -125,6 +132,44 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
             if offset:
                 stream.seek(offset)
             yield stream
+
+
+def is_zstd_cut(path: Path) -> bool:
+    """Return True if a zstd file ends within a frame. The decompressor takes that for the end of the data.
+
+    Only the heads of frames and blocks are read. What is not zstd is left to the decompressor.
+    """
+    import zstandard
+
+    size = path.stat().st_size
+    with path.open("rb", buffering=0) as file:
+        position = 0
+        while position < size:
+            file.seek(position)
+            head = file.read(18)
+            magic = int.from_bytes(head[:4], "little")
+            if magic & ~0xF == ZSTD_SKIPPED:
+                position += 8 + int.from_bytes(head[4:8], "little")
+                continue
+            if magic != ZSTD_MAGIC:
+                return len(head) < 4
+            try:
+                frame = zstandard.get_frame_parameters(head)
+            except zstandard.ZstdError:
+                return True
+            position += zstandard.frame_header_size(head)
+            is_last = False
+            while not is_last:
+                file.seek(position)
+                block = int.from_bytes(file.read(3), "little")
+                is_last = bool(block & 1)
+                is_one_byte_repeated = (block >> 1) & 3 == 1
+                position += 3 + (1 if is_one_byte_repeated else block >> 3)
+                if position > size:
+                    return True
+            if frame.has_checksum:
+                position += 4
+    return position > size
 
 
 def check_text(head: bytes, path: Path) -> None:

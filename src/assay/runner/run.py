@@ -150,6 +150,7 @@ async def _run(
     for line in naming_notes:
         watcher.say(line)
     if options.output:
+        _refuse_url(options.output)
         refuse_foreign(run_folder(options))  # before the work of planning
     redactor = Redactor.of(
         options.model_args,
@@ -314,6 +315,16 @@ def _prefetch(folder: Path, planned_tasks: Sequence[PlannedTask]) -> None:
     model = planned_tasks[0].model
     if isinstance(model, Prefetching):
         model.prefetch()
+
+
+def _refuse_url(output: str) -> None:
+    """Raise if the folder of a run is a URL, which would become a local folder named like its scheme."""
+    if "://" in output:
+        raise UsageError(
+            "a run is written to a local folder, not to a URL",
+            where=output,
+            fix=f"choose a folder with -o, then `assay export FOLDER {output}`",
+        )
 
 
 def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:

@@ -102,4 +102,10 @@ def disk_error(error: OSError, path: Path) -> StoreError:
             where=str(path),
             fix="choose a folder with -o",
         )
+    if error.errno in (errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL):
+        return UnusablePath(
+            f"cannot write: {error.strerror}",
+            where=str(path),
+            fix="choose another folder with -o",
+        )
     return StoreError(f"cannot write: {error.strerror or error}", where=str(path))

@@ -402,7 +402,10 @@ def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
             faults.append(
-                UsageError(f"two tasks are called {name!r}", fix="name each task once")
+                UsageError(
+                    f"two tasks are called {name!r}",
+                    fix="name each task once, and rename one of two files that share a name",
+                )
             )
     return tasks
 

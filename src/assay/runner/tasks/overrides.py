@@ -119,6 +119,6 @@ def _template(text: str) -> str | Callable[..., Any]:
     path = Path(text).expanduser()
     if path.suffix in (".jinja", ".j2", ".txt"):
         if not path.is_file():
-            raise UsageError("no such template file", where=text)
+            raise UsageError("no such template file", where=text, fix="check the path")
         return path.read_text(encoding="utf-8")
     return text

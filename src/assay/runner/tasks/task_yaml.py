@@ -146,7 +146,9 @@ def load_yaml(path: Path) -> Any:
         else:
             location = str(path)
         raise UsageError(
-            f"not valid YAML: {getattr(error, 'problem', error)}", where=location
+            f"not valid YAML: {getattr(error, 'problem', error)}",
+            where=location,
+            fix="correct that line; indent with spaces, and quote texts with signs in them",
         ) from error
 
 
@@ -165,7 +167,11 @@ def read_task_file(path: Path) -> Task:
     """Return the task in a YAML file. Relative data paths start at the file. Raise `PartlyRead` with all errors."""
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
-        raise UsageError("a task file holds keys and values", where=str(path))
+        raise UsageError(
+            "a task file holds keys and values",
+            where=str(path),
+            fix="write lines such as `dataset: rows.jsonl`",
+        )
     names = {f.name for f in fields(Task)} - _CODE_ONLY - OF_THE_RUN
     faults: list[AssayError] = []
     values: dict[str, Any] = {}
