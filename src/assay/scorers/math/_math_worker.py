@@ -115,12 +115,18 @@ _UNIT_SYMBOL = (
     r"|h|min|hr|kg|°C|°F|°|Ω|rad|ft|in|mi|lb|oz|mph)"
 )
 _UNIT_POWER = r"(?:\^?\{?[-−]?[1-4]\}?|[²³])?"
-# "9.8 m/s^2", "5 N·m", "12 V"
+# "9.8 m/s^2", "5 N·m", "12 V", "25\pi cm^2"
 _UNIT = re.compile(
-    rf"(?<=\d)\s+{_UNIT_SYMBOL}{_UNIT_POWER}"
+    rf"(?:(?<=[\d}}])|(?<=\\pi))\s+{_UNIT_SYMBOL}{_UNIT_POWER}"
     rf"(?:\s?[/·⋅*]\s?{_UNIT_SYMBOL}{_UNIT_POWER}){{0,3}}\s*\.?\Z"
 )
 _LETTER = re.compile(r"[^\W\d_]")
+# 6.02e23
+_E_NOTATION = re.compile(
+    r"(?<![\w.\\])(\d{1,15}(?:\.\d{1,15})?)[eE]([-+]?\d{1,3})(?![\w.])"
+)
+# 0.1\overline{6}
+_REPEATING = re.compile(r"(?<![\w.])(\d{0,9})\.(\d{0,9})\\overline\s?\{(\d{1,9})\}")
 # 2**10 and x^10: LaTeX needs braces around an exponent of several digits
 _POWER = re.compile(r"(?<=[\w)\]}])(?:\*\*|\^)\s?(?P<exponent>-?\d+|[^\W\d_])(?!\w)")
 _MATHS = re.compile(r"[\d\\^_=+*/<>{}()\[\]%]")
@@ -167,7 +173,8 @@ def _compare(
         _LETTER.search(_COMMAND.sub(" ", gold)) for gold in request["golds"]
     )
     answer = _read_expression(request["answer"], read, drops_unit=not has_letters)
-    if not any(golds) and is_same_text(request["golds"], request["answer"]):
+    # A formula at the end may be denied ("not $5$"): it counts only if no gold can be read as mathematics.
+    if is_same_text(request["golds"], request["answer"], any_formula=not any(golds)):
         return {
             "equal": True,
             "answer": plain_text(request["answer"])[:200],
@@ -193,7 +200,9 @@ def _read_expression(
     element = _ANSWER_ELEMENT.search(text)
     if element is not None and element["inner"].strip():
         text = element["inner"].strip()
-    text = with_scales(text)
+    text = with_scales(text).replace("\\varnothing", "\\emptyset")
+    text = _E_NOTATION.sub(r"\1\\times 10^{\2}", text)
+    text = _REPEATING.sub(as_repeating_fraction, text)
     if _ANCHOR.search(text):
         return read(text)  # type: ignore[no-any-return]
     text = without_markup(text)
@@ -261,6 +270,14 @@ def with_scales(text: str) -> str:
     return _SCALED.sub(scaled, text)
 
 
+def as_repeating_fraction(decimal: re.Match[str]) -> str:
+    r"""Return a repeating decimal such as `0.1\overline{6}` as a fraction."""
+    whole, fixed, repeated = decimal.groups()
+    digits = int(whole + fixed + repeated) - int((whole + fixed) or "0")
+    scale = (10 ** len(repeated) - 1) * 10 ** len(fixed)
+    return f"\\frac{{{digits}}}{{{scale}}}"
+
+
 def with_plain_digits(text: str) -> str:
     """Return a text with the digits of other scripts as ASCII digits."""
     if text.isascii():
@@ -278,31 +295,44 @@ def with_lowered_powers(text: str) -> str:
     return _RAISED.sub(lowered, text)
 
 
-def is_same_text(golds: list[str], answer: str) -> bool:
-    """Return True if an answer equals a gold without formulas, such as `B, C`, apart from marks, blanks and case."""
-    plain = plain_text(answer)
-    return bool(plain) and plain in map(plain_text, golds)
+def is_same_text(golds: list[str], answer: str, *, any_formula: bool) -> bool:
+    r"""Return True if an answer is a gold apart from marks and blanks: `B, C`, `(B)`, `Evelyn` for `\text{Evelyn}`."""
+    plain = plain_text(answer, any_formula=any_formula)
+    if not plain:
+        return False
+    for gold in map(plain_text, golds):
+        # m and M are different variables, but "even" and "Even" are the same word.
+        is_word = _WORD.search(gold) is not None
+        if plain == gold or (is_word and plain.lower() == gold.lower()):
+            return True
+    return False
 
 
-def plain_text(text: str) -> str:
-    """Return a text in a comparable form: the last box, or the text between marks of mathematics, or a short text."""
-    box = text.rfind("\\boxed{")
-    if box >= 0:
+def plain_text(text: str, *, any_formula: bool = True) -> str:
+    """Return what to compare of a text: the last box, the formula at its end (`any_formula`), or all of it."""
+    before, box, behind = text.rpartition("\\boxed{")
+    if box:
+        last_line = before.rpartition("\n")[2]
+        if "\\boxed" in last_line:
+            return ""  # "\boxed{6} or \boxed{7}"
         depth = 1
-        end = box + len("\\boxed{")
-        while end < len(text) and depth:
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end = 0
+        while end < len(behind) and depth:
+            depth += {"{": 1, "}": -1}.get(behind[end], 0)
             end += 1
-        text = text[box + len("\\boxed{") : end - 1]
-    elif marked := re.search(
-        r"\$([^$]{1,200})\$\s?\.?\s*$|\\\[(.{1,200}?)\\\]\s?\.?\s*$", text[-500:]
+        text = behind[: end - 1]
+    elif any_formula and (
+        marked := re.search(
+            r"\$([^$]{1,200})\$\s?\.?\s*$|\\\[(.{1,200}?)\\\]\s?\.?\s*$", text[-500:]
+        )
     ):
         text = marked[1] or marked[2]
     if len(text) > _BARE_CHARS:
         return ""
     text = re.sub(r"\\(?:text|mathrm|textbf|mbox|mathbf)\s?\{([^{}]*)\}", r"\1", text)
     text = _EMPHASIS.sub(r"\g<inner>", text)
-    return re.sub(r"\\[,;! ]|[\s$~]", "", text).rstrip(".").lower()
+    text = re.sub(r"\\[,;! ]|[\s$~]", "", text).rstrip(".")
+    return re.sub(r"\A\(([A-Z])\)\Z", r"\1", text)
 
 
 def is_bare(text: str) -> bool:

@@ -47,6 +47,12 @@ _REASON_WORD = any_of(
     "between",
 )
 _IN_BRACKETS = rf"\({_REASON_WORD}\b[^()\n]{{0,120}}\)"
+# 15 students (10 boys, 5 girls); $15 (3 × $5)
+_UP_TO_BRACKET = r"(?P<kept>\s?[^\d.,;:!?()\n]{0,25})"
+_TWO_NUMBERS = (
+    r"(?=[^()=\n]*\d[^()=\n]*[^\W\d_][^()=\n]*\d|[^()=\n]*\d\s?[-+*×/–]\s?[$€£]?\d)"
+)
+_BREAKDOWN = rf"(?<=\d){_UP_TO_BRACKET}\({_TWO_NUMBERS}[^()=\n]{{1,120}}\)"
 # (not 17); , not 17; rather than 17; instead of 17
 _DENIED = any_of("not", r"rather\sthan", r"instead\sof")
 _INSTEAD = rf",?\s?\(?\b{_DENIED}\s{CURRENCY}?\d(?:[\d,.]*\d)?\b\)?"
@@ -57,9 +63,12 @@ _CONFIRMS = any_of("confirms", "verifies", "checks out")
 _CHECK = rf"[;.]\s[^;.!?\n]{{0,60}}\b{_CONFIRMS}\b[^;.!?\n]{{0,60}}"
 
 ASIDE = re.compile(
-    "|".join((_OF_ALL, _IN_BRACKETS, _INSTEAD, _REASON, _CHECK)), re.IGNORECASE
+    "|".join((_OF_ALL, _IN_BRACKETS, _BREAKDOWN, _INSTEAD, _REASON, _CHECK)),
+    re.IGNORECASE,
 )
-"""Words next to the number of an answer that make it an aside: a whole (`3 of the 4`), a check, a reason, a denial."""
+"""Words next to the number of an answer that are an aside: a whole (`3 of the 4`), a check, parts, a reason, a denial.
+
+The words between a number and its parts are in the group `kept`."""
 
 # --- A number with nothing else -----------------------------------------------------------------
 
@@ -131,6 +140,9 @@ _INDIAN = r"\d{1,2}(?:,\d\d){1,4},\d{3}(?![\d,])"
 _POINTS = r"\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)"
 # 1.200 €: the currency sign shows that the point joins thousands
 _EURO_POINT = r"\d{1,3}\.\d{3}(?=\s?€)"
+# 1 000, 10 050: a group that begins with 0 is no number of its own; 1 500 €: the currency sign shows the same
+_ZERO_GROUP = r"[1-9]\d{0,2}(?: \d{3})* 0\d\d(?: \d{3})*(?!\d)"
+_EURO_BLANK = r"[1-9]\d{0,2}(?: \d{3})+(?=\s?€)"
 # 1'234'567
 _APOSTROPHES = r"\d{1,3}(?:['’]\d{3}){1,9}(?!\d)"
 _POWER = r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?"
@@ -154,7 +166,10 @@ def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     # After a bracket or another number it may be a pair or a list: (3,45).
     with_comma = rf"(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
     whole = "|".join(
-        (_COMMAS, _INDIAN, _POINTS, _EURO_POINT, _APOSTROPHES, blanks, r"\d+")
+        (
+            *(_COMMAS, _INDIAN, _POINTS, _EURO_POINT, _APOSTROPHES),
+            *(_ZERO_GROUP, _EURO_BLANK, blanks, r"\d+"),
+        )
     )
     with_point = rf"(?P<whole>{whole})?(?P<part>\.\d+)?{_POWER}{_DENOMINATOR}"
     digits = any_of(_MIXED, with_comma, with_point)

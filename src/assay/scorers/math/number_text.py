@@ -41,6 +41,11 @@ _POWER_OF_TEN = re.compile(
     r"(?<![\d.])10\s?(?:\^|\*\*)\s?"  # "10^", "10 ** "
     r"[{(]?\s?(?P<power>[-+−]?\d{1,3})(?!\d|\.\d)[})]?"  # "3", "{-3}"
 )
+_SMALL_POWER = re.compile(
+    r"(?<![\w.,^)}])(?:\((?P<signed>-\d{1,4})\)|(?P<base>\d{1,4}))\s?(?:\^|\*\*)\s?"
+    r"(?:\{\s?(?P<braced>\d{1,2})\s?\}|(?P<exponent>\d{1,2}))(?![\w.,^]?\d|[A-Za-z])"
+)
+"""`2^3`, `2^{10}`, `2**10`, `(-2)^3`."""
 _UNDERLINED = re.compile(r"(?<![^\s(*`\"'])_{1,2}(?=[-+−$€£¥₹]?\d)")
 """The marks of emphasis before a number: `__42__`."""
 _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
@@ -79,11 +84,19 @@ def one_spelling(text: str) -> str:
             ),
             text,
         )
+    if "^" in text or "**" in text:
+        text = _SMALL_POWER.sub(_power, text)
     if "_" in text:
         text = _UNDERLINED.sub("", text)
     if ":" in text:
         text = _TIME.sub(r"\1 \2/60", text)
     return _MINUS.sub("-", text)
+
+
+def _power(match: re.Match[str]) -> str:
+    """Return the value of a power of whole numbers."""
+    base = int(match["signed"] or match["base"])
+    return str(base ** int(match["braced"] or match["exponent"]))
 
 
 def _fraction(found: re.Match[str]) -> str:

@@ -232,7 +232,8 @@ def final_number(
 
 def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None:
     """Return the number of an answer; `None` if there is none, or if it is one of two."""
-    text = ASIDE.sub("", IN_UNITS.sub("", one_spelling(parts_in_digits(text))))
+    text = IN_UNITS.sub("", one_spelling(parts_in_digits(text)))
+    text = ASIDE.sub(lambda aside: aside["kept"] or "", text)
     declaration = last_of(DECLARED.finditer(text))
     if declaration is not None:
         start = declaration.end()
