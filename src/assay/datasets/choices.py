@@ -181,11 +181,14 @@ def letter_of(
     index = second if first is None else first
     if index is None:
         letters = ", ".join(LETTERS[: len(texts)])
+        fix = f"give a letter ({letters}), a number from 0, or the text of an option"
+        if str(gold).strip() == str(len(texts)):
+            fix += "; numbers that count from 1 make the other rows wrong, too"
         raise RowFault(
             f"the right answer is not among the {len(texts)} options",
             column=column,
             got=gold,
-            fix=f"give a letter ({letters}), a number from 0, or the text of an option",
+            fix=fix,
         )
     return LETTERS[index]
 

@@ -139,6 +139,39 @@ def test_gsm8k_targets_get_the_advice_to_read_the_number(tmp_path, capsys):
     assert not any("####" in note for note in followed.notes)
 
 
+@pytest.mark.parametrize(
+    ("targets", "advice"),
+    [
+        (["12", "1,234", "$5.50"], "--scorer number compares their values"),
+        (["$x=\\boxed{5}$.", "\\frac{1}{2}"], "--scorer math compares their values"),
+        (["yes", "No"], "--scorer yes_no reads which of them is said"),
+        (["A", "(C)"], "--scorer choice:letters=ABC reads the chosen letter"),
+    ],
+)
+def test_targets_of_a_known_form_get_the_advice_to_use_its_scorer(
+    tmp_path, capsys, targets, advice
+):
+    rows = [{"question": f"q{n}", "answer": text} for n, text in enumerate(targets)]
+    data = write_rows(tmp_path, rows)
+
+    assert main(["check", data]) == 0
+    assert advice in capsys.readouterr().out
+    main(["check", data, "--scorer", "exact_match"])
+    assert advice not in capsys.readouterr().out
+
+
+def test_targets_that_are_words_or_dates_get_no_advice(tmp_path, capsys):
+    rows = [
+        {"question": f"q{n}", "answer": text}
+        for n, text in enumerate(["Paris", "2020-01-05"])
+    ]
+    data = write_rows(tmp_path, rows)
+
+    main(["check", data])
+
+    assert "--scorer" not in capsys.readouterr().out
+
+
 def transcripts(tmp_path, text):
     with wave.open(str(tmp_path / "a.wav"), "wb") as file:
         file.setparams((1, 2, 16000, 0, "NONE", ""))

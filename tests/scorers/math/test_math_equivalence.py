@@ -42,8 +42,6 @@ def compare(gold, answer, **options):
         ("1/3", "0.333", False),
         ("1/3", "0.333333", True),
         (r"5\text{ cm}", "5", True),
-        ("1000000", "1e6", False),
-        (r"\text{Yes}", "Yes", False),
         ("[0,1)", r"0\le x<1", False),
         (r"0\le x<1", "[0,1)", True),
         ("A", "A", True),
@@ -342,3 +340,31 @@ def test_other_expressions_stay_wrong(answer, gold):
 )
 def test_html_roots_raised_digits_and_spaced_thousands_are_read(gold, text):
     assert MathEquivalence()(Sample("1", "q", gold), Output.of(text)).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "is_right"),
+    [
+        (r"\text{Evelyn}", "Evelyn", True),
+        (r"\text{Yes}", "Yes", True),
+        ("1000000", "1e6", True),
+        (r"\text{no solution}", "no solution", True),
+        ("B", r"\boxed{\textbf{(B)}}", True),
+        ("6", "\\boxed{5}\n\nWait, that is wrong: \\boxed{6}", True),
+        ("5", "\\boxed{5}\n\nWait, that is wrong: \\boxed{6}", False),
+        ("7", r"\boxed{6} or \boxed{7}", False),
+        ("M", r"\boxed{m}", False),
+        (r"25\pi", "25π cm²", True),
+        (r"\frac{1}{6}", r"0.1\overline{6}", True),
+        (r"6.02\times10^{23}", "6.02e23", True),
+        (r"\emptyset", r"\varnothing", True),
+    ],
+)
+def test_an_answer_that_is_the_gold_in_another_spelling_is_right(
+    gold: str, answer: str, is_right: bool
+) -> None:
+    sample = Sample("1", "q", gold)
+
+    score = MathEquivalence()(sample, Output.of(answer))
+
+    assert score.value == float(is_right)

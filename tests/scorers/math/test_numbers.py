@@ -689,3 +689,30 @@ def test_a_number_without_its_fraction_is_not_equal(answer, gold):
     sample = Sample("a", target=gold)
 
     assert NumberMatch()(sample, Output.of(answer)).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("The total is 1 000 €.", "1000"),
+        ("They sold 10 050 tickets.", "10050"),
+        ("It costs 1 500 € a month.", "1500"),
+        ("The answer is 2^3.", "8"),
+        ("$2^{10}$", "1024"),
+        ("(-2)^3", "-8"),
+        ("There are 15 students (10 boys, 5 girls).", "15"),
+        ("He pays $15 (3 × $5).", "15"),
+        ("It takes 3.5 hours (3 hours and 30 minutes).", "3.5"),
+        ("The rooms are 90 100 110", "110"),
+        ("Alice has 10 (Bob has 5).", "5"),
+        ("The point is at 4 (1, 2)", "2"),
+    ],
+)
+def test_powers_blank_thousands_and_the_parts_of_a_number_are_read(
+    answer: str, gold: str
+) -> None:
+    sample = Sample("1", "q", gold)
+
+    score = NumberMatch()(sample, Output.of(answer))
+
+    assert score.value == 1.0

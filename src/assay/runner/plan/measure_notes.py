@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 from ...core import Audio, BadSample, Sample, Task
+from ...datasets.choices import LETTERS
 from ..options import RunOptions
 from ..tasks.measure import is_plain
 from .planned_task import PlannedTask
@@ -13,9 +14,19 @@ from .planned_task import PlannedTask
 ROWS_LOOKED_AT = 200
 MOST = 0.5
 """Minimum share of the targets that must have a form before it counts as theirs."""
+DEFAULTS = frozenset({"exact_match", "includes"})
+"""The scorers of rows with targets that name none."""
 COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
 # "… 48 / 2 = 24 clips.\n#### 24"
 _MARKED_NUMBER = re.compile(r".*####\s*-?[$\d][\d.,]*\s*", re.DOTALL)
+# "12", "1,234", "$5.50", "-3", "50%", "1/2"
+_NUMBER = re.compile(
+    r"\s*[-−]?[$€£]?\s?\d[\d.,]*(?:\s?%|/\d+)?\s*|\s*[-−]?\d{1,3}( \d{3})+\s*"
+)
+# "We get $x=\boxed{5}$.", "\frac12", "$2\pi$"
+_FORMULA = re.compile(r".*(?:\\boxed|\\[dt]?frac|\\sqrt|\\pi|\$[^$]+\$).*", re.DOTALL)
+_YES_OR_NO = re.compile(r"\s*(?:yes|no)\s*\.?\s*", re.IGNORECASE)
+_LETTER = re.compile(r"\s*\(?[A-J]\)?\s*")
 CONTEXT_COLUMNS = (
     "context",
     "passage",
@@ -100,12 +111,19 @@ def scorer_notes(
     if not targets:
         return
     literal = [name for name, _ in scorers if name in COMPARES_TEXT]
+    advice = None
     if literal and _share(targets, _MARKED_NUMBER) > MOST:
-        compare = "compares" if len(literal) == 1 else "compare"
-        yield (
-            f"targets end in a number after ####, and {' and '.join(literal)} {compare} the whole text: "
-            "--scorer number reads the number"
+        advice = (
+            "targets end in a number after ####",
+            "--scorer number reads the number",
         )
+    elif {name for name, _ in scorers} == DEFAULTS:
+        advice = _advice_for(targets)
+    if advice is not None:
+        form, scorer_option = advice
+        compare = "compares" if len(literal) == 1 else "compare"
+        names = " and ".join(literal)
+        yield f"{form}, and {names} {compare} the whole text: {scorer_option}"
         return
     fitting = _normalizer_for(targets)
     for name, scorer in scorers:
@@ -121,6 +139,24 @@ def scorer_notes(
             "targets look like transcripts of the recordings: "
             f"--scorer wer:normalize={fitting} counts word errors"
         )
+
+
+def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
+    """Return the form that most targets have, and the scorer that reads it; None if text is what they are."""
+    if _share(targets, _FORMULA) > MOST:
+        return "targets are formulas", "--scorer math compares their values"
+    if _share(targets, _NUMBER) > MOST:
+        return "targets are numbers", "--scorer number compares their values"
+    if _share(targets, _YES_OR_NO) == 1:
+        return "targets are yes or no", "--scorer yes_no reads which of them is said"
+    if _share(targets, _LETTER) == 1:
+        last = max(target.strip(" ()") for target in targets)
+        letters = LETTERS[: LETTERS.index(last) + 1]
+        return (
+            "targets are letters",
+            f"--scorer choice:letters={letters} reads the chosen letter",
+        )
+    return None
 
 
 def _share(targets: Sequence[str], pattern: re.Pattern[str]) -> float:
