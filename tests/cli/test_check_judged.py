@@ -285,3 +285,22 @@ def test_summarizers_say_which_answers_they_were_tried_on(capsys, tmp_path, judg
 
     assert code == 0
     assert "0.000 for 'I do not know.'" in text and "for the targets" not in text
+
+
+def test_each_round_of_a_dialogue_is_tried_with_its_own_reference(capsys, tmp_path):
+    row = '{"turns": ["One?", "Two?"], "answers": ["1", "2"]}\n'
+    write(tmp_path, "d.jsonl", row)
+    source = """
+dataset = "d.jsonl"
+def score(sample, output):
+    texts = [r.output.text for r in output.rounds]
+    return {"right": float(texts == sample.fields["answers"]), "first": float(texts[0] == "1")}
+summarizers = ("mean", {"name": "formula", "metric": "twice", "value": "n / asked",
+                        "counts": {"n": "2 * right", "asked": 1}, "bounds": [0, 1]})
+"""
+    task = write(tmp_path, "t.py", source)
+
+    code, text = check(capsys, tmp_path, task)
+
+    assert code == 0 and "{'right': 1.0, 'first': 1.0} for the target" in text
+    assert "twice 2.000 for the targets ⚑ outside its bounds 0 … 1" in text

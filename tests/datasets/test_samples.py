@@ -277,3 +277,25 @@ def test_faulty_rows_have_ids_of_their_own(write: Write) -> None:
 
     assert isinstance(items[1], BadSample)
     assert len({item.id for item in items}) == 20
+
+
+def test_media_of_a_sample_may_be_one_medium_or_a_picture(tmp_path: Path) -> None:
+    from PIL import Image as pillow
+
+    from assay.core import Image
+
+    picture = pillow.new("RGB", (2, 2), (255, 0, 0))
+    rows: list[Any] = [
+        Sample("a", "?", "x", media=(picture, picture)),  # type: ignore[arg-type]
+        Sample("b", "?", "x", media=Image(picture)),  # type: ignore[arg-type]
+        Sample("c", "?", "x", media=("a.png",)),  # type: ignore[arg-type]
+    ]
+
+    samples = list(view(open_dataset(lambda: rows)))
+
+    good = [sample for sample in samples if isinstance(sample, Sample)]
+    assert [len(sample.media) for sample in good] == [2, 1]
+    assert all(isinstance(m, Image) for sample in good for m in sample.media)
+    [bad] = [sample for sample in samples if isinstance(sample, BadSample)]
+    assert "entry 1 of media is of type str" in str(bad.error)
+    assert "write Image(…)" in str(bad.error)

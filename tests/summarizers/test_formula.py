@@ -305,3 +305,32 @@ def test_names_that_are_not_words_stand_in_backquotes():
     assert expression.names() == ["judge(role=a)", "wer[none].S", "c"]
     values = {"judge(role=a)": 5.0, "wer[none].S": 2.0, "c": 1.0}
     assert expression.evaluate(values.__getitem__) == 5.0
+
+
+def test_rounds_can_be_counted(tmp_path):
+    share = Formula(
+        "share",
+        "points / (5 * rounds_asked)",
+        {"points": "sum(rounds)", "rounds_asked": "count(rounds)"},
+        bounds=(0, 1),
+    )
+
+    row = only(run(tmp_path / "a", ["yes"], [share], turns), "share")
+
+    # First rounds have 1 to 5 points alike, second rounds always 4.
+    assert row.value == pytest.approx((3 + 4) / 10)
+    assert row.flags == ()
+
+
+def test_a_number_outside_its_bounds_is_flagged(tmp_path):
+    wrong = Formula(
+        "wrong",
+        "points / dialogues",
+        {"points": "sum(rounds)", "dialogues": 1},
+        bounds=(0, 1),
+    )
+
+    row = only(run(tmp_path / "a", ["yes"], [wrong], turns), "wrong")
+
+    assert row.value == 7.0
+    assert row.flags == ("outside its bounds 0 … 1",)

@@ -12,6 +12,7 @@ from ..runner.scoring.scoring import Scoring
 from ..runner.tasks.components import build_summarizer
 from ..summarizers.adapt import Adapted
 from ..summarizers.formula import UnknownCount
+from ..summarizers.units import OUTSIDE
 from .explain import explained
 
 MODEL = "scripted"
@@ -118,6 +119,8 @@ def _try(
     for result in results:
         value = format_value(result.value)
         line = f"summarizer {name} on {scoring.name}: {result.metric} {value} {tried.answers}"
+        outside = [flag for flag in result.flags if flag.startswith(OUTSIDE)]
+        line += "".join(f" ⚑ {flag}" for flag in outside)
         yield printable(line)
     if is_own:
         yield from _try_failure(name, summarizer, answers, context)

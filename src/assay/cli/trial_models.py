@@ -28,6 +28,7 @@ from ..core import (
 from ..core.message import Part
 from ..core.record import prompt_to_plain
 from ..core.request import DEFAULT_OPTIONS
+from ..core.sample import REFERENCE_COLUMNS
 from ..rendering import LETTERS
 from ..runner.options import RunOptions
 from ..runner.scoring.scoring import with_rounds
@@ -115,8 +116,8 @@ def scripted_answers(
 ) -> list[Scripted]:
     """Return the target and a wrong answer, as media or likelihoods if the task asks for these.
 
-    `prompts` has the prompt of each round: every round of a dialogue gets the same answer. With tools, the target
-    comes after a call of each tool, and the wrong answer comes without calls.
+    `prompts` has the prompt of each round. Every round of a dialogue gets the same answer, or its own reference as the
+    target. With tools, the target comes after a call of each tool, and the wrong answer comes without calls.
     """
     prompt = prompts[-1]
     if prompt.continuations is not None or prompt.rolling:
@@ -126,7 +127,8 @@ def scripted_answers(
     media: list[Part] = [MEDIA[kind]() for kind in prompt.produces if kind in MEDIA]
     if media:
         output = Output((Candidate(tuple(media), "stop"),))
-        return [(f"for a scripted {media[0].kind}", _in_rounds(output, prompts))]
+        outputs = [output] * len(prompts)
+        return [(f"for a scripted {media[0].kind}", _in_rounds(outputs, prompts))]
     texts = [(WRONG_LABEL, WRONG_ANSWER)]
     right = right_answer(sample)
     if right:
@@ -134,8 +136,11 @@ def scripted_answers(
     answers = []
     for label, text in texts:
         output = Output.of(text, stop_reason="stop")
-        if tools is None:
-            answers.append((label, _in_rounds(output, prompts)))
+        references = _references(sample, len(prompts))
+        if label == TARGET_LABEL and references and tools is None:
+            answers.append((label, _in_rounds(references, prompts)))
+        elif tools is None:
+            answers.append((label, _in_rounds([output] * len(prompts), prompts)))
         else:
             has_calls = label == TARGET_LABEL
             answers.append((label, _after_calls(output, sample, tools, has_calls)))
@@ -171,10 +176,19 @@ def right_answer(sample: Sample) -> str:
     return "" if first is None else str(first)
 
 
-def _in_rounds(output: Output, prompts: Sequence[Prompt]) -> Output:
-    """Return the answer with all rounds of its dialogue, as a scorer receives it in a run."""
+def _references(sample: Sample, rounds: int) -> list[Output]:
+    """Return the reference answer of each round of a dialogue; empty if the row has none for each."""
+    for column in REFERENCE_COLUMNS:
+        references = sample.fields.get(column)
+        if rounds > 1 and isinstance(references, list) and len(references) == rounds:
+            return [Output.of(str(text), stop_reason="stop") for text in references]
+    return []
+
+
+def _in_rounds(outputs: Sequence[Output], prompts: Sequence[Prompt]) -> Output:
+    """Return the last answer with all rounds of its dialogue, as a scorer receives it in a run."""
     plain = [prompt_to_plain(prompt) for prompt in prompts]
-    return with_rounds([output] * len(prompts), plain)
+    return with_rounds(list(outputs), plain)
 
 
 def _likelihoods(sample: Sample, prompt: Prompt) -> list[Scripted]:

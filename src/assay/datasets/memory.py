@@ -9,6 +9,7 @@ from typing import Any
 from ..code.sources import digest_behind
 from ..core import DataError, Sample, UsageError, canonical, digest_of, shorten
 from .faults import RowFault
+from .row_media import with_made_media
 from .shards import Row, RowData, row_by_counting
 from .undecoded import without_decoding
 
@@ -100,9 +101,14 @@ class Called:
 
 
 def as_row(item: object, name: str, number: int) -> RowData:
-    """Return a row or a sample unchanged, and a fault for anything else."""
-    if isinstance(item, (Sample, Mapping)):
+    """Return a row unchanged, a sample with its media, and a fault for anything else."""
+    if isinstance(item, Mapping):
         return item
+    if isinstance(item, Sample):
+        try:
+            return with_made_media(item)
+        except RowFault as fault:
+            return fault.at(name, number)
     if isinstance(item, DataError):
         return item
     return RowFault(

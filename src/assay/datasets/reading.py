@@ -12,7 +12,7 @@ from .choices import TwoReadings, Way, check_made_options
 from .columns import ANYWHERE, Columns, Kind, tags_of
 from .faults import NamedFault, RowFault
 from .reach import Reach
-from .row_media import placed
+from .row_media import placed, with_made_media
 from .shards import RowData, Shard, folder_of
 
 ToSample = Callable[[Mapping[str, Any]], Sample]
@@ -42,6 +42,7 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
         raise RowFault(
             f"to_sample returned a {type(sample).__name__}, not a Sample", got=sample
         )
+    sample = with_made_media(sample)
     needed = (*mapping.tags, mapping.cluster, mapping.weight)
     if sample.fields and not any(needed):
         return sample

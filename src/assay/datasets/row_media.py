@@ -203,6 +203,30 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
     return hold
 
 
+def with_made_media(sample: Sample) -> Sample:
+    """Return a sample built in Python whose media are media; raise `RowFault` for what is none.
+
+    A single medium and Pillow images are accepted.
+    """
+    media: Any = sample.media
+    if type(media) is tuple and all(isinstance(medium, Media) for medium in media):
+        return sample
+    entries = media if isinstance(media, (list, tuple)) else (media,)
+    items: list[Media] = []
+    for number, entry in enumerate(entries, 1):
+        if hasattr(entry, "save") and hasattr(entry, "size"):
+            entry = Image(entry)
+        if not isinstance(entry, Media):
+            raise RowFault(
+                f"entry {number} of media is of type {type(entry).__name__}",
+                column="media",
+                got=entry,
+                fix="write Image(…), Audio(…) or Video(…) of assay around a path or bytes",
+            )
+        items.append(entry)
+    return replace(sample, media=tuple(items))
+
+
 def placed(sample: Sample, file: str, row: int) -> None:
     """Record in the media of a sample which row they belong to, for error messages."""
     media = list(sample.media)

@@ -31,7 +31,7 @@ from ..core import (
     shorten,
 )
 from ..core.score import ValueScale
-from .units import reducer_flags, result_names
+from .units import is_outside, outside_flag, reducer_flags, result_names
 
 FAILED = COUNTED_AS_ZERO | UNRESOLVED
 
@@ -212,9 +212,8 @@ class Adapted:
         flags = []
         if not math.isfinite(number):
             flags.append(f"the summarizer gave {number}")
-        elif scale.bounds and not scale.bounds[0] <= number <= scale.bounds[1]:
-            low, high = scale.bounds
-            flags.append(f"outside its bounds {low:g} … {high:g}")
+        elif scale.bounds and is_outside(number, scale.bounds):
+            flags.append(outside_flag(scale.bounds))
         names = result_names(context, metric, higher_is_better=scale.higher_is_better)
         details: Mapping[str, Any] = EMPTY
         if scale.bounds:

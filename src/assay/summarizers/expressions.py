@@ -62,6 +62,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "max": _most,
     "mean": _average,
     "sum": lambda *values: sum(_flatten(values)),
+    "count": lambda *values: float(len(_flatten(values))),
     "abs": abs,
     "sqrt": _root,
 }

@@ -25,7 +25,7 @@ from .mean import unread_value
 from .recipes import Reading, Recipe
 from .record_numbers import ROUNDS, names_in, number_named, together
 from .statistics.estimate import Ends
-from .units import result_names
+from .units import is_outside, outside_flag, result_names
 
 Count = str | int | float | Sequence[str]
 WHERE = "summarizer 'formula'"
@@ -41,8 +41,9 @@ class Formula:
     """A number computed from named counts, each of them summed over all answers.
 
     A count is an expression of the values that scorers gave one answer and the numbers in their `details`. `1`
-    counts answers. `rounds` are the values of all rounds of a dialogue: `min(rounds)` is the worst. With several
-    scorers, `SCORER.NAME` names one of them, and one formula may use several.
+    counts answers. `rounds` are the values `round_1`, `round_2`, … of a dialogue: `min(rounds)` is the worst,
+    `count(rounds)` their number. With several scorers, `SCORER.NAME` names one of them, and one formula may use
+    several.
 
     Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct": "is_correct", "asked": 1, "attempted":
     "is_correct + is_incorrect"}, bounds=(0, 1))`
@@ -100,12 +101,15 @@ class Formula:
             higher_is_better=self.higher_is_better,
         )
         ends = self._ends()
+        fields = pool.result(common, recipe, ends, self._flags(source))
+        if ends is not None and is_outside(fields["value"], ends):
+            fields["flags"] = (*fields["flags"], outside_flag(ends))
         details: dict[str, Any] = {"recipe": recipe.to_plain()}
         if ends is not None and ends[1] != float("inf"):
             details["scale"] = list(ends)
         yield Result(
             **common,
-            **pool.result(common, recipe, ends, self._flags(source)),
+            **fields,
             n_expected=context.n_expected,
             outcomes=dict(pool.outcomes),
             details=details,

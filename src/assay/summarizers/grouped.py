@@ -34,7 +34,10 @@ class _Group:
 @summarizers.register("grouped")
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The share of groups with all samples right, and the mean over samples in addition."""
+    """The share of groups with all samples right, and the mean over samples in addition.
+
+    The task names the column of the groups: `columns: {group: pair}`.
+    """
 
     expected_size: int | str | None = None
     """Number of samples that a group must have, or the detail of a score with that number.

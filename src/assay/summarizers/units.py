@@ -33,6 +33,10 @@ from .statistics.estimate import finite
 SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
 """Shares of failed samples above which a row has the worst and the best case, and is marked as doubtful."""
 
+OUTSIDE = "outside its bounds"
+ROUNDING = 1e-9
+"""How far beyond its bounds a computed number may be."""
+
 
 @dataclass(slots=True)
 class Units:
@@ -398,3 +402,15 @@ def values_by_sample(
         else:
             values[id] = reduced.value
     return values, clusters
+
+
+def is_outside(value: float | None, bounds: Sequence[float]) -> bool:
+    """Return True if a number is not between its bounds, but for rounding."""
+    low, high = bounds
+    return value is not None and not low - ROUNDING <= value <= high + ROUNDING
+
+
+def outside_flag(bounds: Sequence[float]) -> str:
+    """Return the flag of a number that is not between its bounds."""
+    low, high = bounds
+    return f"{OUTSIDE} {low:g} … {high:g}"

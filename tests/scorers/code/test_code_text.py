@@ -102,3 +102,10 @@ def test_an_example_of_the_output_is_no_program_of_cases():
 
     assert whole_program(text)[0] == "print(2 * int(input()))\n"
     assert whole_program("```sh\necho 1\n```\n```\n1\n```", "bash")[0] == "echo 1\n"
+
+
+def test_a_program_of_cases_is_the_last_block_that_reads_its_input():
+    text = "```\nprint(input()[::-1])\n```\nFor example:\n```\nabc\n```"
+
+    assert whole_program(text, reads_input=True)[0] == "print(input()[::-1])\n"
+    assert whole_program(text)[0] == "abc\n"

@@ -28,6 +28,7 @@ _LANGUAGE_MARKS = {
     "perl": ("perl", "pl"),
 }
 """The words behind a fence that mark a program of an interpreter."""
+_READS_INPUT = re.compile(r"\binput\b|\bstdin\b|\bopen\(0|\bfileinput\b")
 _NAME = re.compile(r"[^\W\d]\w*")
 # def f, async def f, class C
 _DEFINITION = re.compile(r"^(?:(?:async\s+)?def|class)\s+([^\W\d]\w*)", re.MULTILINE)
@@ -51,12 +52,14 @@ def whole_program(
     text: str,
     language: str = "python",
     tests: str = "",
+    *,
+    reads_input: bool = False,
 ) -> tuple[str, Rule]:
     """Return the program of an answer: its last fenced block, else all of it.
 
     Blocks of another language than the program's, such as an example of its output, are passed over if some block is
     marked with the language; and so are blocks that define no function or class that the code in `tests` names, such as
-    an example of a call, if another block does.
+    an example of a call, if another block does. If the program `reads_input`, so are Python blocks that do not.
     """
     fenced = [match for match in _FENCE.finditer(text) if match["code"].strip()]
     if not fenced:
@@ -70,6 +73,9 @@ def whole_program(
             code for code in programs if names.intersection(_DEFINITION.findall(code))
         ]
         programs = tested or programs
+    if reads_input and language in ("python", "python3"):
+        readers = [code for code in programs if _READS_INPUT.search(code)]
+        programs = readers or programs
     return (programs[-1], "fence")
 
 

@@ -87,7 +87,11 @@ class Runs(InSandbox):
         limits = limits_of(self.timeout, self.memory_mb)
         cases = cases_in(tests)
         if cases is not None:
-            program, rule = whole_program(text, self.language)
+            program, rule = whole_program(
+                text,
+                self.language,
+                reads_input=any(case.stdin.strip() for case in cases),
+            )
             execution = ToRun(
                 program,
                 cases=cases,
