@@ -23,6 +23,8 @@ _MARKED_NUMBER = re.compile(r".*####\s*-?[$\d][\d.,]*\s*", re.DOTALL)
 _NUMBER = re.compile(
     r"\s*[-−]?[$€£]?\s?\d[\d.,]*(?:\s?%|/\d+)?\s*|\s*[-−]?\d{1,3}( \d{3})+\s*"
 )
+# "1000" may be written as "1,000", "5.5" as "5.50", "50%" as "50 %"
+_MANY_SPELLINGS = re.compile(r"\d{4}|\d[^\d\s]|[$€£]")
 # "We get $x=\boxed{5}$.", "\frac12", "$2\pi$"
 _FORMULA = re.compile(r".*(?:\\boxed|\\[dt]?frac|\\sqrt|\\pi|\$[^$]+\$).*", re.DOTALL)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no)\s*\.?\s*", re.IGNORECASE)
@@ -145,7 +147,8 @@ def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
     """Return the form that most targets have, and the scorer that reads it; None if text is what they are."""
     if _share(targets, _FORMULA) > MOST:
         return "targets are formulas", "--scorer math compares their values"
-    if _share(targets, _NUMBER) > MOST:
+    may_differ = any(map(_MANY_SPELLINGS.search, targets))
+    if may_differ and _share(targets, _NUMBER) > MOST:
         return "targets are numbers", "--scorer number compares their values"
     if _share(targets, _YES_OR_NO) == 1:
         return "targets are yes or no", "--scorer yes_no reads which of them is said"
