@@ -1,6 +1,10 @@
 """`assay verify`, and what every reader of a run says of damage: in one line, with the rest still shown."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -291,3 +295,40 @@ def test_after_scoring_a_run_with_a_damaged_answer_verify_says_what_is_lost(
     assert "the journal gives the 2 numbers of the table" in lost.out
     assert "asked or scored again" not in lost.out
     assert asked_again.code == 0 and "asked or scored again" in asked_again.out
+
+
+SLOW = """
+import time
+
+def generate(messages):
+    time.sleep(0.2)
+    return "4"
+"""
+
+
+def test_a_run_that_was_stopped_at_once_is_not_called_damaged(assay, folder):
+    (folder / "slow.py").write_text(SLOW)
+    rows = [json.dumps({"id": i, "question": "?", "answer": "4"}) for i in range(500)]
+    (folder / "many.jsonl").write_text("\n".join(rows))
+    words = ["run", "many.jsonl", "--model", "slow.py:generate", "-o", "out"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "assay.cli.main", *words],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    journal = folder / "out" / "records.jsonl"
+    deadline = time.monotonic() + 60
+    while not journal.exists() or b'"score"' not in journal.read_bytes():
+        assert time.monotonic() < deadline and running.poll() is None
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    assert b"Traceback" not in running.communicate(timeout=60)[1]
+    assert json.loads((folder / "out" / "summary.json").read_bytes())["results"] == []
+
+    said = assay("verify", "out")
+
+    assert "the same `assay run` continues it" in said.out
+    assert "damaged" not in said.out

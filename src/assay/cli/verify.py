@@ -117,7 +117,13 @@ def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, s
     if reader.summary:
         differences = list(table.differences(reader.summary))
         yield from (("damaged", line) for line in differences)
-        if table.results and not differences:
+        left_out = len(table.left_out(reader.summary))
+        if left_out:
+            yield (
+                "not checked",
+                "the run was interrupted before its numbers were computed: the same `assay run` continues it",
+            )
+        elif table.results and not differences:
             yield (
                 "ok",
                 f"the journal gives the {len(table.results)} numbers of the table",

@@ -38,7 +38,10 @@ class Recomputed:
             _name(r): r for r in map(result_from_plain, summary.get("results", ()))
         }
         results = {_name(r): r for r in self.results}
+        left_out = self.left_out(summary)
         for name, result in results.items():
+            if name in left_out:
+                continue
             if name not in table:
                 yield f"{' · '.join(name)}: not in summary.json"
                 continue
@@ -56,6 +59,18 @@ class Recomputed:
             for name in table.keys() - results.keys():
                 if name[:2] in judged:
                     yield f"{' · '.join(name)}: the journal does not give it"
+
+    def left_out(self, summary: Mapping[str, Any]) -> set[tuple[str, str, str]]:
+        """Return the numbers that an interrupted run did not compute: those of tasks and models without any."""
+        if summary.get("status") != "interrupted":
+            return set()
+        rows = map(result_from_plain, summary.get("results", ()))
+        summarized = {(row.task, row.model) for row in rows}
+        return {
+            _name(result)
+            for result in self.results
+            if (result.task, result.model) not in summarized
+        }
 
 
 def recompute(reader: RunReader, **settings: object) -> Recomputed:
