@@ -1,5 +1,6 @@
 """No verb replaces a file that assay did not write, not even through a link."""
 
+import errno
 import os
 
 import pytest
@@ -197,3 +198,23 @@ def test_a_rotated_table_that_its_user_edited_is_left_as_it_is(assay, folder):
 
     assert said.code == 2 and "has changed since assay wrote it" in said.err
     assert (folder / "x_circular.tsv").read_text() == MINE
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+def test_a_bundle_that_cannot_be_written_leaves_nothing(
+    was_there, assay, finished, monkeypatch
+):
+    if was_there:
+        (finished / "bundle").mkdir()
+    before = sorted(finished.rglob("*"))
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("assay.view.saved_pages.folder_page", fail)
+    said = assay("view", "run", "--bundle", "bundle")
+    monkeypatch.undo()
+
+    assert said.code == 74 and "; fix: free some space" in said.err
+    assert sorted(finished.rglob("*")) == before
+    assert assay("view", "run", "--bundle", "bundle").code == 0

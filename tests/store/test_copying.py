@@ -1,5 +1,6 @@
 """A run elsewhere: every file of it, media once, each fault one line."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from assay.core import (
     Text,
     UsageError,
 )
+from assay.core.errors import DiskFull
 from assay.core.record import prompt_to_plain
-from assay.store import OutputLine, RunReader, RunWriter
+from assay.store import OutputLine, RunReader, RunWriter, copying
 from assay.store.copying import copy_run
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
@@ -121,4 +123,39 @@ def test_a_target_with_other_files_is_refused_and_unchanged(run: Path, tmp_path:
         copy_run(RunReader(run).layout, f"file://{there}")
 
     assert [path.name for path in there.iterdir()] == ["summary.json"]
+    assert (there / "summary.json").read_text() == "mine"
+
+
+def test_a_copy_that_broke_off_can_be_repeated(run: Path, tmp_path: Path, monkeypatch):
+    layout = RunReader(run).layout
+    url = f"file://{tmp_path}/there"
+    send, sent = copying._send, []
+
+    def send_two(files, path, there):
+        if len(sent) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sent.append(path)
+        send(files, path, there)
+
+    monkeypatch.setattr(copying, "_send", send_two)
+    with pytest.raises(DiskFull, match="; fix: free some space and rerun"):
+        copy_run(layout, url)
+    monkeypatch.undo()
+
+    copy_run(layout, url)
+
+    assert RunReader(tmp_path / "there").manifest == RunReader(run).manifest
+
+
+def test_an_empty_journal_beside_other_files_is_not_a_copy_that_broke_off(
+    run: Path, tmp_path: Path
+):
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "records.jsonl").touch()
+    (there / "summary.json").write_text("mine")
+
+    with pytest.raises(UsageError):
+        copy_run(RunReader(run).layout, f"file://{there}")
+
     assert (there / "summary.json").read_text() == "mine"

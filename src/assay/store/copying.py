@@ -1,10 +1,12 @@
 """Copy a run folder to any URL that fsspec can write (`s3://…`, `gs://…`, `file://…`)."""
 
+import errno
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core import StoreError, UsageError, library
+from ..core.errors import DiskFull
 from .layout import Layout
 from .ownership import is_manifest_of_ours
 
@@ -15,20 +17,21 @@ if TYPE_CHECKING:
 def copy_run(layout: Layout, url: str) -> int:
     """Copy a run and return how many files were sent. Media that are already there are not sent again.
 
-    `run.json` is sent last, because the numbers count only with it. A target that contains anything but a run is
-    refused.
+    `run.json` is sent last, because the numbers count only with it. A target that contains anything but a run, or
+    the beginning of a copy of this run, is refused.
     """
     files, root = _filesystem(url)
-    _refuse_foreign(files, root, url)
+    _refuse_foreign(files, root, url, layout)
     media = sorted(
         path
         for path in layout.media.rglob("*")
         if path.is_file() and not path.name.startswith(".")
     )
-    derived = [layout.journal, layout.summary, layout.manifest]
+    # The journal comes first, because it tells a copy that broke off from other files.
+    parts = [layout.journal, *media, layout.summary, layout.manifest]
     sent = 0
     try:
-        for path in [*media, *(path for path in derived if path.exists())]:
+        for path in [path for path in parts if path.exists()]:
             there = f"{root.rstrip('/')}/{path.relative_to(layout.folder).as_posix()}"
             if (
                 path in media
@@ -40,13 +43,37 @@ def copy_run(layout: Layout, url: str) -> int:
             _send(files, path, there)
             sent += 1
     except OSError as error:
-        raise StoreError(
-            f"cannot write there: {error.strerror or error}", where=url
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise (DiskFull if is_full else StoreError)(
+            f"cannot write there: {error.strerror or error}",
+            where=url,
+            fix="free some space and rerun the command"
+            if is_full
+            else "check the URL and who may write there",
         ) from error
     return sent
 
 
-def _refuse_foreign(files: "AbstractFileSystem", root: str, url: str) -> None:
+def _is_broken_off(
+    files: "AbstractFileSystem",
+    root: str,
+    names: set[str],
+    layout: Layout,
+) -> bool:
+    """Return True if a target without `run.json` holds the beginning of a copy of this run."""
+    parts = {layout.journal.name, layout.summary.name, layout.media.name}
+    if layout.journal.name not in names or not names <= parts:
+        return False
+    start = files.cat_file(f"{root.rstrip('/')}/{layout.journal.name}", 0, 1 << 20)
+    if not start and names != {layout.journal.name}:
+        return False
+    with layout.journal.open("rb") as journal:
+        return bool(journal.read(len(start)) == start)
+
+
+def _refuse_foreign(
+    files: "AbstractFileSystem", root: str, url: str, layout: Layout
+) -> None:
     try:
         names = {
             str(name).rstrip("/").rpartition("/")[2]
@@ -56,6 +83,8 @@ def _refuse_foreign(files: "AbstractFileSystem", root: str, url: str) -> None:
             return
         if "run.json" in names:
             plain = json.loads(files.cat_file(f"{root.rstrip('/')}/run.json"))
+        elif _is_broken_off(files, root, names, layout):
+            return
         else:
             plain = None
     except (FileNotFoundError, NotADirectoryError):

@@ -20,6 +20,7 @@ It needs no server code and no range requests: a page reads small JSON files nex
 import base64
 import hashlib
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -316,6 +317,7 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
             where=str(target),
             fix="name another one",
         )
+    was_there = target.exists()
     try:
         for name in ("app", "data", "media"):
             (target / name).mkdir(parents=True, exist_ok=True)
@@ -325,11 +327,23 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
         (target / "robots.txt").write_text(ROBOTS, "utf-8")
         for name, document in _documents(runs, folders, target):
             (target / "data" / f"{name}.json").write_bytes(json_bytes(document))
-    except OSError as error:
-        raise disk_error(error, target) from error
+    except BaseException as error:
+        # Half a bundle would be in the way of the next try.
+        for part in list(target.iterdir()) if was_there else [target]:
+            _remove(part)
+        if isinstance(error, OSError):
+            raise disk_error(error, target) from error
+        raise
     return len(runs), sum(
         path.stat().st_size for path in target.rglob("*") if path.is_file()
     )
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _documents(
