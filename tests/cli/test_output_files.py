@@ -211,9 +211,9 @@ def test_a_bundle_that_cannot_be_written_leaves_nothing(
     def fail(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("assay.view.saved_pages.folder_page", fail)
-    said = assay("view", "run", "--bundle", "bundle")
-    monkeypatch.undo()
+    with monkeypatch.context() as patches:
+        patches.setattr("assay.view.saved_pages.folder_page", fail)
+        said = assay("view", "run", "--bundle", "bundle")
 
     assert said.code == 74 and "; fix: free some space" in said.err
     assert sorted(finished.rglob("*")) == before
