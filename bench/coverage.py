@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from assay.core import ScoreRecord, SummaryContext
+from assay.summarizers.classification import SHARES
 from assay.summarizers.recipes import Recipe
 from assay.summarizers.statistics import (
     Estimate,
@@ -34,8 +35,7 @@ from assay.summarizers.statistics import (
     ratio_estimate,
     share_interval,
 )
-from assay.summarizers.weighted import GroupMean
-from assay.summarizers.yes_no_summary import SHARES
+from assay.summarizers.strata import GroupMean
 
 sys.path.insert(0, str(Path(__file__).parent))
 from decisions import all_decisions

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from assay.runner.counts.until import Until, parse_until
+from assay.runner.plan.stopping import Until, parse_until
 from assay.summarizers.statistics import (
     BettingSequence,
     Estimate,
     estimate_mean,
     paired_share_difference,
 )
-from assay.summarizers.statistics.margins import decide, deciding_size
+from assay.summarizers.statistics.power_analysis import decide, deciding_size
 
 LIMIT = -0.02
 """What a gate allows to be lost."""

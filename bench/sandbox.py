@@ -34,7 +34,7 @@ from assay.sandbox import (
     judge_functions,
 )
 from assay.sandbox.fork_server import has_forks
-from assay.sandbox.interpreters import own_python
+from assay.sandbox.launch import own_python
 
 CODE = "print(1)"
 CALLS, PROBLEMS = 10, 82

@@ -24,9 +24,8 @@ from assay.core import Output, Sample, ScoreRecord, SummaryContext
 from assay.scorers.choice.choice import Choice
 from assay.scorers.speech.wer import WordErrorRate, count_edits, error_rate
 from assay.scorers.text.match import ExactMatch
-from assay.scorers.text.rouge import Rouge
-from assay.scorers.text.tokens_f1 import TokenF1
 from assay.scorers.text.translation import Bleu
+from assay.scorers.text.word_overlap import Rouge, TokenF1
 from assay.summarizers.pooled import Pooled
 from assay.summarizers.text_corpora import bleu
 

@@ -550,7 +550,7 @@ def verdicts() -> None:
             called(0.6666666666666667, *ranked),
             called(0.5, [0.0, 0.0], [True, False]),
         ],
-        function="summarizers.auroc:area_under_roc",
+        function="summarizers.classification:area_under_roc",
     )
     places = [("0", "0", 1), ("0", "1", 1), ("1", "0", 1), ("1", "1", 0), ("2", "0", 1)]
     tagged = [
@@ -625,7 +625,7 @@ def sounds() -> None:
                 {"array": [2.5, 0.0, 2.0, 8.0]},
             )
         ],
-        function="scorers.speech.si_sdr:si_sdr",
+        function="scorers.speech.recordings:si_sdr",
         tolerance=1e-6,
     )
     write(
@@ -637,7 +637,7 @@ def sounds() -> None:
             called(0.0, [1.0, 0.0], [0.0, 1.0]),
             called(-1.0, [1.0], [-3.0]),
         ],
-        function="scorers.speech.speaker_similarity:cosine",
+        function="scorers.speech.recordings:cosine",
     )
 
 

@@ -16,8 +16,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from assay.core import Audio, Message, Output, Prompt, Request
 from assay.media import decode_audio
-from assay.models.specialists.debian_voices import Flite
-from assay.models.specialists.espeak import Espeak
+from assay.models.specialists.voices import Espeak, Flite
 
 FOLDER = Path(__file__).parent.parent / "src" / "assay" / "benchmarks" / "data" / "demo"
 RATE = 16_000

@@ -31,7 +31,7 @@ def main() -> None:
             called(round(float(voices[one] @ voices[two]), 6), plain[one], plain[two])
             for one, two in pairs
         ],
-        function="scorers.speech.speaker_similarity:cosine",
+        function="scorers.speech.recordings:cosine",
         tolerance=1e-5,
     )
 

@@ -1,6 +1,6 @@
 """What `assay show file.py:NAME` says of a thing."""
 
-from assay.cli.describe import described
+from assay.cli.show import described
 
 
 def test_the_value_of_a_text_constant_is_not_shown(tmp_path):

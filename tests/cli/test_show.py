@@ -174,7 +174,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(assay):
 
 
 def test_a_shipped_value_is_found_where_it_is_written():
-    from assay.cli.describe import shipped_at
+    from assay.cli.show import shipped_at
 
     place = shipped_at("assay.registry:tasks")
 

@@ -4,9 +4,8 @@ import pytest
 from each_row import each
 
 from assay import registry
-from assay.catalogue.backends import AT_MOST, BY_OPTION
 from assay.models import build_model
-from assay.models.declared import NOT_ASKED, declared, models_that
+from assay.models.declared import AT_MOST, BY_OPTION, NOT_ASKED, declared, models_that
 from assay.models.local_transformers.transformers_model import ACCEPTS
 
 

@@ -20,8 +20,8 @@ from assay.core import (
 )
 from assay.media import audio_from, decode_audio
 from assay.models import build_model, embedded
-from assay.models.specialists.espeak import Espeak
 from assay.models.specialists.recognisers import Moonshine
+from assay.models.specialists.voices import Espeak
 from assay.registry import models
 
 CLIPS = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "clips"

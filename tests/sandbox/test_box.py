@@ -14,13 +14,13 @@ from ways import STARTED, ways
 
 from assay.core import UsageError
 from assay.sandbox import Limits, Sandbox, choose
-from assay.sandbox.interpreters import (
+from assay.sandbox.launch import (
+    FOLDER,
     TIME_ZONES,
     find_program,
     own_python,
     readable_for,
 )
-from assay.sandbox.launch import FOLDER
 
 WAYS = ways()
 pytestmark = [

@@ -11,7 +11,7 @@ import pytest
 from assay import run
 from assay.core import AssayError, Task
 from assay.models.scripted import Scripted
-from assay.sandbox import SandboxError, best_tier, choice, interpreters, landlock
+from assay.sandbox import SandboxError, best_tier, choice, landlock, launch
 from assay.sandbox.bubblewrap import Bubblewrap, find_bubblewraps
 
 TASK = Task(
@@ -130,16 +130,16 @@ def test_an_interpreter_that_is_gone_is_named(monkeypatch, tmp_path):
         choice, "find_bubblewraps", lambda: iter([next(find_bubblewraps(), "bwrap")])
     )
     gone = tmp_path / "python3"
-    for module in ("bubblewrap", "landlock", "interpreters"):
+    for module in ("bubblewrap", "landlock", "launch"):
         monkeypatch.setattr(f"assay.sandbox.{module}.own_python", lambda: gone)
-    interpreters.readable_for.cache_clear()
+    launch.readable_for.cache_clear()
 
     with pytest.raises(
         SandboxError, match=r"\(bubblewrap: .*(No such file|could not be started)"
     ) as error:
         best_tier("bubblewrap")
 
-    interpreters.readable_for.cache_clear()
+    launch.readable_for.cache_clear()
     assert "\n" not in str(error.value)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.store.signature import FIELD, key_file, signed, why_foreign
+from assay.store.integrity import FIELD, key_file, signed, why_foreign
 
 MANIFEST = {
     "format": 1,
@@ -134,7 +134,7 @@ def test_a_relative_config_folder_is_not_used(monkeypatch, tmp_path):
 
 def test_an_unreadable_folder_leaves_runs_unsigned(config):
     if os.getuid() == 0:
-        code = "import os\nfrom assay.store.signature import signed\nos.setuid(65534)\nprint(signed({'a': 1}))"
+        code = "import os\nfrom assay.store.integrity import signed\nos.setuid(65534)\nprint(signed({'a': 1}))"
         config.mkdir()
         done = subprocess.run(
             [sys.executable, "-c", code],

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from summary_context import Context, record
 
-from assay.summarizers.auroc import auroc, estimate_auroc
+from assay.summarizers.classification import auroc, estimate_auroc
 from assay.summarizers.statistics import clopper_pearson
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from summary_context import Context, record
 
 from assay.core import UsageError
-from assay.summarizers.weighted import GroupMean, WiseLegacy, WiseVerified
+from assay.summarizers.strata import GroupMean, WiseLegacy, WiseVerified
 
 
 def samples(group, values, by="tag"):

@@ -7,7 +7,7 @@ from summary_context import Context, record
 
 from assay.core import Output, Sample
 from assay.scorers.choice.yes_no import YesNo
-from assay.summarizers.yes_no_summary import yes_no
+from assay.summarizers.classification import yes_no
 
 ANSWERS = [
     ("yes", "Yes"),

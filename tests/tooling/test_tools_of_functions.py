@@ -8,9 +8,8 @@ import pytest
 
 from assay.core import UsageError
 from assay.core.tools import ToolCall
-from assay.tooling.arguments import find_faults, smallest_arguments
 from assay.tooling.functions import converted
-from assay.tooling.schemas import tool_of
+from assay.tooling.schemas import find_faults, smallest_arguments, tool_of
 from assay.tooling.tool_results import as_result
 
 

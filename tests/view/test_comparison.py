@@ -7,7 +7,7 @@ from made_runs import answered, judged, manifest, result, sums, write_run
 
 from assay.core import UsageError
 from assay.store import RunReader
-from assay.view.comparison import comparison_page
+from assay.view.comparison_pages import comparison_page
 from assay.view.run_view import RunView
 
 
@@ -35,7 +35,7 @@ def test_the_samples_that_changed_are_listed_with_their_rows_in_both_runs(
 def test_flip_counts_are_of_all_samples_though_the_list_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.view.comparison.MOST_FLIPS", 5)
+    monkeypatch.setattr("assay.view.comparison_pages.MOST_FLIPS", 5)
     before, after = views(
         sums(tmp_path / "a", count=60, right=45),
         sums(tmp_path / "b", count=60, right=30),

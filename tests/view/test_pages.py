@@ -146,7 +146,7 @@ def test_text_of_a_language_from_right_to_left_is_set_that_way(
 def test_the_chips_count_all_changed_samples_though_the_list_is_cut(
     window: Browser, viewer, two_runs: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.view.comparison.MOST_FLIPS", 4)
+    monkeypatch.setattr("assay.view.comparison_pages.MOST_FLIPS", 4)
     server = viewer(two_runs)
     enter(window, server)
 

@@ -21,7 +21,7 @@ from ..core import Message, MissingExtra, Outcome, Output, Sample, Score
 from ..core.message import as_messages
 from ..core.tools import Tool, ToolCall, ToolResult, read_tools
 from ..tooling import SampleContext, text_result
-from ..tooling.call_threads import CallThreads
+from ..tooling.functions import CallThreads
 from .bfcl_package import FC, PROMPT, Undecoded, importing, load_bfcl, version
 
 CATEGORIES = (

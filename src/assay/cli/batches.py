@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core import UsageError
-from ..core.plural import plural
+from ..core.errors import plural
 from ..report.grid import write_lines
 from ..store import FolderLock, Layout
 from ..store.batch_log import BatchLog, LoggedBatch

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..core.errors import AssayError
-from ..core.plural import note_line
+from ..core.errors import AssayError, note_line
 from ..runner.result import RunResult
 from ..store import RunReader
 

@@ -20,7 +20,7 @@ from ..report import printable
 from ..report.grid import write_lines
 from ..runner.ask.batch_limits import check_batches
 from ..runner.ask.executors.check import check_spread
-from ..runner.ask.preflight import prompt_faults
+from ..runner.ask.loading import prompt_faults
 from ..runner.counts.leaks import Leaks
 from ..runner.counts.spending import PRICES, cost_of
 from ..runner.options import SANDBOX, RunOptions

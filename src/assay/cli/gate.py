@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core import AssayError, UsageError
-from ..core.plural import note_line
+from ..core.errors import note_line
 from .arguments import Parser
 
 if TYPE_CHECKING:

@@ -260,7 +260,7 @@ def _wants_json(words: list[str]) -> bool:
 
 def _note(message: Warning | str, *where: object, **more: object) -> str:
     """Return a warning as one sentence, without the line of code that raised it."""
-    from ..core.plural import note_line
+    from ..core.errors import note_line
 
     return f"{note_line(str(message))}\n"
 

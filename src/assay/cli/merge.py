@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from ..core import UsageError
-from ..core.plural import plural
+from ..core.errors import plural
 from ..report.grid import write_lines
 from .arguments import Parser
 from .display import typed_command

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import AssayError, UsageError, raise_all
-from ..core.plural import note_line
+from ..core.errors import AssayError, UsageError, note_line, raise_all
 from ..core.trust import Gate, guarded
 from . import habit_values
 from .arguments import Parser, flatten_list, judge_entry, key_values

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ..core import StoreError, UsageError, nearest, shorten
-from ..core.plural import note_line, plural
+from ..core.errors import note_line, plural
 from ..report import group_lines, plain_table, printable
 from ..report.grid import FILE_WIDTH, fixed_width
 from ..scorers.spans import word_offset
 from ..store import RunReader
 from ..store.blobs import Blobs
 from ..store.export import candidate_text
-from ..view.plain_json import json_bytes
 from ..view.records import Record
-from ..view.run_view import RunView
+from ..view.run_view import RunView, json_bytes
 from ..view.selection import Wanted, select
 from .samples import answer_lines, continuation_lines, message_lines, text_lines
 

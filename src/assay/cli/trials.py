@@ -37,9 +37,7 @@ from ..runner.options import SANDBOX, RunOptions
 from ..runner.scoring.scoring import takes_models
 from ..tooling import ToolSet
 from .explain import Fault, explained, place_of
-from .row_trials import dialogue_prompts, remarks_on, why_unscored
 from .samples import answer_lines, prompt_lines
-from .summary_trials import Tried, trial_record, try_summarizers
 from .trial_models import (
     WRONG_ANSWER,
     WRONG_LABEL,
@@ -47,6 +45,14 @@ from .trial_models import (
     TrialModels,
     WouldAsk,
     scripted_answers,
+)
+from .trial_notes import (
+    Tried,
+    dialogue_prompts,
+    remarks_on,
+    trial_record,
+    try_summarizers,
+    why_unscored,
 )
 
 SAMPLES = 3

@@ -1,7 +1,5 @@
 """Sources: the files that a piece of code depends on, so that a change in them is noticed.
 
-Sources: the files that a piece of code depends on, so that a change in any of them is noticed.
-
 A user's file depends on all the user's files it imports, directly or not: a constant from a neighbour counts like a
 function. Imports are read from the syntax tree, so that nothing is run and imports inside functions count too.
 Libraries are identified by name and version.

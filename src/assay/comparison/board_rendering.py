@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core import Result
-from ..core.plural import note_line
+from ..core.errors import note_line
 from ..report import (
     format_value,
     html_grid,

@@ -5,8 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from ..core import UNRESOLVED, Result, ScoreRecord
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
-from ..summarizers.recipes import Recipe
-from ..summarizers.record_numbers import together
+from ..summarizers.recipes import Recipe, together
 
 ROUNDING = 1e-6
 Counts = dict[str, list[float]]

@@ -1,7 +1,5 @@
 """A run compared with an earlier one, paired by sample id, with other differences between the two.
 
-A run compared with an earlier one, paired by sample id.
-
 Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict
 in either run are left out. The last summary of each run decides: its answers to a sample are reduced as in its own
 table, and the result must be the number in that table.

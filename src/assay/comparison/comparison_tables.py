@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..core import shorten
-from ..core.plural import note_line
+from ..core.errors import note_line
 from ..report import (
     format_value,
     html_grid,

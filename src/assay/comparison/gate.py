@@ -16,7 +16,12 @@ from ..core.record import FLOOR
 from ..report import format_value
 from ..store import RunReader
 from ..store.imported import open_run
-from ..summarizers.statistics.margins import Decision, decide, deciding_size, rounded_up
+from ..summarizers.statistics.power_analysis import (
+    Decision,
+    decide,
+    deciding_size,
+    rounded_up,
+)
 from .comparing import changed_scorers, compare_runs
 from .comparison_rows import Row
 from .foreign_pairs import is_imported

@@ -1,7 +1,5 @@
 """`assay leaderboard`: models over the tasks of some runs, every value with its interval, and ranks with ties.
 
-`assay leaderboard`: models over the tasks of some runs, every value with its interval, ranks with ties.
-
 A column is a protocol and a metric: numbers that were measured differently have separate columns. Models are
 compared on the samples they share, column by column, and by the mean of all columns if these have the same scale.
 

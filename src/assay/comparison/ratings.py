@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, UsageError
-from ..core.plural import note_line, plural
+from ..core.errors import note_line, plural
 from ..report import markdown_text, printable, text_grid
 from ..report.grid import markdown_grid
 from ..store import RunReader

@@ -23,7 +23,7 @@ from ..summarizers.statistics import (
     wilson,
 )
 from ..summarizers.statistics.distributions import t_quantile
-from ..summarizers.statistics.margins import rounded_up
+from ..summarizers.statistics.power_analysis import rounded_up
 from .comparing import compare_runs
 
 STEPS = (0.01, 0.02, 0.03, 0.05, 0.1)

@@ -1,7 +1,5 @@
 """Fixtures: samples, outputs and official scores, with generated images and audio clips.
 
-Fixtures: samples, outputs and the scores that official code gives them, as JSON with its origin.
-
     {"name": "wer@jiwer", "scorer": {"name": "wer"}, "source": "jiwer", "made_by": "…: command and version",
      "tolerance": 1e-9, "cases": [{"sample": {"target": "a b"}, "output": "a c", "score": 0.5}],
      "corpus": [{"summarizer": {"name": "pooled", …}, "results": {"wer[none]": 0.5}}]}

@@ -40,7 +40,6 @@ from .message import (
     has_free_roles,
     render_text,
 )
-from .meter import Meter
 from .output import (
     Candidate,
     ErrorInfo,
@@ -54,6 +53,7 @@ from .output import (
 from .protocols import (
     AnswersById,
     Dataset,
+    Meter,
     Model,
     Noting,
     OnDevice,

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from .errors import plural
 from .media import Media
-from .plural import plural
 
 FEWER_IMAGES = (
     "choose a model that takes several images, or a template that sends fewer"

@@ -1,4 +1,4 @@
-"""Errors: what happened, where, and how to fix it, in one line.
+"""Errors: what happened, where, and how to fix it, in one line; and the wording of counts in messages.
 
 Every error a user can meet is an `AssayError`. The command line prints its one line and exits with its `exit_code`;
 a traceback appears only with `--debug`. Authors of extensions raise plain Python errors: `blame` adds component and
@@ -289,3 +289,13 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
                 users = line
         trace = trace.tb_next
     return users or (foreign if libraries else "")
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return a count with its noun: `plural(1, "sample")` is "1 sample", `plural(2, "sample")` is "2 samples"."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def note_line(note: str) -> str:
+    """Return a note as a line for people. A warning is marked as one in its own text."""
+    return note if note.startswith("warning: ") else f"note: {note}"

@@ -1,7 +1,5 @@
 """Download a file from a public URL, within a deadline, and check its sha256.
 
-Download a file from a URL, check its sha256, and keep it under a name that contains the hash.
-
 Only https is accepted. Private, loopback and link-local addresses are refused in the URL and in every redirect, unless
 `allow_private` is set. The connection goes to the address that was checked.
 

@@ -1,7 +1,5 @@
 """Parquet and Arrow files, read in small batches of rows.
 
-Parquet: rows in small batches, so that a whole row group never becomes Python objects.
-
 Types come from the schema; nothing is guessed. Bytes that look like a pickle are refused, never opened.
 
 Arrow files written by `save_to_disk` of Hugging Face's `datasets`, read without that library or its decoders.

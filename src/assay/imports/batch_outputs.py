@@ -1,13 +1,32 @@
-"""Output files of the batch APIs of OpenAI and Anthropic: answers without questions and scores."""
+"""Output files of the batch APIs of OpenAI and Anthropic: answers without questions, read by custom id."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..core import ErrorInfo, Output
-from ..models.answer_bodies import read_anthropic_body, read_openai_body
+from ..models.anthropic import read_body
+from ..models.chat_format import read_answer
+from ..models.http_failures import HttpFailure
+from ..models.openai import responses
 from .documents import first_object, mapping, read_objects
 from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignTask
+
+
+def read_openai_body(body: Mapping[str, Any]) -> Output:
+    """Return the output in a body of chat completions, completions or responses; a broken one as a failure."""
+    try:
+        return responses.read(body) if "output" in body else read_answer(body)
+    except HttpFailure as failure:
+        return Output.failed("malformed", str(failure), retryable=False)
+
+
+def read_anthropic_body(body: object) -> Output:
+    """Return the output in a body of Anthropic's messages; a broken one as a failure."""
+    try:
+        return read_body(body)
+    except HttpFailure as failure:
+        return Output.failed("malformed", str(failure), retryable=False)
 
 
 def is_openai_batch(path: Path) -> bool:

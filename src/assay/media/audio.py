@@ -1,7 +1,5 @@
 """Decode audio to 32-bit floats, change its sampling rate, and record every conversion.
 
-Decode audio to 32-bit floats and record every conversion.
-
 The decoded length is compared with the header, because libsndfile silently reads a truncated WAV as a shorter clip.
 
 Change the sampling rate with a polyphase low-pass filter, in numpy only.

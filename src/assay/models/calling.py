@@ -1,7 +1,5 @@
 """Build a user's class, inspect the parameters of its function once, and call it.
 
-Inspect the parameters of a user's function once, and call it with what they ask for.
-
 The annotation or the name of the first parameter decides what it receives: `request`, `prompt`, `text`, a batch of
 `requests`, or, under any other name, the messages as plain dictionaries. `options`, `seed` and `tools` are passed to
 functions that have such parameters. Every other parameter is an option of the model, set on the command line.

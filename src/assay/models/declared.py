@@ -1,12 +1,41 @@
-"""Find what each shipped model accepts and produces, without loading it and where possible without building it."""
+"""Find what each shipped model accepts and produces, without loading it."""
 
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
 from .. import registry
-from ..catalogue.backends import AT_MOST, BY_OPTION
 from ..core import Abilities
 from . import embedded
+
+AT_MOST: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "hf": {
+        "accepts": frozenset({"text", "image", "audio"}),
+        "produces": frozenset({"text", "image", "audio"}),
+    },
+    "vllm": {
+        "accepts": frozenset({"text", "image", "audio"}),
+        "produces": frozenset({"text"}),
+    },
+    "diffusers": {
+        "accepts": frozenset({"text", "image"}),
+        "produces": frozenset({"image"}),
+    },
+}
+"""Kinds that some models of a backend accept or produce, depending on their weights."""
+
+BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "openai": {
+        "accepts": {"video": "accepts=text,image,video"},
+        "produces": {"image": "api=images", "audio": "api=speech"},
+    },
+    "gemini": {"produces": {"image": "produces=text,image", "audio": "produces=audio"}},
+    "litellm": {
+        "produces": {"image": "produces=text,image", "audio": "produces=text,audio"}
+    },
+}
+"""The option that lets an endpoint accept or produce further kinds, if its model can."""
+
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
 """Models that only repeat given answers, and helpers of scorers. They are never suggested to a user."""

@@ -1,7 +1,5 @@
 """llama.cpp in this process: load the weights, answer questions, compute likelihoods.
 
-llama.cpp in this process: it loads the weights, answers questions and tokenizes texts.
-
 Its tokenizer is available through its own server, which listens on the loopback interface and is asked without
 a proxy.
 

@@ -1,7 +1,5 @@
 """Read an HTTP/1.1 response from bytes, and decompress it with limits.
 
-Read an HTTP/1.1 response from bytes: by length, in chunks or until the connection ends.
-
 httptools parses the bytes (llhttp, in C; `decisions/`). This module adds limits, and decides whether the connection may
 be used again: not if two parsers could read the response differently. Contradicting lengths are an error.
 

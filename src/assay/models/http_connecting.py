@@ -1,7 +1,5 @@
 """Open a connection to a server, with name resolution, TLS and the proxy of the environment.
 
-Open a connection to a server, with name resolution, TLS and proxy, and classify failures.
-
 An unknown host and an untrusted certificate are permanent faults and not retried. A server that is down may come
 back.
 

@@ -1,7 +1,5 @@
 """HTTP/1.1 over asyncio: one connection with one request at a time, and memory for what it receives.
 
-HTTP/1.1 over asyncio: one connection with one request at a time, kept open for the next.
-
 Only what endpoints need. Written by hand because it takes half the time of the libraries (`decisions/`).
 
 Memory for responses that are being received: all connections of the process share one budget.

@@ -1,7 +1,5 @@
 """`diffusers/PATH_OR_ID`: a diffusers pipeline in this process that draws images or changes them.
 
-`diffusers/PATH_OR_ID`: a diffusers pipeline in this process that draws from text or edits an image.
-
 Every image has its own seed, made from the sample and the candidate's number. The third image of a sample is the
 same whether two or ten were requested, and independent of the rest of the batch.
 

@@ -1,7 +1,5 @@
 """`vllm/PATH_OR_ID`: vLLM in this process, with its progress.
 
-`vllm/PATH_OR_ID`: vLLM in this process.
-
 Prompts are rendered, and likelihoods computed, as by the `hf` backend, so that the two can be compared. vLLM
 batches requests and caches prefixes itself. Prompts with media go through its chat interface, because only vLLM
 knows where its models expect media.

@@ -26,7 +26,7 @@ from ..sandbox import (
     best_tier,
 )
 from ..sandbox.asking import ToRun, perform
-from ..sandbox.interpreters import own_python
+from ..sandbox.launch import own_python
 
 
 @dataclass

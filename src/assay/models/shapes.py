@@ -1,7 +1,5 @@
 """Check what a model returns: one output per request, and contents that can be counted, opened and stored.
 
-Check the shape of what a model returns: one output per request, with an answer or the requested likelihoods.
-
 Any other shape is never scored as an answer. It becomes a failure that describes the returned value.
 
 Check the contents of an output: whether they can be counted, opened and stored.

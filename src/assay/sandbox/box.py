@@ -11,8 +11,7 @@ from typing import Protocol
 
 from ..core import UsageError
 from .fork_server import forked
-from .interpreters import PYTHON
-from .launch import ENVIRONMENT, Command, Execution, Keep, Launch, Limits, Role
+from .launch import ENVIRONMENT, PYTHON, Command, Execution, Keep, Launch, Limits, Role
 from .running import Attended, Pipes, Running, SandboxError, Stopper, attend
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]

@@ -15,20 +15,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .interpreters import (
-    SYSTEM_LIBRARIES,
-    own_python,
-    program_of,
-    readable_for,
-    resolved,
-)
 from .launch import (
     ENVIRONMENT,
     IMPORTED,
+    SYSTEM_LIBRARIES,
     Command,
     Launch,
     Limits,
     fresh_uid,
+    own_python,
+    program_of,
+    readable_for,
+    resolved,
     settings_of,
     started_by,
 )

@@ -25,9 +25,8 @@ from .box import Sandbox, Tier
 from .bubblewrap import Bubblewrap, find_bubblewraps
 from .container import Container, find_containers
 from .fork_server import has_forks, why_no_fork
-from .interpreters import own_python
 from .landlock import Landlock, Unconfined
-from .launch import FOLDER, Execution, Limits, last_line
+from .launch import FOLDER, Execution, Limits, last_line, own_python
 from .running import SandboxError
 
 TRIED = Limits(

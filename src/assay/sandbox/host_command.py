@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..core import UsageError
 from .bubblewrap import PROGRAM_FOLDERS
-from .interpreters import PYTHON, SYSTEM_LIBRARIES, readable_for
+from .launch import PYTHON, SYSTEM_LIBRARIES, readable_for
 
 AGENT_FOLDER = "/tmp/agent"
 """The folder of a workspace with the files that are copied for a command."""

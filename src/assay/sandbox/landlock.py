@@ -15,14 +15,19 @@ from typing import Any
 from ..core import UsageError
 from .confine import OLDEST, landlock_version
 from .folders import make_folder, remove_stale_folders
-from .interpreters import (
+from .launch import (
     SYSTEM_LIBRARIES,
+    Command,
+    Launch,
+    Limits,
+    fresh_uid,
     own_python,
     program_of,
     readable_for,
     resolved,
+    settings_of,
+    started_by,
 )
-from .launch import Command, Launch, Limits, fresh_uid, settings_of, started_by
 from .running import SandboxError
 from .seccomp import filter_program
 

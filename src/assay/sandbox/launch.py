@@ -1,6 +1,4 @@
-"""A command to run inside, its limits and its result, and the command line that runs it there.
-
-A command to run inside, and the command line that runs it there.
+"""A command to run inside: its limits and result, its command line, and the files that an interpreter needs.
 
 Inside, a short program (`inside`) sets limits and becomes the command. It is passed in compiled
 form, in a file in memory together with its settings, so that no file of assay is needed inside and
@@ -9,15 +7,17 @@ nothing is compiled again.
 
 import marshal
 import os
+import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from ..core import EMPTY
+from ..core import EMPTY, UsageError
 from .folders import remove_folder
 
 Ending = Literal["exited", "wall_time", "cpu_time", "memory", "disk", "killed"]
@@ -246,3 +246,83 @@ def _source(name: str) -> str:
 @cache
 def _compiled(name: str) -> object:
     return compile(_source(name), f"{name}.py", "exec")
+
+
+SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
+PYTHON = ("python", "python3")
+"""Names of the interpreter that runs assay."""
+TIME_ZONES = Path("/usr/share/zoneinfo")
+"""The time zones of the machine, which `zoneinfo` reads."""
+_SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
+"""Prefixes that contain far more than an interpreter."""
+
+
+@cache
+def own_python() -> Path:
+    """Return the interpreter behind this process, not the link of a virtual environment."""
+    return Path(os.path.realpath(sys.executable))
+
+
+@cache
+def readable_for(program: Path) -> tuple[Path, ...]:
+    """Return the files and folders that a program needs besides the system libraries."""
+    if program != own_python():
+        paths = [program, *_linked(program), TIME_ZONES]
+        return tuple(path for path in paths if path.exists())
+    prefix = Path(sys.base_prefix).resolve()
+    # Not the prefix itself: other environments and caches may be beside it.
+    folders = ["lib", "lib64"]
+    if prefix in _SHARED:
+        major, minor = sys.version_info[:2]
+        folders = [f"lib/python{major}.{minor}"]
+    paths = [program]
+    for folder in folders:
+        paths.append(prefix / folder)
+    paths += [*_linked(program), TIME_ZONES]
+    return tuple(path for path in paths if path.exists())
+
+
+@cache
+def find_program(name: str) -> Path:
+    """Find a program by name or path, and follow links. `python` is the interpreter of this process."""
+    if name in PYTHON:
+        return own_python()
+    program = shutil.which(name)
+    if program is None:
+        raise UsageError(
+            f"there is no interpreter {name!r} on this machine",
+            fix=f"install {name}, or name its path",
+        )
+    return Path(os.path.realpath(program))
+
+
+def program_of(command: Command) -> Path:
+    """Return the program of this machine that runs a command."""
+    return find_program(command.argv[0]) if command.role == "program" else own_python()
+
+
+def resolved(command: Command) -> Command:
+    """Return the command with the full path of its program."""
+    if command.role != "program":
+        return command
+    return replace(command, argv=[str(program_of(command)), *command.argv[1:]])
+
+
+@cache
+def _linked(program: Path) -> Sequence[Path]:
+    """Return the shared libraries of a program that are outside the system's folders."""
+    try:
+        listed = subprocess.run(
+            ["ldd", str(program)],
+            capture_output=True,
+            text=True,
+            timeout=10,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    paths = (Path(word) for word in listed.split() if word.startswith("/"))
+    return tuple(
+        path
+        for path in paths
+        if path.exists() and not str(path).startswith(SYSTEM_LIBRARIES)
+    )

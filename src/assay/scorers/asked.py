@@ -1,7 +1,5 @@
 """Scorers around another scorer, and `asked`, which asks a specialist about an output and scores its reply.
 
-`asked`: ask a specialist about an output and score its reply: detections, yes/no answers, recognised text, a rating.
-
 The scorer names a role, and the run gives it the specialist under that role. The specialist gets the output's image or
 audio. Its reply becomes the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries
 saved in a file.

@@ -1,7 +1,5 @@
 """One spelling for texts that look the same, and tables for `str.translate` by Unicode category.
 
-One spelling for texts that look the same.
-
 Every scorer that compares an answer with a target as text uses this for both, so that all agree on what is equal:
 `exact_match`, `quasi_exact`, `includes`, `regex`, `f1`, and WER, CER and MER without a normalizer.
 """

@@ -1,7 +1,5 @@
 """Saved replies of specialists: detections, similarities, recognised text, and the scorer `saved_number`.
 
-Saved replies of specialists: detections, similarities, yes/no answers, recognised text.
-
 A reply is the output's own JSON, an entry of the output's details, or a column of the row. Scoring can therefore
 follow detection on another machine, with only the saved answers between them.
 """

@@ -4,9 +4,8 @@ from .blobs import Blobs
 from .cell_index import Answered, CellIndex, Scored
 from .index import Index, Scores
 from .journal import Journal, OutputLine, Repair, ScoreLine, open_journal
-from .json_files import read_json, write_json
-from .layout import Layout, safe_name, write_whole
-from .lock import FolderLock
+from .layout import Layout, read_json, safe_name, write_json, write_whole
+from .ownership import FolderLock
 from .runs import RunReader, RunWriter
 from .stored_secrets import Redactor
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..core import UnusablePath
 from .layout import Layout, disk_error, safe_name
-from .lock import is_locked
+from .ownership import is_locked
 from .runs import RunReader
 
 CONVERSION = 2

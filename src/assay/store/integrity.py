@@ -1,15 +1,26 @@
-"""Integrity: check whether a run folder still has the content that its run wrote.
+"""Integrity: whether a run folder is as its run left it, and whether this user wrote it.
 
 At its end a run records in `run.json` the digests of journal and summary, and whether it has media; media are named
 by their digest. Runs of the first version recorded none of this: they are readable, and reported as unverified.
+
+Signatures: recognise run folders of this user by a code in `run.json` that only their key can produce.
+
+The code is an HMAC-SHA256 of everything else in `run.json`, so that it cannot be moved to other content. The key is in
+the user's config folder, is created when the first run is written, and never leaves it.
 """
 
+import contextlib
 import hashlib
+import hmac
+import os
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ..core import StoreError
 from .blobs import Blobs
@@ -107,3 +118,110 @@ def _samples(ids: Iterable[str]) -> str:
     if len(listed) == 1:
         return f"sample {named}"
     return f"{len(listed)} samples: {named}"
+
+
+FIELD = "mac"
+_SIZE = 32
+_LABEL = b"assay run.json 1\n"
+
+
+class NoKey(Exception):
+    """Raised if no key can be used; the message says why."""
+
+
+def key_file() -> Path:
+    """Return the path of the key: `$XDG_CONFIG_HOME/assay/key`, else `~/.config/assay/key`."""
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        home = os.path.expanduser("~")
+        if not os.path.isabs(home):
+            raise NoKey("there is no home folder; set XDG_CONFIG_HOME")
+        base = os.path.join(home, ".config")
+    return Path(base) / "assay" / "key"
+
+
+def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest with the code that marks it as this user's own, or without a code if no key can be used."""
+    bare = {name: value for name, value in manifest.items() if name != FIELD}
+    try:
+        return {**bare, FIELD: _code(bare, _made_key())}
+    except NoKey:
+        return bare
+
+
+def why_foreign(manifest: Mapping[str, Any]) -> str | None:
+    """Return why a run counts as another user's; `None` for the user's own."""
+    code = manifest.get(FIELD)
+    if not isinstance(code, str):
+        return f"it was not made by you, or before runs were signed{_lack()}"
+    try:
+        key = _read_key(key_file())
+    except NoKey as error:
+        return f"its owner cannot be checked: {error}"
+    bare = {name: value for name, value in manifest.items() if name != FIELD}
+    if hmac.compare_digest(code, _code(bare, key)):
+        return None
+    return "it was not made by you on this machine, or its run.json was edited"
+
+
+def _lack() -> str:
+    """Return why runs cannot be signed at all; empty if they can."""
+    try:
+        path = key_file()
+    except NoKey as error:
+        return f" ({error})"
+    folder = next((parent for parent in path.parents if parent.exists()), path.parent)
+    if path.exists() or os.access(folder, os.W_OK):
+        return ""
+    return f" (no key can be kept: {folder} cannot be written)"
+
+
+def _code(bare: Mapping[str, Any], key: bytes) -> str:
+    # Encode and decode once, because the compared manifest was read from a file: tuples are lists
+    # there, keys are texts.
+    plain = msgspec.json.decode(msgspec.json.encode(bare))
+    content = msgspec.json.encode(plain, order="sorted")
+    return hmac.new(key, _LABEL + content, hashlib.sha256).hexdigest()
+
+
+def _made_key() -> bytes:
+    """Return the key, creating it if there is none. If two processes create one at once, both get the first."""
+    path = key_file()
+    if os.path.exists(path):
+        return _read_key(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f"key-{os.getpid()}-{secrets.token_hex(8)}")
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(_SIZE))
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise NoKey(f"{path} cannot be written: {error.strerror}") from error
+    return _read_key(path)
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            key = file.read(_SIZE + 1)
+    except FileNotFoundError as error:
+        raise NoKey(f"there is no key in {path}") from error
+    except OSError as error:
+        raise NoKey(f"{path} cannot be read: {error.strerror}") from error
+    if len(key) != _SIZE:
+        raise NoKey(f"{path} is not a key; remove it, and the next run makes a new one")
+    if hasattr(os, "getuid") and (
+        status.st_uid != os.getuid() or status.st_mode & 0o077
+    ):
+        raise NoKey(
+            f"{path} can be read by others; remove it, and the next run makes a new one"
+        )
+    return key

@@ -19,7 +19,7 @@ from zlib import crc32
 import msgspec
 
 from ..core import DiskFull, OutputRecord, ScoreRecord
-from ..core.plural import plural
+from ..core.errors import plural
 from ..core.record import is_whole as is_whole
 from .layout import disk_error
 from .stored_secrets import Redactor

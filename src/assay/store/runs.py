@@ -29,14 +29,19 @@ from .integrity import (
     journal_damage,
     journal_note,
     media_damage,
+    signed,
     summary_damage,
 )
 from .journal import Journal, OutputLine, Repair, ScoreLine, open_journal, read_lines
-from .json_files import fault_of_manifest, read_json, read_run_json, write_json
-from .layout import Layout, disk_error
-from .lock import FolderLock
-from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
-from .signature import signed
+from .layout import (
+    Layout,
+    disk_error,
+    fault_of_manifest,
+    read_json,
+    read_run_json,
+    write_json,
+)
+from .ownership import FINISHED, NEW_RUN, FolderLock, is_draft, refuse_foreign
 from .stored_secrets import Redactor
 
 if TYPE_CHECKING:

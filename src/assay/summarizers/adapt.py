@@ -1,7 +1,5 @@
 """Adapter for users' summarizers: `def summarize(records) -> dict`, and the records that it gets.
 
-Adapter for users' summarizers: `def summarize(records) -> dict` becomes one that returns results.
-
 A number is a result. A dictionary is one result for each number in it, with inner names joined by dots. Such
 results have no interval.
 

@@ -17,13 +17,12 @@ from ..core import (
     UsageError,
     nearest,
 )
-from ..core.plural import plural
+from ..core.errors import plural
 from ..registry import summarizers
 from .corpus import Pool
 from .expressions import Expression
 from .mean import unread_value
-from .recipes import Reading, Recipe
-from .record_numbers import ROUNDS, names_in, number_named, together
+from .recipes import ROUNDS, Reading, Recipe, names_in, number_named, together
 from .statistics.estimate import Ends
 from .units import is_outside, outside_flag, result_names
 

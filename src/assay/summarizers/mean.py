@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
-from ..core.plural import plural
+from ..core.errors import plural
 from ..registry import summarizers
 from .breakdown import break_down, interval_of, within
 from .score_table import UNKNOWN, Table, read_table

@@ -1,7 +1,5 @@
 """The units of a mean: one value for each sample.
 
-The units of a mean: one value for each sample in the denominator, with repeats of a sample reduced first.
-
 A sample without any value among its answers is unresolved. The worst and best case fill in the unresolved ones.
 """
 

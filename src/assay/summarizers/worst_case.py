@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
-from ..core.plural import plural
+from ..core.errors import plural
 from ..registry import summarizers
 from .derived import number_of
 from .statistics import POSITIVE, Estimate

@@ -22,7 +22,7 @@ from ..core import (
     has_free_roles,
     shorten,
 )
-from ..core.plural import plural
+from ..core.errors import plural
 from .build import build_template
 from .built import BuiltTemplate, held, join_parts, split_head
 from .pick import Order, check_pick, generator_for, in_order

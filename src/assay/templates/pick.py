@@ -1,7 +1,5 @@
 """Pick solved examples for each question, also by the similarity of texts.
 
-Pick solved examples: an order of the pool for each question.
-
 Every way of picking returns an *order*; the `k` shots are its first `k` allowed members. The shots for a smaller
 number are therefore the first of those for a larger one, and nothing depends on earlier questions or on the worker.
 

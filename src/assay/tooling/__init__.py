@@ -1,7 +1,7 @@
 """Tools that models may call during a sample: their sources, how calls run, and the limits of a sample."""
 
-from .arguments import smallest_arguments
 from .sample_limits import USUAL_LIMITS, SampleLimits, Used
+from .schemas import smallest_arguments
 from .toolbox import (
     SampleContext,
     Toolbox,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import Abilities, Candidate, Output, Request, Text
 from ..core.tools import Tool, ToolCall
-from .arguments import smallest_arguments
+from .schemas import smallest_arguments
 from .simulated_user import STOP_MARKS
 
 WORDS = "Hello."

@@ -7,7 +7,7 @@ continues after a kill counts the same.
 from dataclasses import dataclass
 
 from ..core import Outcome, Output, UsageError
-from ..core.plural import plural
+from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
 """Most calls of one answer that are run. The model is told that the others are not."""

@@ -22,10 +22,9 @@ from ..core.message import part_to_plain
 from ..core.secrets import scrub
 from ..core.tools import Tool, ToolCall, ToolResult
 from ..registry import tools as registered_tools
-from .arguments import find_faults
 from .functions import FunctionTools
 from .sample_limits import MOST_CALLS_IN_ANSWER, SampleLimits
-from .schemas import NAME
+from .schemas import NAME, find_faults
 from .tool_results import spell_controls, within_limits
 from .toolbox import SampleContext, Toolbox, ToolSession, text_result
 

@@ -12,7 +12,7 @@ from ..report import charts
 from ..report.axes import Ends
 from ..store.layout import disk_error
 from ..store.output_files import check_outputs, write_output_text
-from .comparison import comparison_page
+from .comparison_pages import comparison_page
 from .report_file import open_runs
 from .run_view import RunView
 

@@ -16,7 +16,7 @@ from ..core.record import result_from_plain
 from ..report import markdown_table, markdown_text
 from ..report.methods import methods_paragraph
 from ..store.export import csv_text
-from .comparison import comparison_page
+from .comparison_pages import comparison_page
 from .run_folders import RunFolders, metric_domains
 from .run_media import Found, MediaShelf
 from .run_view import SCORED, RunView, rows_of

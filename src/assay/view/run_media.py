@@ -1,7 +1,5 @@
 """Media for pages: located by digest, also inside data files, and checked by their bytes.
 
-Media for pages: located by digest, verified by their bytes, and reduced to thumbnails for lists.
-
 A medium is served only if a record names it, its bytes have the recorded digest, and browsers show its kind
 without running anything. SVG and HTML are never served.
 

@@ -1,26 +1,55 @@
-"""One run for pages: its numbers, its samples as columns, and single samples read from their lines.
+"""One run for pages: its numbers, its samples as columns, and single samples, as JSON that every browser reads.
 
 No sample is held in memory: a page asks for the columns once, and for the lines of the samples on the screen.
 """
 
+import math
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ..core import StoreError
 from ..store import RunReader
 from ..store.layout import Layout
-from ..store.lock import is_locked
+from ..store.ownership import is_locked
 from ..store.runs import View
 from .index_file import open_index
 from .indexed_reader import IndexedReader
 from .journal_index import JournalIndex
-from .plain_json import json_bytes
 from .records import Record, read_record, snippet_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+LARGEST = 2**53
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def json_bytes(value: object) -> bytes:
+    """Return a value as JSON. Unreadable text becomes the replacement character, unreadable numbers become null."""
+    try:
+        return _encode(value)
+    except (UnicodeEncodeError, OverflowError, TypeError, ValueError):
+        return _encode(_cleaned(value))
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {_cleaned(str(name)): _cleaned(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_cleaned(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) <= LARGEST:
+            return value
+        return str(value)
+    return value
 
 
 MOST_ROWS = 500

@@ -1,7 +1,5 @@
 """Runs as files: the app and its data as a folder for any file host, or as one file.
 
-A run as files: the same JSON that the server sends, in pieces small enough for any file host.
-
 `columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named by
 their digest, and the caller decides where they are stored: in a folder, or in the page itself.
 
@@ -32,14 +30,12 @@ from typing import Any
 
 from ..core import AssayError, DataError, UsageError
 from ..store.layout import disk_error
-from .comparison import comparison_page
-from .leaderboard_page import leaderboard_page
-from .plain_json import json_bytes
+from .comparison_pages import comparison_page, leaderboard_page
 from .records import LONGEST_TEXT
 from .run_folders import RunFolders, metric_domains, runs_document
 from .run_media import TYPES, Found, MediaShelf
 from .run_page import damage_of, run_page
-from .run_view import RunView, rows_of
+from .run_view import RunView, json_bytes, rows_of
 
 APP = Path(__file__).parent / "app"
 ALL = "all.js"

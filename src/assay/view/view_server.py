@@ -1,7 +1,5 @@
 """The viewer's server: the files of the app, its data as JSON, and limits on connections.
 
-The viewer's server: the files of the app, and its data as JSON.
-
 Paths never come from a request. A run is requested by its number in the list, a sample by its row, a medium by
 its sample and digest. Labels are the only thing that can be written.
 
@@ -27,14 +25,12 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..core import AssayError, DataError, StoreError, UsageError
-from .comparison import comparison_page
+from .comparison_pages import comparison_page, leaderboard_page
 from .guard import HAS_SESSION, MEDIA_POLICY, Guard
 from .labelling import add_label, blind_sample, label_page
-from .leaderboard_page import leaderboard_page
-from .plain_json import json_bytes
 from .run_folders import RunFolders, listed, metric_domains, runs_document
 from .run_page import damage_of, progress, run_page
-from .run_view import RunView
+from .run_view import RunView, json_bytes
 from .saved_pages import ALL, APP, inline_script
 from .selection import rows_where
 

@@ -1,6 +1,6 @@
 """How many requests a model gets at once, and whether it needs a thread of its own."""
 
-from assay.runner.ask.sizing import LARGEST_HANDOVER, BatchSize
+from assay.runner.ask.calls import LARGEST_HANDOVER, BatchSize
 
 
 def test_a_model_that_works_little_but_is_kept_waiting_answers_at_once():

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import UsageError
-from assay.runner.counts.until import parse_until
+from assay.runner.plan.stopping import parse_until
 from assay.summarizers.statistics import Estimate
 
 FAULTS = {

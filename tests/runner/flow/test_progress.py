@@ -3,7 +3,7 @@
 import json
 
 import assay
-from assay.runner.ask.sizing import as_number, fit_batch
+from assay.runner.ask.calls import as_number, fit_batch
 from assay.runner.events import Silent
 
 

@@ -6,7 +6,7 @@ from assay.core import Sample, UsageError
 from assay.runner.options import RunOptions
 from assay.runner.plan.forecast import expected_requests
 from assay.runner.plan.planning import make_plan
-from assay.runner.tasks.subsets import find_subset
+from assay.runner.tasks.resolve import find_subset
 
 
 def planned(name, **options):

@@ -12,9 +12,8 @@ from assay.core import Outcome, Output, Sample, Score
 from assay.scorers.choice.choice import Choice
 from assay.scorers.math.numbers import Gsm8k, NumberMatch
 from assay.scorers.text.match import ExactMatch, Includes, QuasiExactMatch, Regex
-from assay.scorers.text.rouge import Rouge
-from assay.scorers.text.tokens_f1 import TokenF1
 from assay.scorers.text.translation import Bleu, Chrf
+from assay.scorers.text.word_overlap import Rouge, TokenF1
 
 SCORERS = [
     ExactMatch(),

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from assay.core import Image, ModelError, Outcome, Output, Sample, UsageError
-from assay.scorers.image.edits_published import ImgEditPublished, VieScorePublished
+from assay.scorers.image.edit_ratings import ImgEditPublished, VieScorePublished
 
 GIVEN, MADE = Image(b"\x89PNG given"), Image(b"\x89PNG made")
 SAMPLE = Sample("e", "Make it blue.", media=(GIVEN,), tags={"category": "adjust"})

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from assay.core import Image, Outcome, Output, Sample
-from assay.scorers.image.viescore import ALONE, VieScore
+from assay.scorers.image.edit_ratings import ALONE, VieScore
 from assay.scorers.judge.judge_ratings import JudgeRatings
 
 GIVEN, MADE = Image(b"\x89PNG given"), Image(b"\x89PNG made")

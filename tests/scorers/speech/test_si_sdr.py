@@ -7,7 +7,7 @@ import pytest
 
 from assay.core import Outcome, Output, Sample
 from assay.media import audio_from
-from assay.scorers.speech.si_sdr import MOST_DECIBELS, SiSdr, si_sdr
+from assay.scorers.speech.recordings import MOST_DECIBELS, SiSdr, si_sdr
 
 TONE = 0.5 * np.sin(np.arange(1600) / 10)
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from assay.core import Audio, Json, Outcome, Output, Sample, UsageError
-from assay.scorers.speech.speaker_similarity import SpeakerSimilarity
+from assay.scorers.speech.recordings import SpeakerSimilarity
 
 ONE, OTHER = Audio(b"one"), Audio(b"other")
 VOICES = {

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from assay.core import Candidate, Outcome, Output, Sample, UsageError
-from assay.scorers.text.rouge import Rouge
+from assay.scorers.text.word_overlap import Rouge
 
 rouge_scorer = pytest.importorskip(
     "rouge_score.rouge_scorer", reason="rouge-score is not installed"

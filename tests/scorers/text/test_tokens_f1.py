@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core import Outcome, Output, Sample, UsageError
-from assay.scorers.text.tokens_f1 import TokenF1, token_f1
+from assay.scorers.text.word_overlap import TokenF1, token_f1
 
 
 def f1(answer, target, **options):

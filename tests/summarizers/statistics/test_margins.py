@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from assay.summarizers.statistics import paired_share_difference
-from assay.summarizers.statistics.margins import decide, deciding_size, rounded_up
+from assay.summarizers.statistics.power_analysis import (
+    decide,
+    deciding_size,
+    rounded_up,
+)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ...core import (
     Task,
     UsageError,
 )
-from ...core.plural import plural
+from ...core.errors import plural
 from ...datasets.faults import NamedFault
 from .claims import INSTRUCTION, is_task_folder
 from .container_tier import NeedsEngine, Tiers

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
 from ...sandbox.bubblewrap import WORKSPACE_FOLDERS
-from ...sandbox.interpreters import own_python, readable_for
+from ...sandbox.launch import own_python, readable_for
 from .dockerfile import Dockerfile, Step, substitute
 
 NETWORK_PROGRAMS = frozenset(

@@ -16,7 +16,7 @@ from ...core import DataError, UsageError, library
 from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
-from ...store.signature import signed, why_foreign
+from ...store.integrity import signed, why_foreign
 from ..shapes import Fields, Record
 
 

@@ -1,7 +1,5 @@
 """What specialists share: one request at a time, loading on first use, and system programs.
 
-What specialists share: one request at a time, loading on first use, and faults that fail one sample only.
-
 Most ignore sampling settings such as a temperature. If several candidates are requested, a specialist without
 randomness repeats its answer.
 """

@@ -1,7 +1,5 @@
 """Speech recognisers, and how long recordings are split for them.
 
-Speech recognisers: the longest clip that each takes, and an engine in its own process.
-
 A longer recording is split at pauses. The engine's memory is limited: if it is not enough, or native code crashes,
 the sample fails and the next one gets a new engine.
 

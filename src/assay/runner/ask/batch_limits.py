@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import AssayError, Prompt, UsageError, suggest
-from ...core.errors import raise_all
-from ...core.plural import plural
+from ...core.errors import plural, raise_all
 from ...core.protocols import AsksThroughRun
 from ...models.batching.batch_api import MEGABYTE, BatchApi
 from ...models.batching.choosing import batch_api_of

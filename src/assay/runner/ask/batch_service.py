@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ...core import ErrorInfo, ModelError, UsageError
-from ...core.plural import plural
+from ...core.errors import plural
 from ...models.batching.batch_api import (
     BatchApi,
     BatchResults,

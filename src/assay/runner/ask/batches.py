@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...core import Meter, Model, ModelError, Output
-from ...core.plural import plural
+from ...core.errors import plural
 from ...models.batching.batch_api import BatchResults
 from ...models.batching.batch_client import BatchedModel, BatchReply
 from ...models.http_failures import HttpFailure
@@ -24,10 +24,9 @@ from ..counts.spending import cost_of
 from ..events import TaskProgress
 from .batch_limits import BatchLimits
 from .batch_service import BatchService, Draft, OpenBatch
-from .calls import call_async
+from .calls import DEFAULT_WINDOW, call_async
 from .retry import RetryPolicy, Stopped
 from .server_group import ServerGroup
-from .sizing import DEFAULT_WINDOW
 from .work import Answers, Job, Sink, Work
 
 AT_ONCE = 256

@@ -1,9 +1,9 @@
-"""The models of a run in memory, each loaded once, and the replicas of one model at a time."""
+"""The models of a run in memory: each is loaded once, and warns about how it renders the prompts of a task."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from ...core import Model
+from ...core import Model, Prompt, Request
 from ..events import TaskProgress
 from ..options import RunOptions
 from ..plan.planned_task import PlannedTask
@@ -13,6 +13,83 @@ from .executors.spread import Spread
 from .threads import in_thread
 
 Say = Callable[[str], None]
+
+
+def prompt_faults(planned: PlannedTask, prompt: Prompt) -> tuple[str, ...]:
+    """Return the warnings about a prompt; none if the model cannot check prompts."""
+    options = planned.options_for(prompt)
+    request = Request(prompt, options)
+    return _faults(planned, request)
+
+
+def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
+    """Return the warnings of the model about a request."""
+    preflight = getattr(planned.model, "preflight", None)
+    if preflight is None:
+        return ()
+    return tuple(
+        str(fault) for fault in preflight(request.prompt, request.options.stop)
+    )
+
+
+class Preflight:
+    """Checks the first prompt of a task × model before it is sent, and reports warnings. The run continues."""
+
+    def __init__(self, planned: PlannedTask, say: Say, whisper: Say) -> None:
+        self._planned = planned
+        self._say = say
+        self._whisper = whisper
+        self._has_looked = not hasattr(planned.model, "preflight")
+
+    async def look(self, spread: Spread | None = None) -> None:
+        """Check the prompt of the first sample, through the first replica if only replicas have the model."""
+        if self._has_looked:
+            return
+        try:
+            prompt = self._planned.first_prompt()
+        except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
+            self._not_looked_at(error)
+            return
+        if prompt is not None:
+            await self.look_at(
+                Request(prompt, self._planned.options_for(prompt)), spread
+            )
+
+    async def look_at(self, request: Request, spread: Spread | None = None) -> None:
+        """Check the first request of a driver. Later ones are not checked."""
+        if self._has_looked:
+            return
+        self._has_looked = True
+        loads = getattr(self._planned.model, "preflight_loads", False)
+        if spread is None or not loads:
+            looking = in_thread(_faults, self._planned, request)
+            await self._tell(looking)
+            return
+        # The model is not loaded here, and there is no memory for it beside its replicas.
+        spread.greet = lambda replica: self._tell(replica.faults(request))
+
+    async def _tell(self, looking: Awaitable[Sequence[str]]) -> None:
+        """Report the warnings."""
+        try:
+            faults = await looking
+        except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
+            self._not_looked_at(error)
+            return
+        # A dry run does not know what a driver will ask.
+        hint = (
+            ""
+            if self._planned.task.driver is not None
+            else " (--dry_run shows the first prompt)"
+        )
+        for fault in faults:
+            name = self._planned.model_name
+            self._say(f"warning: {name}: {fault}{hint}")
+
+    def _not_looked_at(self, error: Exception) -> None:
+        """Report that the prompts could not be checked."""
+        self._whisper(
+            f"{self._planned.model_name}: the prompts of {self._planned.task.name} were not looked at: {error}"
+        )
 
 
 @dataclass(eq=False)

@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from ...core import Meter, Model, Output, Reporting, Request
-from .calls import call_async, call_in_halves
+from .calls import DEFAULT_WINDOW, BatchSize, call_async, call_in_halves
 from .retry import RetryPolicy, Stopped, may_pass, tries_again
 from .server_group import ServerGroup
-from .sizing import DEFAULT_WINDOW, BatchSize
 from .threads import Threads
 from .work import Job, Sink, Work
 

@@ -1,9 +1,5 @@
 """Notes about the answers of one task × model besides their scores: what was cut, and answers that are all the same.
 
-Notes about the answers of one task × model besides their scores, counted as answers arrive.
-
-Answers from earlier runs count as well.
-
 Count what was cut: prompts to fit a model's context, answers by the context or by `max_tokens`.
 
 Models report `truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason.

@@ -29,11 +29,11 @@ from ...core.request import repeated
 from ...core.score import Outcome
 from ...store import ScoreLine
 from ..ask.asking import Asking
+from ..ask.calls import as_number
 from ..ask.executors.spread import Spread
-from ..ask.preflight import Preflight
+from ..ask.loading import Preflight
 from ..ask.retry import RetryPolicy, Stopped
 from ..ask.schedule import Scheduler
-from ..ask.sizing import as_number
 from ..ask.standing import Standing
 from ..ask.work import Answers, Job
 from ..options import RunOptions

@@ -8,13 +8,12 @@ arrived now.
 from collections.abc import Iterator, Mapping
 
 from ...core import ScoreRecord
-from ...core.plural import plural
+from ...core.errors import plural
 from ...store import RunWriter
 from ...summarizers.attempts import Attempts
 from ...summarizers.units import values_by_sample
-from ..counts.until import Until, parse_until
 from ..plan.planned_task import PlannedTask
-from ..plan.stopping import watched_scoring
+from ..plan.stopping import Until, parse_until, watched_scoring
 from ..scoring.scoring import Scoring
 from ..summary.anytime import reads, sequence_of
 from .verdicts import Tally

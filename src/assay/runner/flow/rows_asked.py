@@ -8,13 +8,12 @@ from ...store.batch_log import BatchLog
 from ..ask.batch_limits import BatchLimits, batch_notes, refuse_open_batches
 from ..ask.batch_service import BatchService
 from ..ask.batches import BatchAsker
+from ..ask.calls import DEFAULT_WINDOW, as_number, fit_batch
 from ..ask.executors.check import is_spread
 from ..ask.executors.shared_work import SharedWork
-from ..ask.loading import LoadedModels
-from ..ask.preflight import Preflight
+from ..ask.loading import LoadedModels, Preflight
 from ..ask.retry import RetryPolicy
 from ..ask.schedule import Scheduler
-from ..ask.sizing import DEFAULT_WINDOW, as_number, fit_batch
 from ..ask.threads import in_thread
 from ..ask.work import Work
 from ..options import RunOptions

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ...core import AssayError, ErrorBudgetExceeded, Result
-from ...core.plural import plural
+from ...core.errors import plural
 from ...core.protocols import AsksThroughRun
 from ...store import RunWriter
 from ...store.cache import ResponseCache
 from ...tooling.sample_limits import Unmeasured
 from ..ask.asking import Asking, think_tags_of
 from ..ask.executors.check import is_spread
-from ..ask.loading import LoadedModels
-from ..ask.preflight import Preflight
+from ..ask.loading import LoadedModels, Preflight
 from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
 from ..counts.spending import SpendingLimit, UsageMeter, parse_budget

@@ -1,7 +1,5 @@
 """The models of a run and its judges: their names, and how they are built and checked.
 
-Build a model from its name with the arguments of the run: in the plan, and again in each replica.
-
 A replica imports this module and nothing else of the plan, so that it starts fast.
 """
 

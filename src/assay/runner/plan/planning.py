@@ -44,9 +44,8 @@ from ..tasks.overrides import (
     system_of,
     without_scores,
 )
-from ..tasks.resolve import resolve_tasks
+from ..tasks.resolve import part_of, resolve_tasks
 from ..tasks.shots import with_shots
-from ..tasks.subsets import part_of
 from .agents import with_agent
 from .checks import (
     check_abilities,

@@ -21,10 +21,10 @@ from ...datasets.views import parse_limit, parse_shard
 from ...summarizers.statistics import reduce_repeats
 from ..counts.budget import ErrorBudget
 from ..counts.spending import parse_budget
-from ..counts.until import parse_until
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer
+from .stopping import parse_until
 
 LEAST = {
     "batch_size": 1,

@@ -15,7 +15,7 @@ from ...core import Abilities, Model, Output, Request, StoreError
 from ...core.secrets import REFERENCE
 from ...core.trust import Gate
 from ...store import RunReader
-from ...store.signature import why_foreign
+from ...store.integrity import why_foreign
 from ..options import RunOptions
 from ..tasks.measure import LIKELIHOOD, STANDARD, RecordedMeasures
 

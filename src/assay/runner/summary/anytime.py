@@ -13,9 +13,8 @@ from ...core import Result, ScoreRecord
 from ...summarizers.attempts import Attempts
 from ...summarizers.statistics import BettingSequence, Estimate, StoppingRule
 from ...summarizers.units import ValueOf, value_reader, values_by_sample
-from ..counts.until import Until, parse_until
 from ..plan.planned_task import PlannedTask
-from ..plan.stopping import watched_scoring
+from ..plan.stopping import Until, parse_until, watched_scoring
 from ..scoring.scoring import Scoring
 
 METHOD = "anytime: betting confidence sequence"

@@ -1,7 +1,5 @@
 """Score multiple choice from generated text, also as MMLU-Pro's official script does.
 
-Score multiple choice from generated text.
-
 The rules that read the answer are in `choice_rules`; the rule that was used is stored with every score. With
 `extractor: judge` a model reads the answer instead (`read_by_judge`).
 

@@ -1,7 +1,5 @@
 """Score multiple choice by log-probabilities: of whole options, or of the letters at the first token.
 
-Score multiple choice by likelihood: the option that the model is most likely to write is its answer.
-
 `acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
 UTF-8 bytes, and `acc_pmi` subtracts the likelihood of the option without the question. Letters have only `acc`,
 because all have the same length. The blank before an option belongs to the continuation but does not count for its

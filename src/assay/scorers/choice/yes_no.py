@@ -1,7 +1,5 @@
 """Score yes or no, by the words of the answer or by the probability of yes.
 
-Yes or no: which of the two the answer says, and its place in the confusion matrix.
-
 `details["confusion"]` counts true and false yes, false and true no, and the unreadable answers by gold yes and gold
 no. Precision, recall and the rest are computed from it.
 

@@ -5,8 +5,6 @@ Packed private cases of LiveCodeBench: base64 of zlib of a pickled JSON text, re
 A pickle may call any function, so none is loaded. Its bytes are parsed here as a single text. Anything else is
 refused, and so is data that would unpack to more than a limit.
 
-LiveCodeBench: a program that passes all public and private cases of its problem, run in a sandbox.
-
 Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A
 problem with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a
 line. Results are compared as the official runner does: a tuple counts as a list, except for tuples inside of it.

@@ -5,8 +5,6 @@ Fréchet distance between two sets of images, by the means and covariances of th
 |m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½). The trace of the root is that of the symmetric (S1^½ S2 S1^½)^½, whose
 eigenvalues are real: it needs no iteration and gives no complex numbers.
 
-FID: the Fréchet distance between the set of generated images and the set of reference images.
-
 The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian
 32-bit floats, or a list of numbers. They are stored with each sample, and the distance is computed from all of them
 at the end. The feature model is part of the number's name: `fid@inception` is what papers mean, `fid@clip` is

@@ -1,7 +1,5 @@
 """The similarity of two images: PSNR and SSIM by pixel, LPIPS by a model's features.
 
-PSNR and SSIM: two images compared pixel by pixel, for edits that should have left the rest unchanged.
-
 SSIM has as many values as there are programs. The default here is that of its paper (11 x 11 Gaussian window, sigma
 1.5, biased covariance; only windows completely inside the image). `skimage` is the default of scikit-image (7 x 7
 flat window, sample covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq`

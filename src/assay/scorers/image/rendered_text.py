@@ -4,8 +4,6 @@ Text in an image: how much of the expected text was recognised.
 
 The recognised text is the saved entry `recognised`, or the output's own text. With any number, name the recogniser.
 
-Rendered text: whether the requested text can be read in an image by a recogniser with the role `ocr`.
-
 The number depends on the recogniser, so name it with the number. `ocr_text` scores text that is already recognised.
 """
 

@@ -9,8 +9,6 @@ The verdict is read from the judge's reply alone. It is never compared with the 
 that contains every low grade would have its own low grades ignored. Canaries (`judge_canaries`) measure how easily
 a judge repeats what an answer demands.
 
-The wording of a judge's prompt and the reading of its reply: assay's own prompts, or the user's.
-
 A user's prompt is a Jinja text, a text file, or `{system: …, user: …}`. The names it may use are in `NAMES`. The
 description of the reply is `form`, appended if the text does not name it. A user's prompt must itself separate
 answers from its instructions; assay's own prompts fence them.

@@ -1,7 +1,5 @@
 """The scorer `math`: mathematical equivalence, decided in a helper process with a time limit.
 
-Mathematical equivalence by math-verify, in a separate process that may be killed.
-
 Answers may be hostile: `9^{9^{9^9}}` would compute forever. A comparison has 5 seconds and 1 GiB. One that does not
 end, or fails, is `unparsed`. The gold comes first, because math-verify is not symmetric.
 """

@@ -1,7 +1,5 @@
 """Numbers in one spelling: fractions, powers and full-width digits, and numbers in words.
 
-One spelling for numbers such as `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`, which `numbers` then reads.
-
 Only the spelling changes, never a value. A text without such forms is returned unchanged.
 
 Numbers in words, turned into digits: English and Chinese numerals of any size, and small numbers of other languages.

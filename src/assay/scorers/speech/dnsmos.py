@@ -1,7 +1,5 @@
 """DNSMOS: the quality of speech by a network, and the mel spectrogram that it takes.
 
-DNSMOS: the quality of speech, by a network that predicts listeners' ratings (P.835 and P.808), 1 to 5.
-
 The networks are in the `speechmos` wheel, and onnxruntime runs them. The windowing is written here, because the
 package needs librosa with an LGPL resampler, never ends on an empty file and reads stereo as noise.
 """

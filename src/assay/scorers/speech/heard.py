@@ -1,7 +1,5 @@
 """Speech in the output, read by a recogniser: compared with the target, or with the model's own text.
 
-The error rate of a recogniser's transcript of the output's speech.
-
 The run provides the recogniser under the role `asr`. Its own errors are part of the number, so voices can be
 compared only with the same recogniser: name it with the number.
 

@@ -4,8 +4,6 @@ A normalizer of Chinese transcripts: simplified characters, spoken numbers, no m
 
 The recipe of Chinese character error rates: 二零二四年 and `2024年。` must count as the same words.
 
-Normalizers of transcripts by name. The name is part of the metric: `wer[whisper-en]`, `cer[zh]`.
-
 Whisper's normalizers come from the `whisper-normalizer` package, oddities included (`3 o'clock` becomes `30 clock`):
 a number called Whisper-compatible must reproduce them.
 """

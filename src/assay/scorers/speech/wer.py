@@ -4,8 +4,6 @@ Edit counts between two sequences: the sufficient statistics of every error rate
 
 The rates of single samples cannot be averaged into the rate of a corpus; the counts can be added.
 
-Error rates of transcripts: by word (WER), by character (CER), by Han character or Latin word (MER).
-
 Each score is the rate of one sample. The number to report pools the counts S, D, I, N over the corpus. The
 normalizer is part of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
 """

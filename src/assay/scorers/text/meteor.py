@@ -6,8 +6,6 @@ It gives the tokens of Stanford's tokenizer, which coco-caption runs in Java bef
 faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its
 list of marks to remove is in capitals; and so do runs such as `!!`.
 
-METEOR 1.5 by its own program, which needs Java: the metric of coco-caption. nltk's METEOR is a different one.
-
 The jar is that of the `pycocoevalcap` package, or a given one. Captions are tokenized as in coco-caption. The value
 of one sample is its segment score. The summarizer `meteor` computes the number to report from `details`; it is not
 the mean of the segment scores.

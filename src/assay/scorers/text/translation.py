@@ -1,7 +1,5 @@
 """Translation: BLEU, chrF and TER as sacreBLEU computes them.
 
-Translation: BLEU and chrF as sacreBLEU computes them, with the counts that a summarizer pools over the corpus.
-
 The value of one sample is its sentence score. The number to report is the corpus score of the summarizers `bleu` and
 `chrf`, which is not the mean of the sentence scores.
 

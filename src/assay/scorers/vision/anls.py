@@ -4,8 +4,6 @@ The assignment problem: pair rows with columns so that the sum of their weights 
 
 Written here because it is short, and scipy, which has it, is not part of the base install.
 
-ANLS: edit similarity of the answer to a target; less than half right counts as wrong.
-
 s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 if s < 0.5. The best target
 counts.
 

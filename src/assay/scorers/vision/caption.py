@@ -1,7 +1,5 @@
 """Captions: the counts for BLEU, ROUGE-L and CIDEr, and SPICE by its own program.
 
-Captions: the counts of each sample from which BLEU, ROUGE-L and CIDEr of a run are computed.
-
 The value of one sample is its ROUGE-L. The summarizer `caption` computes the rest, because CIDEr weights words by how
 many images of the run mention them. Captions are tokenized as in coco-caption.
 

@@ -1,7 +1,5 @@
 """Two models that are right or wrong on the same samples: the interval of the difference, and its tests.
 
-Two models that are right or wrong on the same samples: the interval of the difference, and the matching test.
-
 The test is McNemar's mid-p. The interval is Tango's: every difference that is less than z standard errors from the
 observed one, with the error under that difference. Its statistic is scaled so that at a difference of 0 it gives the
 mid-p exactly: the interval excludes 0 if and only if p < 1 - level. The factor goes to 1 as more samples differ. Tango

@@ -1,7 +1,5 @@
 """Repeated answers to one question: pass@k, one value for all of them, and the split of their variance.
 
-Repeated answers to one question: reducing them to one value, and splitting the variance they show.
-
 The standard error is taken over question means. It already contains the noise of sampling each answer;
 counting all n x K answers as independent would make it too small.
 

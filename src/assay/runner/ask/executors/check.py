@@ -11,8 +11,8 @@ from ....core import AssayError, MissingExtra, UsageError, digest_of
 from ...options import RunOptions
 from ...plan.models import trusted_model
 from ...plan.planned_task import PlannedTask
+from ..calls import DEFAULT_WINDOW, as_number
 from ..retry import RetryPolicy
-from ..sizing import DEFAULT_WINDOW, as_number
 from .processes import Processes, shares
 from .replica import Executor, ModelSource
 from .spread import Spread

@@ -25,8 +25,7 @@ from ....core import (
 )
 from ...options import RunOptions
 from ...plan.models import trusted_model
-from ..calls import call_async, call_in_halves, close_model, load_model
-from ..sizing import fit_batch
+from ..calls import call_async, call_in_halves, close_model, fit_batch, load_model
 from ..threads import Threads
 from .wire import media_of, outputs_to_plain, pack, request_from_plain, unpack
 

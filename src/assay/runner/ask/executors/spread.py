@@ -14,8 +14,8 @@ from typing import Any
 
 from ....core import Model, ModelError, Output
 from ...events import TaskProgress
+from ..calls import BatchSize
 from ..retry import RetryPolicy, ServerQueue, Stopped, tries_again
-from ..sizing import BatchSize
 from ..work import Answers, Job, Sink, Work
 from .replica import Executor, ModelSource, Replica, ReplicaLost
 from .shared_work import MOST_DEATHS, SharedWork

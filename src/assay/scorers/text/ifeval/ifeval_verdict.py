@@ -5,8 +5,6 @@ The 25 IFEval instructions and the check of each.
 A check takes the response and the instruction's own arguments by name, spelled as in the data. It returns True if the
 response follows the instruction. Checks accept what the official checker accepts, even where that is surprising.
 
-The verdict on one response: which of its instructions it follows, strictly and loosely.
-
 Strictly means the unchanged response. Loosely means any of eight versions of it, so that a polite first or last
 line and Markdown emphasis do not count against the answer. A version without content never follows an instruction.
 

@@ -1,21 +1,30 @@
-"""eSpeak NG: rule-based speech through the library in the wheel `espeakng-loader`. Robotic, fast, many languages.
+"""Speech synthesisers: eSpeak NG from its wheel, Flite and Festival where the system has them.
+
+eSpeak NG: rule-based speech through the library in the wheel `espeakng-loader`. Robotic, fast, many languages.
 
 The library is under GPL-3: users install it themselves as an extra, and assay ships nothing of it. Its voice has a
 flutter that continues from sentence to sentence and cannot be reset. So that a sentence does not depend on earlier
 ones, the library is opened anew for each one (15 ms), one at a time in the whole process.
+
+Flite and Festival: speech synthesisers packaged by Debian, used where they are installed.
+
+Both read the text from a file, so that no text can be taken for an option.
 """
 
 import ctypes
+import re
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import ModelError, Output, Request, UsageError
+from ...core import Audio, ModelError, Output, Request, UsageError
 from ...media import audio_from
-from .base import SPEAKS, Ranges, Specialist, asked_text
+from .base import SPEAKS, Ranges, Specialist, asked_text, call, find_program, version_of
 
 # Names and numbers of speak_lib.h.
 AUDIO_OUTPUT_SYNCHRONOUS = 2
@@ -140,3 +149,81 @@ def _opened() -> Iterator[tuple[Any, int]]:
         library.espeak_Terminate()
     finally:
         _ctypes.dlclose(library._handle)
+
+
+VOICE = re.compile(r"[A-Za-z0-9_]+")
+TEXT, SPEECH = "text.txt", "speech.wav"
+
+
+@dataclass
+class Program(Specialist):
+    """A program that reads one file and writes another."""
+
+    abilities = SPEAKS
+    program: ClassVar[str]
+    apt: ClassVar[str]
+    named_by: ClassVar[str]
+    """The program that prints the version."""
+    arguments: ClassVar[tuple[str, ...]]
+    """The arguments for reading the text and writing the audio."""
+    voice: str
+
+    def __post_init__(self) -> None:
+        """Raise if the voice is not a plain name."""
+        # Festival evaluates its input, so a voice must be a plain name.
+        if not VOICE.fullmatch(self.voice):
+            raise UsageError(
+                f"{self.voice!r} is not the name of a voice",
+                where=f"model {self.label!r}",
+            )
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The program's name and version, and its voice."""
+        return {
+            self.label: self.voice,
+            "engine": version_of(find_program(self.named_by, self.apt)),
+        }
+
+    def _start(self) -> str:
+        return find_program(self.program, self.apt)
+
+    def _answer(self, request: Request, index: int) -> Output:
+        """Write the text to a file, let the program speak it, and read the audio clip it wrote."""
+        with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
+            folder = Path(name)
+            (folder / TEXT).write_text(asked_text(request) + "\n", "utf-8")
+            call(
+                [self._engine, *(word.format(self.voice) for word in self.arguments)],
+                folder=folder,
+            )
+            try:
+                speech = (folder / SPEECH).read_bytes()
+            except OSError as error:
+                raise ModelError(f"{self.program} wrote no audio clip") from error
+        return Output.of(Audio(speech))
+
+
+@dataclass
+class Flite(Program):
+    """Speaks the text of the last turn with one of Flite's own voices."""
+
+    label: ClassVar[str] = "flite"
+    program: ClassVar[str] = "flite"
+    apt: ClassVar[str] = "flite"
+    named_by: ClassVar[str] = "flite"
+    arguments: ClassVar[tuple[str, ...]] = ("-voice", "{}", "-f", TEXT, "-o", SPEECH)
+    voice: str = "slt"
+    """slt, rms, awb, kal or kal16."""
+
+
+@dataclass
+class Festival(Program):
+    """Speaks the text of the last turn with an installed voice of Festival."""
+
+    label: ClassVar[str] = "festival"
+    program: ClassVar[str] = "text2wave"
+    apt: ClassVar[str] = "festival festvox-us-slt-hts"
+    named_by: ClassVar[str] = "festival"
+    arguments: ClassVar[tuple[str, ...]] = ("-eval", "(voice_{})", "-o", SPEECH, TEXT)
+    voice: str = "cmu_us_slt_arctic_hts"

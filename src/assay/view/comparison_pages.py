@@ -1,4 +1,6 @@
-"""The comparison of two runs.
+"""Pages that compare runs: two of them sample by sample, or all of a folder.
+
+The comparison of two runs.
 
 It has a summary sentence, every number with its difference, changed samples and other differences. The statistics
 are those of `--baseline`. This module puts them into words and finds the samples behind them.
@@ -9,8 +11,10 @@ from typing import Any
 
 from ..comparison.comparing import compare_runs
 from ..comparison.comparison_rows import Flip, Row, overall, sentence
-from ..core import Result, UsageError
+from ..comparison.leaderboard import make_leaderboard
+from ..core import AssayError, Result, UsageError
 from ..core.record import result_from_plain
+from .run_folders import metric_domains
 from .run_view import RunView
 
 MOST_FLIPS = 2000
@@ -154,3 +158,24 @@ def _groups(before: RunView, row: Row, result: Result) -> list[dict[str, Any]]:
                     }
                 )
     return shown_groups
+
+
+def leaderboard_page(runs: Sequence[RunView]) -> dict[str, Any]:
+    """Return models, columns, values and ranks. Each value names its run by id."""
+    readers = []
+    notes = []
+    for run in runs:
+        try:
+            if run.documents()[1].get("results"):
+                readers.append(run.indexed_reader())
+        except AssayError as error:
+            notes.append(f"{run.name} is left out: {error.what}")
+    page = make_leaderboard(readers).to_plain()
+    ids = {str(run.layout.folder): run.id for run in runs}
+    for model in page["models"]:
+        for cell in model["cells"]:
+            if cell is not None:
+                cell["run"] = ids.get(cell["run"])
+    page["notes"] += notes
+    page["domains"] = metric_domains(runs)
+    return page

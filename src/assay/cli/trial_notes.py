@@ -1,0 +1,315 @@
+"""Notes of `assay check`: on rows, and on summarizers that fail on some verdicts."""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core import (
+    EMPTY,
+    UNRESOLVED,
+    Outcome,
+    Prompt,
+    Sample,
+    Score,
+    ScoreRecord,
+    SummaryContext,
+    Task,
+)
+from ..core.errors import shorten
+from ..core.protocols import Template
+from ..core.score import named_values
+from ..datasets.choice_order import shows_order
+from ..report import format_value, printable
+from ..runner.plan.measure_notes import scorer_notes
+from ..runner.scoring.scoring import Scoring
+from ..runner.tasks.components import build_summarizer
+from ..summarizers.adapt import Adapted
+from ..summarizers.formula import UnknownCount
+from ..summarizers.units import OUTSIDE
+from ..templates import rounds
+from ..templates.dialogue import has_rounds
+from .explain import explained
+
+if TYPE_CHECKING:
+    from ..datasets.samples import Samples
+
+LEAST_ALIKE = 3
+"""Number of rows with the same target that is worth a note."""
+LEAST_SHOWN = 3
+"""Minimum length of a value whose occurrence in a prompt cannot be a coincidence."""
+ANSWER = "(the model's answer)"
+MOST_ROUNDS = 20
+"""Rounds to try of a dialogue that the template does not end."""
+
+
+def dialogue_prompts(
+    task: Task,
+    sample: Sample,
+    prompt: Prompt,
+    template: object,
+) -> list[Prompt]:
+    """Return the prompt of each round of a dialogue, with a mark where the model answers."""
+    if not has_rounds(sample, template):
+        return [prompt]
+    history = task.history if task.history == "reference" else "model"
+    dialogue = rounds(sample, prompt, template=template, history=history)
+    prompts = [prompt]
+    while len(prompts) < MOST_ROUNDS:
+        following = dialogue.next(prompts[-1].messages, ANSWER)
+        if following is None:
+            break
+        prompts.append(following)
+    return prompts
+
+
+def remarks_on(
+    task: Task,
+    samples: "Samples",
+    rows: Sequence[Sample],
+    prompts: Sequence[Prompt],
+    scorers: Sequence[tuple[str, Any]],
+    template: Template,
+) -> Iterator[str]:
+    """Yield notes on possible mistakes."""
+    targets = {repr(row.target) for row in rows}
+    if len(rows) >= LEAST_ALIKE and len(targets) == 1 and rows[0].target is not None:
+        shuffle = ""
+        if len(rows[0].choices) > 1 and shows_order(template, rows[0]):
+            shuffle = "; --shuffle_choices draws another order of the options"
+        target = printable(shorten(rows[0].target))
+        yield f"note: all {len(rows)} rows have the target {target}: one answer to everything scores 1{shuffle}"
+    for note in scorer_notes(rows, scorers):
+        yield f"note: {printable(note)}"
+    unused = unused_columns(
+        task,
+        samples,
+        rows[: len(prompts)],
+        prompts,
+        [scorer for _, scorer in scorers],
+        template,
+    )
+    if unused:
+        names = ", ".join(map(printable, unused))
+        yield f"note: columns that nothing uses: {names}; a template shows one as {{{{ {printable(unused[0])} }}}}"
+
+
+def unused_columns(
+    task: Task,
+    samples: "Samples",
+    rows: Sequence[Sample],
+    prompts: Sequence[Prompt],
+    scorers: Sequence[Any],
+    template: Template,
+) -> list[str]:
+    """Return columns that have no role, appear in no code and are in no prompt."""
+    columns = samples.head.columns
+    if columns is None or not rows:
+        return []
+    parts = {
+        columns.id,
+        columns.input,
+        columns.target,
+        columns.choices,
+        columns.messages,
+        columns.turns,
+    }
+    parts |= {columns.group, columns.cluster, columns.weight, columns.tools}
+    if columns.tools:
+        parts |= {"tool_choice", "parallel_tool_calls"}
+    parts |= {*columns.option_cells, *columns.tags}
+    parts |= {name for name, _ in columns.media}
+    parts |= {
+        "split",
+        *(other for others in columns.instead.values() for other in others),
+    }
+    code = "\n".join(
+        [
+            str(getattr(template, "source", "")),
+            *map(_source, (task.template, task.to_sample, *scorers)),
+        ]
+    )
+    words = set(re.findall(r"\w+", code))
+    prompt_text = "\n".join(
+        message.text for prompt in prompts for message in prompt.messages
+    )
+    idle = [name for name in columns.names if name not in parts and name not in words]
+    return [
+        name
+        for name in idle
+        if not any(_is_shown(row.fields.get(name), prompt_text) for row in rows)
+    ]
+
+
+def _is_shown(value: object, prompt_text: str) -> bool:
+    text = value if isinstance(value, str) else str(value)
+    return len(text) >= LEAST_SHOWN and text in prompt_text
+
+
+def _source(thing: object) -> str:
+    """Return the source code of a template, a scorer or a function, with its options."""
+    if thing is None or isinstance(thing, (str, list, tuple, dict)):
+        return repr(thing)
+    if inspect.isroutine(thing) or inspect.isclass(thing):
+        kind = thing
+    else:
+        kind = type(thing)
+    try:
+        return f"{thing!r}\n{inspect.getsource(sys.modules[kind.__module__])}"
+    except (KeyError, OSError, TypeError):
+        return repr(thing)
+
+
+def why_unscored(score: Score) -> str | None:
+    """Return why a scorer has no verdict on the right answer; `None` if it has one."""
+    if score.outcome not in UNRESOLVED:
+        return None
+    return str(
+        score.details.get("reason") or score.details.get("error") or score.outcome
+    )
+
+
+MODEL = "scripted"
+
+
+def trial_record(
+    score: Score,
+    sample: Sample,
+    scorer: str,
+    number: int,
+) -> ScoreRecord:
+    """Return a verdict as the record that a summarizer gets."""
+    return ScoreRecord(
+        "trial",
+        MODEL,
+        sample.id,
+        scorer,
+        "",
+        named_values(score, scorer),
+        str(score.outcome),
+        answer=score.answer,
+        details=score.details,
+        tags=sample.tags,
+        group=sample.group,
+        cluster=sample.cluster,
+        order=number,
+        weight=sample.weight,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The verdicts of one scorer in a trial."""
+
+    name: str
+    scorer: Any
+    records: Sequence[ScoreRecord]
+    answers: str
+    """Which answers they are about: `for the targets`."""
+
+
+def try_summarizers(task: Task, tried: Sequence[Tried], file: Path) -> Iterator[str]:
+    """Yield the results of summarizers on scripted answers. Raise if a user's own summarizer fails.
+
+    A shipped summarizer may need more answers than a trial has, so its failure is only a note, unless it uses a name
+    that no scorer gives.
+    """
+    beside = {each.name: _repeated(each.records, task) for each in tried}
+    for each in tried:
+        if not each.records:
+            continue
+        for entry in task.summarizers or getattr(each.scorer, "summarizers", ("mean",)):
+            if entry != "mean":
+                yield from _try(entry, task, each, beside, file)
+
+
+def _repeated(records: Sequence[ScoreRecord], task: Task) -> list[ScoreRecord]:
+    """Return each record once for every answer that a run would ask of its sample."""
+    repeats = max(1, task.epochs * (task.options.n or 1))
+    answers = []
+    for record in records:
+        for epoch in range(repeats):
+            answers.append(replace(record, epoch=epoch))
+    return answers
+
+
+def _try(
+    entry: object,
+    task: Task,
+    tried: Tried,
+    beside: Mapping[str, Sequence[ScoreRecord]],
+    file: Path,
+) -> Iterator[str]:
+    scoring = Scoring.of(tried.name, tried.scorer, task.name, MODEL)
+    answers = beside[tried.name]
+    try:
+        name, summarizer = build_summarizer(entry, f"task {task.name!r}")
+    except Exception as error:
+        raise explained(error, file) from error
+    context = SummaryContext(
+        task.name,
+        MODEL,
+        task.protocol,
+        scoring.name,
+        len(tried.records),
+        0,
+        scoring.higher_is_better,
+        scoring.bounds,
+        {"reducer": task.reducer},
+        scoring.scale if scoring.scale.names else None,
+        beside,
+    )
+    is_own = isinstance(summarizer, Adapted)
+    try:
+        results = list(summarizer(answers, context))
+    except Exception as error:
+        if is_own or (isinstance(error, UnknownCount) and _has_scored(beside)):
+            raise explained(error, file) from error
+        reason = str(error)
+        if isinstance(error, UnknownCount):
+            reason += "; no scripted answer could be scored"
+        yield printable(f"note: summarizer {name} on {scoring.name}: {reason}")
+        return
+    for result in results:
+        value = format_value(result.value)
+        line = f"summarizer {name} on {scoring.name}: {result.metric} {value} {tried.answers}"
+        outside = [flag for flag in result.flags if flag.startswith(OUTSIDE)]
+        line += "".join(f" ⚑ {flag}" for flag in outside)
+        yield printable(line)
+    if is_own:
+        yield from _try_failure(name, summarizer, answers, context)
+
+
+def _has_scored(beside: Mapping[str, Sequence[ScoreRecord]]) -> bool:
+    """Return True if every scorer could read an answer, so that its names are known."""
+    return all(
+        any(record.outcome == Outcome.SCORED.value for record in records)
+        for records in beside.values()
+    )
+
+
+def _try_failure(
+    name: str,
+    summarizer: Any,
+    answers: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Iterator[str]:
+    """Yield a note if a summarizer fails when a sample has no answer, as in a run that loses some."""
+    lost = replace(
+        answers[-1],
+        id="lost",
+        values={},
+        outcome=Outcome.MODEL_ERROR.value,
+        answer=None,
+        details=EMPTY,
+    )
+    try:
+        list(summarizer([*answers, lost], context))
+    except Exception as error:  # noqa: BLE001 - the user's own code: what it raises is said
+        advice = "leave out records whose outcome is model_error"
+        yield printable(
+            f"note: summarizer {name} fails where a sample has no answer: {error}; {advice}"
+        )
