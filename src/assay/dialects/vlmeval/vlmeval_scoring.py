@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ...core import (
-    EMPTY,
     Message,
     Outcome,
     Output,
@@ -23,15 +22,16 @@ from ...core import (
     SummaryContext,
     Task,
 )
-from ...scorers.answers import no_target
+from ...scorers.answers import no_target, no_verdict
 from ...scorers.choice.choice import LETTERS, Choice
 from ...scorers.choice.choice_rules import extract_choice
 from ...scorers.choice.yes_no import YesNo
+from ...scorers.given_models import GivenModels
 from ...scorers.vision.vlmeval_published import SEED, TRIES
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme
-from ..shapes import Fields
+from ..shapes import Fields, Record
 from .letters import LETTER_RULES
 from .rules import RuleName, chosen_rules
 
@@ -90,15 +90,10 @@ def options_of_sample(sample: Sample) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class JudgedChoice:
+class JudgedChoice(GivenModels):
     """The chosen letter: by rules if they can read it, else by the judge; never at random."""
 
     rule: RuleName = field(default_factory=chosen_rule)
-    models: Fields = field(
-        default_factory=lambda: EMPTY,
-        compare=False,
-        repr=False,
-    )
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -108,66 +103,48 @@ class JudgedChoice:
         by_rules = matching(sample, output)
         if by_rules.outcome is not Outcome.UNPARSED:
             return by_rules
+        prompt = _which_option(sample, output.text)
+        details = {"options": by_rules.details["options"], "rule": "judge"}
         if self.rule != "assay":
-            return await self._as_upstream(matching, sample, output, by_rules)
-        options = dict(zip(LETTERS, sample.choices, strict=False))
-        reply: Output = await self.models["judge"].ask(
-            _which_option(sample, options, output.text)
-        )
-        details = {
-            "options": by_rules.details["options"],
-            "rule": "judge",
-            "reply": reply.text[:2000],
-        }
+            return await self._as_upstream(matching, sample, prompt, details)
+        reply: Output = await self.models["judge"].ask(prompt)
+        details["reply"] = reply.text[:2000]
         if reply.error is not None:
-            return Score(
-                None,
-                Outcome.JUDGE_ERROR,
-                details={**details, "reason": reply.error.message},
-            )
-        extracted = extract_choice(reply.text, {**options, "Z": "none of the options"})
-        if extracted.answer is None:
-            return Score(
-                None,
-                Outcome.JUDGE_ERROR,
-                details={**details, "reason": "the judge named no option"},
-            )
-        if extracted.answer == "Z" and len(options) < len(LETTERS):
+            return no_verdict(reply.error.message, **details)
+        options = dict(zip(LETTERS, sample.choices, strict=False))
+        letter = extract_choice(
+            reply.text, {**options, "Z": "none of the options"}
+        ).answer
+        if letter is None:
+            return no_verdict("the judge named no option", **details)
+        if letter == "Z" and len(options) < len(LETTERS):
             return Score(0.0, Outcome.UNPARSED, details=details)
-        return Score(
-            float(extracted.answer == sample.target),
-            answer=extracted.answer,
-            details=details,
-        )
+        return _verdict(letter, sample, details)
 
     async def _as_upstream(
         self,
         matching: ExactMatching,
         sample: Sample,
-        output: Output,
-        by_rules: Score,
+        prompt: Prompt,
+        details: Record,
     ) -> Score:
         """Ask the judge three times and read its replies like answers; then draw a letter, fixed for each sample."""
         options = options_of_sample(sample)
-        details = {"options": by_rules.details["options"], "rule": "judge"}
         for chosen in TRIES:
-            reply: Output = await self.models["judge"].ask(
-                _which_option(sample, options, output.text), chosen
-            )
+            reply: Output = await self.models["judge"].ask(prompt, chosen)
             if reply.error is not None:
-                return Score(
-                    None,
-                    Outcome.JUDGE_ERROR,
-                    details={**details, "reason": reply.error.message},
-                )
+                return no_verdict(reply.error.message, **details)
             letter = matching.read(reply.text, options)
             if letter is not None:
-                log = {**details, "reply": reply.text[:2000]}
-                return Score(float(letter == sample.target), answer=letter, details=log)
+                return _verdict(letter, sample, {**details, "reply": reply.text[:2000]})
         none = "E" if self.rule == "documented" else "Z"
-        guess = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
-        log = {**details, "reply": "Failed to predict, thus randomly generate one. "}
-        return Score(float(guess == sample.target), answer=guess, details=log)
+        drawn = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
+        why = "Failed to predict, thus randomly generate one. "
+        return _verdict(drawn, sample, {**details, "reply": why})
+
+
+def _verdict(letter: str, sample: Sample, details: Fields) -> Score:
+    return Score(float(letter == sample.target), answer=letter, details=details)
 
 
 def yes_no_rule() -> YesNo:
@@ -192,14 +169,9 @@ def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
 
 
 @dataclass(frozen=True)
-class JudgedYesNo:
+class JudgedYesNo(GivenModels):
     """Yes or no: by the words of the answer, else by the judge."""
 
-    models: Fields = field(
-        default_factory=lambda: EMPTY,
-        compare=False,
-        repr=False,
-    )
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -212,11 +184,7 @@ class JudgedYesNo:
         reply: Output = await self.models["judge"].ask(_yes_or_no(sample, output.text))
         details = {"rule": "judge", "reply": reply.text[:2000]}
         if reply.error is not None:
-            return Score(
-                None,
-                Outcome.JUDGE_ERROR,
-                details={**details, "reason": reply.error.message},
-            )
+            return no_verdict(reply.error.message, **details)
         judged = rule(sample, reply)
         return replace(judged, details={**judged.details, **details})
 
@@ -233,40 +201,22 @@ class Circular:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        sizes, expected = _sizes(records)
+        sizes = Counter(r.group for r in records if r.group is not None and not r.epoch)
         if max(sizes.values(), default=1) < 2:
             yield from Mean()(records, context)
             return
-        lacking = {
-            group: expected[group] - size
-            for group, size in sizes.items()
-            if expected[group] > size
-        }
         # A group combines all rotations, so rotations are not a breakdown of it.
-        padded = [
-            replace(
-                record,
-                tags={
-                    name: tag for name, tag in record.tags.items() if name != "rotation"
-                },
-            )
-            for record in (*records, *_missing(records, lacking))
-        ]
-        name = f"{context.scorer}.circular"
-        for result in Grouped(label="circular")(padded, context):
-            if result.metric == name:
-                flags = result.flags
-                if lacking:
-                    flags = (
-                        *flags,
-                        f"{len(lacking)} questions lack {sum(lacking.values())} rotations: unresolved",
-                    )
-                yield replace(result, flags=flags)
-        yield from (
-            result
-            for result in Grouped()(records, context)
-            if not result.metric.endswith(".grouped")
-        )
+        questions = [replace(r, tags=_without_rotation(r.tags)) for r in records]
+        for result in Grouped("options", "circular")(questions, context):
+            if result.metric.endswith(".circular"):
+                yield result
+        for result in Grouped()(records, context):
+            if not result.metric.endswith(".grouped"):
+                yield result
+
+
+def _without_rotation(tags: Mapping[str, str]) -> dict[str, str]:
+    return {name: tag for name, tag in tags.items() if name != "rotation"}
 
 
 @dataclass(frozen=True)
@@ -287,40 +237,9 @@ class MmeScores:
         yield from Mean()(records, context)
 
 
-def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]]:
-    """Count the rows of each question, and the expected rows: one for each option."""
-    sizes: Counter[str] = Counter()
-    expected: dict[str, int] = {}
-    for record in records:
-        group = record.group
-        if group is None or record.epoch != 0:
-            continue
-        sizes[group] += 1
-        options = int(record.details.get("options", 0))
-        expected[group] = max(expected.get(group, 0), options)
-    return sizes, expected
-
-
-def _missing(
-    records: Sequence[ScoreRecord],
-    lacking: Mapping[str, int],
-) -> Iterator[ScoreRecord]:
-    """Yield a record without a verdict for each missing rotation."""
-    left = dict(lacking)
-    for record in records:
-        count = left.pop(record.group, 0) if record.group is not None else 0
-        for number in range(count):
-            yield replace(
-                record,
-                id=f"{record.group}#missing-{number}",
-                values={},
-                outcome=Outcome.DATA_ERROR.value,
-                details={},
-            )
-
-
-def _which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
-    listed = "\n".join(f"{letter}. {text}" for letter, text in options.items() if text)
+def _which_option(sample: Sample, answer: str) -> Prompt:
+    options = options_of_sample(sample)
+    listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
     text = (
         "Somebody answered a multiple-choice question in free words. Say which option the answer means. "
         "Do not solve the question yourself. Reply with the letter alone; reply Z if the answer means none of "
