@@ -12,10 +12,8 @@ from typing import Any, ClassVar
 
 from ...core import (
     DEFAULT_OPTIONS,
-    EMPTY,
     Message,
     ModelError,
-    Outcome,
     Output,
     Prompt,
     Sample,
@@ -25,6 +23,8 @@ from ...core import (
     nearest,
     shorten,
 )
+from ...scorers.answers import no_verdict
+from ...scorers.given_models import GivenModels
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor
@@ -180,7 +180,7 @@ def read_score(reply: str, *, whole: bool = False) -> tuple[float, str]:
 
 
 @dataclass(frozen=True)
-class JudgedByModel:
+class JudgedByModel(GivenModels):
     """The score of one answer, from 0 to 5, given by the model with the role `judge`."""
 
     judge_task: str
@@ -188,11 +188,6 @@ class JudgedByModel:
     """True to cut off decimals, as TELEVAL does."""
     prompt: Callable[..., str] | None = field(default=None, compare=False, repr=False)
     """Builds the judge's prompt; by default assay's own."""
-    models: Fields = field(
-        default_factory=lambda: EMPTY,
-        compare=False,
-        repr=False,
-    )
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)
 
@@ -216,7 +211,7 @@ class JudgedByModel:
                 raise NoScore(f"{reply.error.kind}: {reply.error.message}")
             score, reason = read_score(reply.text, whole=self.whole_scores)
         except (NoScore, ModelError) as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
+            return no_verdict(str(error))
         return Score(score, details={"reason": reason})
 
 

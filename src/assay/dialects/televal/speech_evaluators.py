@@ -3,28 +3,25 @@
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rapidfuzz.distance import Levenshtein
 
 from ...core import (
-    EMPTY,
     Audio,
     Candidate,
-    Message,
     ModelError,
-    Outcome,
     Output,
-    Prompt,
     Sample,
     Score,
     UsageError,
 )
 from ...media import check_media
-from ...scorers.asked import structure_of
-from ...scorers.given_models import ask_model
+from ...scorers.answers import data_error, no_verdict
+from ...scorers.asked import ask_specialist, structure_of
+from ...scorers.given_models import GivenModels
 from ...scorers.speech.dnsmos import Dnsmos
 from ...scorers.speech.heard import SpeechConsistency, transcribe
 from ...scorers.speech.speech_normalize import normalize_chinese
@@ -92,15 +89,13 @@ class Transcribed(SpeechConsistency):
     """True to distinguish capitals, as TELEVAL does."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        speech = next(
-            (medium for medium in output.media if isinstance(medium, Audio)), None
-        )
+        speech = audio_of(output)
         if speech is None or not output.text.strip():
             return await super().__call__(sample, output)
         try:
             heard = await transcribe(self.models, speech, self.instruction)
         except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+            return no_verdict(str(error))
         try:
             counts = compared(heard, output.text, self.whole_case)
         except ValueError as error:
@@ -296,22 +291,21 @@ async def listen(
     output: Output,
 ) -> Fields | Score:
     """Return a helper's labels for the audio of an output; a score with the reason if there are none."""
-    audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+    audio = audio_of(output)
     if audio is None:
         return Score.unparsed(reason="no audio in the output")
     try:
-        heard = structure_of(
-            await ask_model(models, role, Prompt((Message("user", (audio,)),)))
-        )
+        heard = structure_of(await ask_specialist(models, role, (audio,)))
     except ModelError as error:
-        return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
-    if not isinstance(heard, Mapping):
-        return Score(
-            None,
-            Outcome.JUDGE_ERROR,
-            details={"error": "the helper gave no JSON"},
-        )
-    return heard
+        return no_verdict(str(error))
+    return (
+        heard if isinstance(heard, Mapping) else no_verdict("the helper gave no JSON")
+    )
+
+
+def audio_of(output: Output) -> Audio | None:
+    """Return the first audio of an output."""
+    return next((medium for medium in output.media if isinstance(medium, Audio)), None)
 
 
 def counted(labels: Sequence[Any], *, strict: bool = True) -> list[str]:
@@ -332,16 +326,11 @@ def chance(heard: Fields, wanted: Sequence[str]) -> Any:
 
 
 @dataclass(frozen=True)
-class HeardFeeling:
+class HeardFeeling(GivenModels):
     """The highest probability of an expected emotion."""
 
     strict: bool = True
     longest_seconds: float | None = LONGEST_SECONDS
-    models: Fields = field(
-        default_factory=lambda: EMPTY,
-        compare=False,
-        repr=False,
-    )
     needs: ClassVar[tuple[str, ...]] = ("emotion",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -356,11 +345,9 @@ class HeardFeeling:
         )
         if not labels:
             reason = f"no feelings to listen for: neither `{WANTED}` nor a reference"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+            return data_error(reason)
         expected = counted(labels, strict=self.strict)
-        audio = next(
-            (medium for medium in output.media if isinstance(medium, Audio)), None
-        )
+        audio = audio_of(output)
         longest = self.longest_seconds
         if (
             audio is not None
@@ -445,14 +432,9 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class HeardDialect:
+class HeardDialect(GivenModels):
     """1 if the recognised dialect is the expected one."""
 
-    models: Fields = field(
-        default_factory=lambda: EMPTY,
-        compare=False,
-        repr=False,
-    )
     needs: ClassVar[tuple[str, ...]] = ("dialect",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
+from ...core import Outcome, Output, Sample, Score, ScorerError, as_score, blamed
 from ...runner.ask.threads import Threads
+from ...scorers.answers import no_verdict
 from ...scorers.asked import LikeInner
+from ...scorers.given_models import GivenModels
 from ..returned import LEAVES
 from ..shapes import Fields, Function, Record
 from .eras import PLAIN_RULE, Era, Rule
@@ -76,11 +78,7 @@ class Evaluation:
             return read_result(verdict, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
-            return Score(
-                None,
-                Outcome.JUDGE_ERROR,
-                details={"error": without_secrets(described, self.secrets)},
-            )
+            return no_verdict(without_secrets(described, self.secrets))
 
     @property
     def _worker(self) -> "Worker":
@@ -93,7 +91,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class BuiltIn(LikeInner):
+class BuiltIn(GivenModels, LikeInner):
     """One of assay's scorers behind a TELEVAL evaluator, applied to each round of a dialogue."""
 
     name: str
@@ -107,11 +105,6 @@ class BuiltIn(LikeInner):
         repr=False,
     )
     """Builds the result of upstream's evaluator for a score, if its result lines are needed."""
-    models: Fields = field(
-        default_factory=lambda: EMPTY,
-        compare=False,
-        repr=False,
-    )
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -309,11 +302,7 @@ def read_result(result: object, line: Fields, name: str) -> Score:
     is_plain = all(type(value) in LEAVES for value in verdict.values())
     details: Record = {"result": verdict if is_plain else encoded(verdict)}
     if raw is None:
-        return Score(
-            None,
-            Outcome.JUDGE_ERROR,
-            details={**details, "error": f"evaluator {name!r} gave no score"},
-        )
+        return no_verdict(f"evaluator {name!r} gave no score", **details)
     return Score(number_of(raw), details=details)
 
 
@@ -359,8 +348,8 @@ def joined(scores: Sequence[Score]) -> Score:
     )
     outcome = failed.outcome if failed is not None and not numbers else Outcome.SCORED
     details: Record = {"rounds": rounds}
-    if failed is not None and "error" in failed.details:
-        details["error"] = failed.details["error"]
+    if failed is not None and "reason" in failed.details:
+        details["reason"] = failed.details["reason"]
     return Score(
         sum(numbers) / len(numbers) if numbers else None,
         outcome,

@@ -146,7 +146,7 @@ def _verdict(record: ScoreRecord, line: Fields) -> Record:
     if "result" in record.details:
         return {**columns, **record.details["result"]}
     if record.outcome in ("judge_error", "data_error", "model_error"):
-        reason = record.details.get("error") or record.details.get("reason")
+        reason = record.details.get("reason")
         return {**columns, "score": None, "outcome": record.outcome, "error": reason}
     return {**columns, "score": raw_score(record)}
 
