@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import ScorerError, shorten
+from ..runner.summary.results import flatten
 from .shapes import Fields, Function
 
 LEAVES = (str, int, float, bool, type(None))
@@ -58,28 +59,19 @@ def checked_metrics(
             where=where,
             fix=FIX,
         )
-    numbers = _numbers(returned)
+    numbers = flatten(returned)
     if not numbers:
         raise ScorerError(
             f"returned no numbers: {shorten(dict(returned))}",
             where=where,
             fix=FIX,
         )
-    for name, number in numbers.items():
-        if not math.isfinite(number):
-            warnings.warn(f"{where}: returned {number} for {name!r}", stacklevel=2)
+    for name, number in not_finite(numbers).items():
+        warnings.warn(f"{where}: returned {number} for {name!r}", stacklevel=2)
     return returned
 
 
-def _numbers(values: Fields) -> dict[str, float]:
-    """Return the numbers of a dictionary and of the dictionaries in it."""
-    numbers: dict[str, float] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            numbers.update(_numbers(value))
-            continue
-        if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-            value = value.item()
-        if isinstance(value, (bool, int, float)):
-            numbers[str(name)] = float(value)
-    return numbers
+def not_finite(numbers: Fields) -> dict[str, float]:
+    """Return the numbers that are infinite or NaN, under the names of their groups."""
+    flat = flatten(numbers)
+    return {name: number for name, number in flat.items() if not math.isfinite(number)}

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from assay.dialects.kits.kit_numbers import as_numbers, not_finite
+from assay.dialects.kits.kit_numbers import as_numbers
+from assay.dialects.returned import not_finite
 
 numpy = pytest.importorskip("numpy")
 pandas = pytest.importorskip("pandas")

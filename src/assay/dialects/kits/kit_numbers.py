@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..shapes import Fields, Record
+from ..shapes import Record
 
 
 def as_numbers(value: Any) -> Record:
@@ -58,18 +58,6 @@ def _is_nested(value: object) -> bool:
 def _is_array(value: object) -> bool:
     """Return True for an array of several numbers."""
     return hasattr(value, "tolist") and getattr(value, "size", 1) != 1
-
-
-def not_finite(numbers: Fields) -> dict[str, float]:
-    """Return the numbers that are infinite or NaN, under the names of their groups."""
-    by_name: dict[str, float] = {}
-    for name, number in numbers.items():
-        if isinstance(number, Mapping):
-            inner = not_finite(number)
-            by_name.update({f"{name}.{key}": value for key, value in inner.items()})
-        elif not math.isfinite(number):
-            by_name[name] = number
-    return by_name
 
 
 def _named(entries: Any) -> Record:

@@ -14,11 +14,11 @@ from ...core import EMPTY, Output, Sample, digest_of, shorten
 from ...runner.plan.planned_task import PlannedTask
 from ...store import RunWriter
 from ..file_names import file_name
-from ..returned import defined_at
+from ..returned import defined_at, not_finite
 from ..shapes import Fields, Record
 from .evaluation_files import evaluation_files, judge_digest
 from .judging import Desk
-from .kit_numbers import as_numbers, not_finite
+from .kit_numbers import as_numbers
 from .state import Surroundings, around, of_process
 
 Rows = Sequence[tuple[Sample, Output]]

@@ -16,7 +16,7 @@ from ...runner.ask.threads import Threads
 from ...scorers.answers import no_verdict
 from ...scorers.asked import LikeInner
 from ...scorers.given_models import GivenModels
-from ..returned import LEAVES
+from ..returned import LEAVES, plain
 from ..shapes import Fields, Function, Record
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
@@ -292,7 +292,7 @@ def read_result(result: object, line: Fields, name: str) -> Score:
         raise TypeError(
             f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}"
         )
-    raw = plain_number(result["score"])
+    raw = plain(result["score"])
     verdict = (
         {**result, "score": raw}
         if "key" in result
@@ -304,14 +304,6 @@ def read_result(result: object, line: Fields, name: str) -> Score:
     if raw is None:
         return no_verdict(f"evaluator {name!r} gave no score", **details)
     return Score(number_of(raw), details=details)
-
-
-def plain_number(raw: object) -> Any:
-    """Convert numbers of numpy or torch to Python's; return anything else unchanged."""
-    if isinstance(raw, Mapping):
-        return {str(key): plain_number(value) for key, value in raw.items()}
-    item = getattr(raw, "item", None)
-    return item() if callable(item) else raw
 
 
 def number_of(raw: Any) -> float | dict[str, float] | None:

@@ -138,9 +138,9 @@ class JudgedChoice(GivenModels):
             if letter is not None:
                 return _verdict(letter, sample, {**details, "reply": reply.text[:2000]})
         none = "E" if self.rule == "documented" else "Z"
-        drawn = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
+        guess = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
         why = "Failed to predict, thus randomly generate one. "
-        return _verdict(drawn, sample, {**details, "reply": why})
+        return _verdict(guess, sample, {**details, "reply": why})
 
 
 def _verdict(letter: str, sample: Sample, details: Fields) -> Score:
