@@ -14,6 +14,12 @@ from .shapes import Fields, Function
 LEAVES = (str, int, float, bool, type(None))
 
 
+def bare(value: Any) -> Any:
+    """Return a single value without its numpy or torch type; anything else unchanged."""
+    is_single = hasattr(value, "item") and getattr(value, "size", 1) == 1
+    return value.item() if is_single else value
+
+
 def plain(value: object) -> Any:
     """Return a value in a form that JSON can store. A value without such a form is returned unchanged."""
     if type(value) in LEAVES:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..returned import bare
 from ..shapes import Record
 
 
@@ -105,29 +106,20 @@ def _from_records(
 
 def _given(value: object) -> float | None:
     """Return a single number. It may be infinite or NaN, because the table can report that."""
-    plain = (
-        value.item()
-        if hasattr(value, "item") and getattr(value, "size", 1) == 1
-        else value
-    )
-    return (
-        plain
-        if isinstance(plain, float) and not math.isfinite(plain)
-        else _number(value)
-    )
+    single = bare(value)
+    if isinstance(single, float) and not math.isfinite(single):
+        return single
+    return _number(single)
 
 
 def _number(value: object) -> float | None:
     """Return a finite number, or a text that is one; `None` for anything else, such as an empty cell."""
-    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-        value = value.item()
+    value = bare(value)
     if isinstance(value, str):
         try:
             value = float(value)
         except ValueError:
             return None
-    return (
-        float(value)
-        if isinstance(value, (bool, int, float)) and math.isfinite(value)
-        else None
-    )
+    if isinstance(value, (bool, int, float)) and math.isfinite(value):
+        return float(value)
+    return None

@@ -22,17 +22,10 @@ from ...core import (
     Video,
     shorten,
 )
+from ...datasets.row_media import KINDS, SUFFIXES
 from ..shapes import Fields, Record
 from .smp.file import media_path
 
-SUFFIX_KINDS: Mapping[str, type[Media]] = {
-    **dict.fromkeys(
-        (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image
-    ),
-    **dict.fromkeys((".mp4", ".avi", ".mov", ".mkv", ".webm"), Video),
-    **dict.fromkeys((".wav", ".flac", ".mp3", ".ogg", ".m4a"), Audio),
-}
-KINDS: Mapping[str, type[Media]] = {"image": Image, "video": Video, "audio": Audio}
 LONGEST_PATH = 4096
 
 PathOf = Callable[[Media], str]
@@ -129,7 +122,7 @@ def detected_kind(text: str) -> type[Media] | None:
 
 def _kind_of_suffix(path: str) -> type[Media] | None:
     suffix = os.path.splitext(path)[1]
-    return SUFFIX_KINDS.get(suffix.lower())
+    return SUFFIXES.get(suffix.lower().removeprefix("."))
 
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:

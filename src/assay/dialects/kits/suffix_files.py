@@ -13,10 +13,12 @@ from typing import Any
 
 from ...code.userfiles import file_digest
 from ...core import DataError, UsageError, library
+from ...datasets.cells import is_missing
 from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
 from ...store.integrity import signed, why_foreign
+from ..returned import bare
 from ..shapes import Fields, Record
 
 
@@ -260,11 +262,10 @@ def _write_text(data: Any, path: Path) -> None:
 
 def _bare(value: object) -> Any:
     """Return a cell without numpy types; NaN as an empty cell, a list as its literal."""
-    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-        value = value.item()
-    if value is None or (isinstance(value, float) and value != value):
+    cell = bare(value)
+    if is_missing(cell):
         return None
-    return value if isinstance(value, (str, int, float, bool)) else str(value)
+    return cell if isinstance(cell, (str, int, float, bool)) else str(cell)
 
 
 def _cell(value: object, separator: str) -> str:

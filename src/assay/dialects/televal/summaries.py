@@ -11,7 +11,7 @@ from ...summarizers.mean import Mean
 from ...summarizers.pooled import Pooled
 from ...summarizers.threshold import Rescaled, Threshold
 from ..protocol import is_upstream
-from ..returned import defined_at
+from ..returned import bare, defined_at
 from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, SEED, Rule, era_here
 from .references import decoded
@@ -392,10 +392,8 @@ def _with_counts(line: ScoreRecord) -> ScoreRecord:
 
 def as_number(value: object) -> float | None:
     """Return a number, or the only number in a text such as `AVG: 63.25%`."""
-    if isinstance(value, (bool, int, float)):
-        return float(value)
-    if isinstance(value, str):
-        numbers = _NUMBER.findall(value)
+    single = bare(value)
+    if isinstance(single, str):
+        numbers = _NUMBER.findall(single)
         return float(numbers[0]) if len(numbers) == 1 else None
-    item = getattr(value, "item", None)
-    return float(item()) if callable(item) else None
+    return float(single) if isinstance(single, (bool, int, float)) else None

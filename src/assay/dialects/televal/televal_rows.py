@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text, shorten
+from ...datasets.cells import is_missing
 from ..shapes import Fields, Record
 from .data_templates import DataTemplate
 from .eras import PLAIN_RULE, Rule
@@ -243,7 +244,7 @@ class Batches:
             ):
                 if not self.is_upstream:
                     yield {
-                        name: None if _is_gap(value) else value
+                        name: None if is_missing(value) else value
                         for name, value in row.items()
                     }
                     continue
@@ -254,7 +255,3 @@ class Batches:
                 ids.add(id)
                 number += 1
                 yield {**row, PLACE: {"id": id, "place": position}}
-
-
-def _is_gap(value: object) -> bool:
-    return isinstance(value, float) and value != value

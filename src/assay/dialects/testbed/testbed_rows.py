@@ -19,6 +19,7 @@ from ...core import (
     TemplateError,
     blamed,
 )
+from ...datasets.cells import is_missing
 from ..returned import defined_at
 from ..shapes import Fields, Record
 from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
@@ -209,11 +210,11 @@ class Accuracy:
                 details={"reason": reason, "error": reason},
             )
         answer = self.reading(output.text)
-        if answer is None or _is_nan(answer):
+        if is_missing(answer):
             rule = f"the post-process returned {answer}{self.reading.defined_at}"
             return Score.unparsed(rule=rule)
         right = sample.target if self.typed else self.reading(str(sample.target))
-        if _is_nan(right):
+        if right is not None and is_missing(right):
             reason = f"the post-process reads the target {sample.target!r} as nan{self.reading.defined_at}"
             return Score(
                 None,
@@ -228,10 +229,6 @@ class Accuracy:
             answer=str(answer),
             details={"read_as": str(right)},
         )
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and value != value
 
 
 def _same(one: object, other: object) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Image, Prompt, Sample, TemplateError
+from ...datasets.cells import is_missing
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.files import open_file
@@ -27,6 +28,7 @@ from ..kits.base64_images import needs_rgb
 from ..kits.row_images import file_names, file_path, image_file_path
 from ..kits.state import current
 from ..kits.suffix_files import import_pandas
+from ..returned import bare
 from ..shapes import Fields, Record
 from .dataset_facts import (
     ROTATION,
@@ -311,11 +313,8 @@ def lender(name: str, row: Fields) -> str | None:
 
 def _bare(value: object) -> Any:
     """Return a value without numpy's wrapper; an empty text for NaN."""
-    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-        value = value.item()
-    return (
-        "" if value is None or (isinstance(value, float) and value != value) else value
-    )
+    cell = bare(value)
+    return "" if is_missing(cell) else cell
 
 
 class RowsWithImages:
