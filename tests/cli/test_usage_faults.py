@@ -300,3 +300,56 @@ def test_every_fault_says_how_to_fix_it(words, assay, good):
 
     assert_usage_fault(said, "; fix: ")
     assert said.err.count("\n") == 1
+
+
+def test_a_leaderboard_is_not_written_under_a_suffix_it_does_not_know(assay, good):
+    assert_usage_fault(assay("leaderboard", "good", "-o", "board.pdf"), ".pdf")
+    assert not (good / "board.pdf").exists()
+    assert assay("leaderboard", "good", "-o", "board.tex", "--format", "md").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("id,value\n", "there are no labels"),
+        ("name,value\nx,1\n", "no columns `id` and `value`"),
+        ("id,value\n{id},many\n", "'many' is not a number"),
+        ("id,value\n{id},nan\n", "nan is not a finite number"),
+    ],
+)
+def test_wrong_labels_say_how_to_fix_them(text, problem, assay, good):
+    rows = (good / "sums.jsonl").read_text().splitlines()
+    first = str(json.loads(rows[0]).get("id", 0))
+    (good / "labels.csv").write_text(text.format(id=first))
+
+    said = assay("label", "good", "--import", "labels.csv", "--by", "me")
+
+    assert_usage_fault(said, problem, "; fix: ")
+
+
+@pytest.mark.parametrize(
+    ("scorer", "problem"),
+    [
+        ("def score(sample, output):\n    return 'good'\n", "not 'good'"),
+        ("def score(sample, output):\n    pass\n", "not None"),
+        ("def score(sample, output):\n    return [1, 0]\n", "not [1, 0]"),
+        ("def score(sample):\n    return 1\n", "positional argument"),
+        ("def score(sample, output):\n    return 1e400 * 0\n", "the score is nan"),
+        (
+            "class score:\n    def __call__(self, sample, output):\n        return ''\n",
+            "not ''",
+        ),
+    ],
+)
+def test_a_scorer_that_returns_no_score_is_named_with_its_line(
+    scorer, problem, assay, folder
+):
+    (folder / "mine.py").write_text(scorer)
+
+    said = assay("run", "sums.jsonl", *FOUR, "--scorer", "mine.py:score", "-o", "out")
+
+    assert said.code == 1
+    [line] = [line for line in said.err.splitlines() if line.startswith("assay: ")]
+    assert "stopped: the first 3 scores failed" in line
+    assert problem in line
+    assert "mine.py:2" in line or "mine.py:1" in line

@@ -106,17 +106,23 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a CSV file; raise if it has no columns `id` and `value`."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            columns = set(reader.fieldnames or ())
+            rows = list(reader)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(
             f"cannot read: {reason}", where=str(path), fix="check the path"
         ) from error
-    if not rows or not {"id", "value"} <= rows[0].keys():
+    if not {"id", "value"} <= columns:
         raise UsageError(
             "no columns `id` and `value`",
             where=str(path),
             fix="the first line names the columns",
+        )
+    if not rows:
+        raise UsageError(
+            "there are no labels", where=str(path), fix="write at least one row"
         )
     return rows
 
@@ -143,12 +149,14 @@ def _read_label(
         epoch = int(plain["epoch"] or 0)
     except ValueError as error:
         text = f"epoch {plain['epoch']!r} is not a whole number"
-        raise UsageError(text, where=where) from error
+        fix = "write a number from 0, or nothing for the first"
+        raise UsageError(text, where=where, fix=fix) from error
     try:
         value = float(plain["value"]) if plain["value"] else None
     except ValueError as error:
         text = f"value {plain['value']!r} is not a number"
-        raise UsageError(text, where=where) from error
+        fix = "write a number, or nothing for 'cannot tell'"
+        raise UsageError(text, where=where, fix=fix) from error
     task, model = _cell_of(plain, epoch, where, samples)
     name = plain["by"] or by or UNNAMED
     return Label(

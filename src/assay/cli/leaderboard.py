@@ -73,7 +73,14 @@ def command(arguments: Sequence[str]) -> int:
     if options.json:
         kind = "json"
     else:
-        kind = options.format or KINDS.get(Path(options.output).suffix.lower(), "text")
+        suffix = Path(options.output).suffix.lower()
+        kind = options.format or KINDS.get(suffix, "text")
+        if suffix and suffix not in KINDS and not options.format:
+            raise UsageError(
+                f"a leaderboard is not written as {suffix}",
+                where=options.output,
+                fix=f"use a name that ends in {', '.join(KINDS)}, or say --format",
+            )
     from ..comparison.leaderboard import make_leaderboard
 
     check_output_file(options.output)

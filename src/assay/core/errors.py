@@ -270,6 +270,24 @@ def blamed(
     return kind(fault + users_line(error), where=where)
 
 
+def users_definition(component: object) -> str:
+    """Return ` (file.py:12)` for the function or class of a user; empty for one of assay or a library."""
+    import inspect  # slow to import, and needed only for an error
+
+    function = inspect.unwrap(component) if callable(component) else component
+    code = getattr(function, "__code__", None)
+    if code is None:
+        method = vars(type(function)).get("__call__")
+        code = getattr(method, "__code__", None)
+    if code is None:
+        return ""
+    file = code.co_filename
+    parts = (_PACKAGE, _STANDARD_LIBRARY)
+    if file.startswith(parts) or "site-packages" in file or file.startswith("<"):
+        return ""
+    return f" ({file.rsplit('/', 1)[-1]}:{code.co_firstlineno})"
+
+
 def users_line(error: BaseException, *, libraries: bool = True) -> str:
     """Return ` (file.py:12)` for the innermost frame of the user's code, or of a library; empty if there is none."""
     users = foreign = ""

@@ -101,7 +101,9 @@ def check_label(value: float | None, described: Mapping[str, Any], where: str) -
     if value is None:
         return
     if not math.isfinite(value):
-        raise UsageError(f"label {value} is not a finite number", where=where)
+        raise UsageError(
+            f"label {value} is not a finite number", where=where, fix="write a number"
+        )
     scale = described.get("scale")
     if scale is None:
         return

@@ -36,7 +36,7 @@ from ...core import (
     blamed,
     shorten,
 )
-from ...core.errors import ScorerError
+from ...core.errors import ScorerError, users_definition, users_line
 from ...core.message import plain_turns
 from ...core.output import LIMIT
 from ...core.score import Bounds, ValueScale, named_values
@@ -230,9 +230,11 @@ class Scoring:
 
     def broken(self, error: BaseException, sample: Sample) -> Score:
         """Return the score for a scorer that failed."""
-        described = scrub(
-            str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
-        )
+        described = str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
+        if not users_line(error):
+            # What it returned was wrong, or it could not be called.
+            described += users_definition(self.scorer)
+        described = scrub(described)
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
 
     def overrun(self, sample: Sample) -> Score:
