@@ -272,11 +272,15 @@ def make_rows(prompts: Sequence[tuple[int, ...]], tokens: int) -> list[Any]:
 
 
 def engine_of(model: Any) -> Any:
-    from assay.models.local_transformers.engine import Engine, why_not
+    from assay.models.local_transformers.engine import (
+        Engine,
+        why_not,
+        why_not_writing,
+    )
     from assay.models.local_transformers.few_rows import hasten
 
     engine = Engine(model)
-    reason = why_not(engine)
+    reason = why_not(engine) or why_not_writing(engine)
     assert reason is None, reason
     hasten(model)
     return engine

@@ -87,6 +87,7 @@ def test_the_plain_way_is_counted_too(llama, seen):
 def test_a_batch_that_memory_had_no_room_for_is_not_counted_twice(llama, monkeypatch):
     import torch
 
+    llama.generate([ask("the first answer also checks the engine")])
     meter = Meter()
     llama.report_to(meter)
     engine = llama._ready().engine
@@ -190,3 +191,18 @@ def test_a_folder_of_weights_is_run_as_users_of_other_tools_name_it(
     assert [cell["model"] for cell in manifest["cells"]] == [f"hf/{llama_folder}"]
     if "auto" in typed:
         assert "--batch_size auto: 32 answers at once" in said.err
+
+
+def test_checking_the_engine_before_the_first_answer_is_no_progress(llama):
+    meter = Meter()
+    llama.report_to(meter)
+    llama.likelihood([weigh("a")])
+    before = llama.counted.passes
+
+    llama.generate([ask("a")])
+    first = llama.counted.passes - before
+    llama.generate([ask("b")])
+    second = llama.counted.passes - before - first
+
+    assert first == second
+    assert meter.ended == 3

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import threading
 import weakref
 from typing import ClassVar
 
@@ -57,3 +58,24 @@ def test_a_long_run_keeps_only_its_window_in_memory(tmp_path):
     assert most_alive <= 2 * WINDOW
     assert most_read_ahead <= 8 * WINDOW
     assert len(alive) <= WINDOW
+
+
+def test_two_batches_are_in_flight_even_if_there_are_only_two():
+    both_sent = threading.Barrier(2)
+
+    class Model:
+        abilities = Abilities()
+        identity: ClassVar = {"watched": "batches"}
+        concurrency = 2
+        batch_size = 4
+
+        def generate(self, requests):
+            both_sent.wait(timeout=60)
+            return [Output.of("x") for _ in requests]
+
+    rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(8)]
+    task = assay.Task("t", dataset=rows, scorers="exact_match")
+
+    result = assay.run(task, Model())
+
+    assert (result[0].n, result[0].value) == (8, 1.0)

@@ -5,7 +5,8 @@ arguments. At load a trial on the model itself decides: both ways must give the 
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -75,7 +76,20 @@ class TokenCount:
         self.passes = 0
         self.meter = Meter()
         """The progress meter of the run."""
+        self._is_paused = False
         self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count nothing inside the block, and report no progress."""
+        meter = self.meter
+        self.meter = Meter()
+        self._is_paused = True
+        try:
+            yield
+        finally:
+            self._is_paused = False
+            self.meter = meter
 
     def _count(self, _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         ids = kwargs.get("input_ids")
@@ -87,6 +101,8 @@ class TokenCount:
 
     def add(self, tokens: int) -> None:
         """Count one pass over `tokens` tokens."""
+        if self._is_paused:
+            return
         self.passes += 1
         self.tokens += tokens
         self.meter.tokens += tokens
@@ -113,6 +129,7 @@ class Engine:
         from .generate import Generator
 
         self.model = model
+        self.usual_attention = attention_of(model)
         self.device = device_of(model)
         is_cuda = self.device.type == "cuda"
         self.budget = Budget.of(str(self.device))
@@ -325,7 +342,10 @@ def tolerance_of(dtype: object) -> float:
 
 
 def why_not(engine: Engine) -> str | None:
-    """Return why a model does not fit the engine, or None. A few tokens are computed to find out."""
+    """Return why a model does not fit the engine, or None. A few prompts are computed to find out.
+
+    Writing is checked by `why_not_writing` before the first answer: a run of likelihoods does not need it.
+    """
     import inspect
 
     from transformers import GenerationMixin
@@ -346,15 +366,27 @@ def why_not(engine: Engine) -> str | None:
         model,
         lambda: [plain_logits(model, row)[-1] for row in rows],
         lambda: _shared(engine, rows),
-        lambda usual: check_written(engine, model, usual),
     )
+
+
+def why_not_writing(engine: Engine) -> str | None:
+    """Return why the engine cannot write a model's answers, or None. It writes a few tokens to find out."""
+    model, usual = engine.model, engine.usual_attention
+    try:
+        with engine.count.paused():
+            check_written(engine, model, usual)
+    except Exception as error:  # noqa: BLE001 - what a model's own code raises is the reason
+        if usual is not None:
+            model.set_attn_implementation(usual)
+        return _reason(error)
+    return None
 
 
 def why_apart(
     part: Any,
     plainly: Callable[[], Sequence[Any]],
     shared: Callable[[], Sequence[Any]],
-    check: Callable[[str | None], None],
+    check: Callable[[str | None], None] = lambda usual: None,
 ) -> str | None:
     """Return why shared and plain passes do not give the same result, or None.
 
@@ -363,7 +395,7 @@ def why_apart(
     """
     if depends_on_neighbours(part.config):
         return "its positions depend on the longest neighbour"
-    usual = getattr(part.config, "_attn_implementation", None)
+    usual = attention_of(part)
     register()
     reason = None
     try:
@@ -374,10 +406,8 @@ def why_apart(
             if not difference <= tolerance_of(part.dtype):
                 raise CannotShare(f"shared and plain logits are {difference:.2g} apart")
         check(usual)
-    except CannotShare as error:
-        reason = str(error)
     except Exception as error:  # noqa: BLE001 - what a model's own code raises is the reason
-        reason = f"{type(error).__name__}: {error}"
+        reason = _reason(error)
     if reason is not None and usual is not None:
         part.set_attn_implementation(usual)
     return reason
@@ -391,6 +421,19 @@ def depends_on_neighbours(config: Any) -> bool:
     # Some models have settings for each kind of layer.
     settings = [rope, *(value for value in rope.values() if isinstance(value, dict))]
     return any(entry.get("rope_type") in ROPE_BY_LENGTH for entry in settings)
+
+
+def _reason(error: Exception) -> str:
+    """Return the text of an error, with its type if the model's own code raised it."""
+    if isinstance(error, CannotShare):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def attention_of(part: Any) -> str | None:
+    """Return the name of the attention that a model uses."""
+    name: str | None = getattr(part.config, "_attn_implementation", None)
+    return name
 
 
 def probe_rows(model: "PreTrainedModel") -> list[tuple[int, ...]]:

@@ -8,9 +8,10 @@ import gc
 import importlib.util
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any, ClassVar, Literal
 
 from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
@@ -306,8 +307,24 @@ def kind_of(config: Mapping[str, Any]) -> Kind:
     return "text"
 
 
+def start_device(source: Source) -> None:
+    """Create the CUDA context in the background, while the caller imports transformers, which takes seconds."""
+    if source.is_on_cuda() and source.device_map is None:
+        Thread(target=_start_cuda, args=(source.device or "cuda",), daemon=True).start()
+
+
+def _start_cuda(device: str) -> None:
+    with suppress(Exception):  # loading the weights meets the same error, and says it
+        import torch
+
+        numbers = torch.zeros(16, 16, device=device)
+        torch.mm(numbers, numbers)  # loads the library of matrix products
+
+
 def load_model(source: Source, kind: Kind) -> Any:
     """Load the weights."""
+    start_device(source)
+
     import transformers
 
     classes = {

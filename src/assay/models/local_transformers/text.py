@@ -14,7 +14,7 @@ from ..prompting.pairs import Pair
 from ..prompting.renderer import Renderer
 from ..prompting.weighing import Planned, plan_pairs, refused_prompt, weigh_planned
 from .candidates import Answers
-from .engine import Engine, why_not
+from .engine import Engine, why_not, why_not_writing
 from .few_rows import hasten
 from .generation_rows import Row, rows_of
 from .media_settings import model_penalty
@@ -55,6 +55,7 @@ class TextModel:
         self.engine = Engine(model, limits.rows)
         self.plain_because = why_not(self.engine)
         """Why the model is run by its own `generate`; None if the engine runs it."""
+        self.has_checked_writing = False
         hasten(model)
         self.plain = PlainText(model, filler_of(renderer.tokenizer))
         self.penalty = None if self.plain.is_seq2seq else model_penalty(model)
@@ -82,6 +83,14 @@ class TextModel:
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
         """Return the rows to write for each request. No device is needed."""
         return [self._answering(request) for request in requests]
+
+    def check_writing(self) -> None:
+        """Decide before the first answer whether the engine writes it. Scoring does not wait for this."""
+        if self.has_checked_writing:
+            return
+        if self.plain_because is None:
+            self.plain_because = why_not_writing(self.engine)
+        self.has_checked_writing = True
 
     def submit(self, prepared: Sequence[Output | Answering]) -> None:
         """Queue rows, so that a caller that is already driving the engine can start them."""

@@ -240,10 +240,17 @@ class LocalTransformers(LocalModel):
         with self._reading:
             prepared = loaded.prepare_generate(requests)
         if isinstance(loaded, TextModel):
+            self._check_writing(loaded)
             loaded.submit(prepared)
         with self._device(loaded, len(requests)):
             outputs = loaded.generate(prepared)
         return self._with_calls(outputs, requests)
+
+    def _check_writing(self, loaded: TextModel) -> None:
+        # Looked at without the lock, which is held for as long as the device works.
+        if not loaded.has_checked_writing:
+            with self._lock:
+                loaded.check_writing()
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """Compute the likelihoods of all continuations. The next batch is prepared while the device works."""

@@ -145,7 +145,6 @@ class Scheduler:
     ) -> None:
         """Send batches until no jobs are left. The next batch is sent before the previous one is scored."""
         assert threads is not None
-        sizes = self.sizes
 
         def send_batch(jobs: Sequence[Job]) -> asyncio.Future[list[Output]]:
             requests = [job.request for job in jobs]
@@ -157,15 +156,18 @@ class Scheduler:
             answered.set_result(self._timed_call(requests))
             return answered
 
+        # With one worker, the next batch is taken while the model works. Several workers do that for each other;
+        # if one took two batches, the others might have none.
+        is_alone = self.window == 1
         while True:
-            jobs = work.take(sizes.size(), sizes.media_size())
+            jobs = self._take_batch(work)
             if not jobs:
                 if await work.more():
                     continue
                 return
             running = send_batch(jobs)
             while jobs:
-                upcoming = work.take(sizes.size(), sizes.media_size())
+                upcoming = self._take_batch(work) if is_alone else []
                 retried = 0
                 try:
                     answers = list(zip(jobs, await running, strict=True))
@@ -177,6 +179,8 @@ class Scheduler:
                     retried = len(answers) - len(finished_pairs)
                     answers = finished_pairs
                     sink.keep(answers)
+                    if not is_alone:
+                        upcoming = self._take_batch(work)
                     if upcoming and not work.stopped:
                         running = send_batch(upcoming)
                     sink.judge(answers)
@@ -190,6 +194,9 @@ class Scheduler:
                     await asyncio.sleep(
                         0
                     )  # signals, progress and judges get their turn
+
+    def _take_batch(self, work: Work) -> list[Job]:
+        return work.take(self.sizes.size(), self.sizes.media_size())
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
         """Send a batch, and learn from the time it took."""
