@@ -203,12 +203,17 @@ def child(by: str, folder: Path, task: str, batch: int, given: Sizes) -> dict[st
 
 
 def compare_processes(given: Sizes) -> None:
-    """Both sides in turns, each task twice."""
+    """Both sides in turns, each task twice, after one process of each that is not compared.
+
+    The first process of a side compiles its modules and kernels, and reads them from the disk.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_folder(folder, given)
         clean()
         sides = [("generate", 256), ("assay", 0)]
+        for by, batch in sides:
+            say(is_warm_up=True, **child(by, folder, "shared", batch, given))
         for task in given.tasks.split(","):
             for turn in range(given.turns):
                 for by, batch in sides if turn % 2 == 0 else sides[::-1]:
