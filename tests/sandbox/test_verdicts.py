@@ -223,3 +223,56 @@ def test_errors_with_a_text_of_any_kind_are_reasons():
     assert [verdict.passed for verdict in verdicts] == [False] * 4
     assert all(verdict.reason.startswith("E") for verdict in verdicts)
     assert max(len(verdict.reason) for verdict in verdicts) <= 2000
+
+
+LIBRARY_TAMPERED = {
+    "a file in the place of a library module": (
+        "import sys\nopen('math.py', 'w').write('isclose = lambda *a: True')\n"
+        "sys.path.insert(0, '.')\nsys.modules.pop('math', None)\ndef f(): return 9",
+        "import math\nassert math.isclose(f(), 3)",
+    ),
+    "a module made by hand": (
+        "import sys, types\nm = types.ModuleType('statistics')\n"
+        "exec('mean = lambda x: 3', m.__dict__)\nsys.modules['statistics'] = m\n"
+        "def f(): return 9",
+        "import statistics\nassert statistics.mean([f()]) == 3",
+    ),
+    "a method of a library class": (
+        "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n"
+        "def f(): return 9",
+        "import unittest\nunittest.TestCase().assertEqual(f(), 3)",
+    ),
+    "an object of mock that is not named": (
+        "m = __import__('unittest.' + 'mo' + 'ck').mock\n"
+        "def f(): return getattr(m, 'A' + 'NY')",
+        "assert f() == 3",
+    ),
+    "the frame of a signal handler": (
+        "import os, signal\ndef handle(s, frame): frame.f_back.f_globals\n"
+        "signal.signal(signal.SIGUSR1, handle)\ndef f(): return 3",
+        "assert f() == 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIBRARY_TAMPERED)
+def test_a_program_that_changes_what_its_tests_use_is_suspect(name):
+    verdict = judge(*LIBRARY_TAMPERED[name])
+
+    assert verdict.passed
+    assert verdict.suspect
+
+
+def test_doctests_and_mocks_of_the_tests_are_not_suspect():
+    program = "import random\ndef f():\n    '''\n    >>> 1 + 1\n    2\n    '''\n    return random.random()"
+    tests = (
+        "import doctest\nfrom unittest.mock import patch\n"
+        "with patch('random.random', return_value=3):\n    assert f() == 3\n"
+        "example = doctest.DocTestFinder().find(f, 'f', globs={})[0]\n"
+        "assert doctest.DocTestRunner().run(example).failed == 0"
+    )
+
+    verdict = judge(program, tests)
+
+    assert verdict.passed
+    assert not verdict.suspect

@@ -38,6 +38,7 @@ ASSAY_MODULES = ("harness", "steps", "serving", "namespaces", "confine")
 STANDARD_LIBRARY = str(sys.modules["encodings"].__file__).rpartition("encodings")[0]
 TRUSTED_FILES = (STANDARD_LIBRARY, "<frozen ", "<assay ")
 """Files whose code may inspect the process: the standard library and the tests."""
+DOCTEST = f"{STANDARD_LIBRARY}doctest.py"
 ALWAYS_REPORTED = (
     "sys.settrace",
     "sys.setprofile",
@@ -48,6 +49,10 @@ ALWAYS_REPORTED = (
 REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marshal.")
 """Audit events of inspecting the process, reported unless trusted code raises them."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
+FRAME_READS = (b".f_back", b".f_globals", b".f_locals", b".f_builtins")
+"""Attributes of frames that raise no audit event. A signal handler is given a frame."""
+HEAP_TYPE = 1 << 9
+"""The flag of classes that are made by Python code."""
 PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
 LOADED: "dict[str, dict[str, Any]]" = {}
 REPLACEABLE = ("stdin", "stdout", "stderr", "excepthook", "displayhook")
@@ -80,6 +85,7 @@ def judge(settings: "dict[str, Any]") -> None:
         call = compile(tests["call"], "<assay tests>", "exec")
         execute(setup, test_scope)
         used = sorted(names_used(test) | names_used(call))
+        uses_mock = any("mock" in name for name in names_used(setup) | {*used})
     except BaseException as error:  # noqa: BLE001 - the program has not begun
         say("fault", describe(error))
         return
@@ -112,7 +118,10 @@ def judge(settings: "dict[str, Any]") -> None:
         audit(FAILED, before + describe(error))
         return
     audit(PASSED)
-    audit(CHECKED, shadowed or compare_modules(loaded, scope, program))
+    reasons = shadowed or compare_modules(loaded, scope, program)
+    if not uses_mock and "unittest.mock" in sys.modules:
+        reasons.append("the program loads unittest.mock, whose objects equal anything")
+    audit(CHECKED, reasons)
 
 
 def remember_modules() -> "dict[str, dict[str, Any]]":
@@ -231,6 +240,8 @@ def describe_tampering(event: str, args: "tuple[Any, ...]", caller: "FrameType")
 
     Runs in the hook, so it must not call methods of the program's objects: it looks at plain texts only.
     """
+    if event == "sys.settrace" and caller.f_code.co_filename == DOCTEST:
+        return ""  # doctest saves and restores the trace function
     if event.startswith(ALWAYS_REPORTED):
         return f"the program uses {event}"
     if event.startswith("ctypes."):
@@ -282,6 +293,8 @@ def compare_with(
     if scope.get("__builtins__") is not builtins:
         reasons.append("the program replaced its builtins")
     for name, module in list(sys.modules.items()):
+        if name in sys.stdlib_module_names and is_counterfeit(module):
+            reasons.append(f"the program puts another module in the place of {name}")
         before = loaded.get(name, {})
         values = getattr(module, "__dict__", {})
         is_same = len(before) == len(values) and all(
@@ -291,7 +304,12 @@ def compare_with(
             for key in names_replaced(before, values, scope):
                 if name != "sys" or key not in REPLACEABLE:
                     reasons.append(f"the program replaced {name}.{key}")
-    reasons += [f"{kind} equals everything" for kind in always_equal(scope)]
+    reasons += inspect_classes(scope)
+    reasons += [
+        f"the program reads {name.decode()} of a frame"
+        for name in FRAME_READS
+        if name in program
+    ]
     if b"mock" in program and b"ANY" in program:
         reasons.append("the program uses unittest.mock.ANY, which equals everything")
     return reasons[:MOST_REASONS]
@@ -301,6 +319,12 @@ def is_of_library(module: "object") -> bool:
     """Return True for modules of the standard library, including those compiled into Python."""
     file = getattr(module, "__file__", None) or STANDARD_LIBRARY
     return str(file).startswith(STANDARD_LIBRARY)
+
+
+def is_counterfeit(module: "object") -> bool:
+    """Return True for a module with a name of the standard library that was not imported from it."""
+    is_imported = getattr(module, "__spec__", None) is not None
+    return not is_imported or not is_of_library(module)
 
 
 def names_replaced(
@@ -315,8 +339,9 @@ def names_replaced(
             yield name
 
 
-def always_equal(scope: "dict[str, Any]") -> "Iterator[str]":
-    """Yield the names of the program's classes whose instances equal unrelated values."""
+def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
+    """Yield the program's classes whose instances equal unrelated values, and the methods it put into other classes."""
+    function = type(inspect_classes)
     waiting: list[type] = [object]
     visited: set[int] = set()
     while waiting:
@@ -325,11 +350,20 @@ def always_equal(scope: "dict[str, Any]") -> "Iterator[str]":
             continue
         visited.add(id(kind))
         waiting += type.__subclasses__(kind)
-        for name in ("__eq__", "__ne__"):
-            compare = kind.__dict__.get(name)
-            if getattr(compare, "__globals__", None) is scope and is_lying(kind):
-                yield kind.__name__
-                break
+        if not kind.__flags__ & HEAP_TYPE:
+            continue  # a type of C, which cannot be changed
+        owned = [
+            name
+            for name, value in kind.__dict__.items()
+            if type(value) is function and value.__globals__ is scope
+        ]
+        if not owned:
+            continue
+        if ("__eq__" in owned or "__ne__" in owned) and is_lying(kind):
+            yield f"{kind.__name__} equals everything"
+        package = str(kind.__module__).partition(".")[0]
+        if package in sys.stdlib_module_names:
+            yield f"the program replaced {kind.__module__}.{kind.__name__}.{owned[0]}"
 
 
 def is_lying(kind: type) -> bool:
