@@ -2,8 +2,13 @@
 
 import errno
 import os
+import re
 
 import pytest
+
+from assay.cli.completion import _actions
+from assay.cli.main import VERBS
+from assay.registry import exporters
 
 MINE = "my own notes\n"
 
@@ -218,3 +223,106 @@ def test_a_bundle_that_cannot_be_written_leaves_nothing(
     assert said.code == 74 and "; fix: free some space" in said.err
     assert sorted(finished.rglob("*")) == before
     assert assay("view", "run", "--bundle", "bundle").code == 0
+
+
+WRITES = {
+    ("run", "-o"): FOLDERS["run"],
+    ("run", "--cache"): FOLDERS["cache"],
+    ("leaderboard", "-o"): OUTPUTS["leaderboard as CSV"],
+    ("view", "--bundle"): FOLDERS["bundle"],
+    ("report", "-o"): OUTPUTS["report as HTML"],
+    ("report", "--charts"): OUTPUTS["charts"],
+    ("label", "--export"): OUTPUTS["labels"],
+    ("new", "--dir"): OUTPUTS["new benchmark"],
+    ("export", "url"): FOLDERS["copy"],
+    ("export", "-o"): OUTPUTS["export as CSV"],
+    ("merge", "-o"): FOLDERS["merge"],
+    ("demo", "-o"): FOLDERS["demo"],
+}
+"""Options that name a file or a folder to write, and a command of this module that uses them."""
+WRITES_LIKE_A_TOOLKIT = {
+    ("pipeline", "-o"),
+    ("pipeline", "--output-dir"),
+    ("pipeline", "--inferoutput"),
+    ("televal", "--save_dir"),
+    ("ulmeval", "--work-dir"),
+}
+"""Options of toolkits' commands, tested with the toolkits."""
+READS = {
+    "run": {"--data", "--template", "--agent_args", "--register", "--media_root", "--include_path", "-C"},
+    "label": {"--import"},
+    "doctor": {"--scan_logs", "--runs"},
+    "conformance": {"--against"},
+    "parity": {"--data"},
+    "pipeline": {"--dataset-path", "--register", "--template"},
+    "televal": {"--registry"},
+    "ulmeval": {"--register", "--result-file"},
+}  # fmt: skip
+"""Options that name what is read."""
+WRITES_NO_FILE = {
+    ("label", "--by"), ("show", "--sort"), ("run", "--budget"), ("run", "--dialect"), ("run", "-t"), ("run", "-M"),
+    ("televal", "--save_pred_audio"), ("ulmeval", "--data"), ("ulmeval", "--model"), ("pipeline", "--model"),
+}  # fmt: skip
+NAMES_A_FILE = re.compile(
+    r"\b(file|files|folder|dir|path|write|writes|output|out|export|save)\b|svg|bundle",
+    re.IGNORECASE,
+)
+
+
+def options_that_name_files():
+    for verb in VERBS:
+        for action in _actions(verb):
+            if action.nargs == 0 or action.choices or action.type in (int, float):
+                continue
+            names = action.option_strings or [action.dest]
+            words = " ".join([*names, str(action.metavar), str(action.help)])
+            if NAMES_A_FILE.search(words.replace("_", " ").replace("-", " ")):
+                yield verb, names[0]
+
+
+def test_every_option_that_may_write_a_file_is_known_here(capsys):
+    options = set(options_that_name_files())
+    unknown = [
+        (verb, name)
+        for verb, name in options
+        if (verb, name) not in {*WRITES, *WRITES_LIKE_A_TOOLKIT, *WRITES_NO_FILE}
+        and name not in READS.get(verb, ())
+        and (name.startswith("-") or name in ("url", "output"))
+    ]
+
+    assert not unknown, "say in WRITES or READS what these options do, and test them"
+    assert options >= {*WRITES, *WRITES_LIKE_A_TOOLKIT}
+    for (verb, name), words in WRITES.items():
+        assert words[0] == verb
+        assert name in words or name in ("url", "--dir")
+
+
+SERVICES = {"mlflow", "trackio", "wandb"}
+"""Exporters that send a run to a service."""
+
+
+@pytest.mark.parametrize("exporter", sorted(set(exporters.names()) - SERVICES))
+def test_no_exporter_replaces_a_file_of_the_user(exporter, assay, finished):
+    for folder in ("first", "second"):
+        (finished / folder).mkdir()
+    name = {"csv": "out.csv", "parquet": "out.parquet"}.get(exporter, "out.json")
+    words = ("export", "run", "--to", exporter, "-o")
+    first = assay(*words, f"first/{name}")
+    if first.code != 0:
+        pytest.skip(first.err)
+    written = [
+        path.relative_to(finished / "first")
+        for path in (finished / "first").rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    ]
+    assert written
+    for path in written:
+        (finished / "second" / path).parent.mkdir(parents=True, exist_ok=True)
+        (finished / "second" / path).write_text(MINE)
+
+    second = assay(*words, f"second/{name}")
+
+    assert {(finished / "second" / path).read_text() for path in written} == {MINE}
+    added = [p for p in (finished / "second").rglob("*") if p.name[0] != "."]
+    if second.code == 0:  # its files have random names
+        assert len(added) > len(list((finished / "first").rglob("[!.]*")))
