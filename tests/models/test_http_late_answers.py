@@ -198,12 +198,13 @@ def wrong_answers(server, count, workers, **options):
     return asyncio.run(talk())
 
 
-@pytest.mark.parametrize("seconds", [0, 0.1], ids=["quick", "slow"])
 @pytest.mark.parametrize("workers", [1, 16])
-def test_late_duplicates_with_ids_of_their_own_are_not_taken_for_answers(
-    seconds, workers
+def test_late_duplicates_of_a_slow_server_are_not_taken_for_answers(
+    workers, monkeypatch
 ):
-    server = Duplicating(seconds, lambda question: True)
+    # A busy machine may take long to connect.
+    monkeypatch.setattr("assay.models.http_servers.CHEAP_CONNECTING", 1.0)
+    server = Duplicating(0.1, lambda question: True)
 
     wrong, notes = wrong_answers(server, 4 * workers + 4, workers)
 
@@ -217,14 +218,6 @@ def test_after_a_late_duplicate_among_many_answers_no_connection_is_used_again_a
 
     assert wrong < 150  # all 600 without the check
     assert len(notes) == 1 and "keep_alive=false" in notes[0]
-
-
-def test_a_late_duplicate_confuses_at_most_the_questions_of_its_connection():
-    server = Duplicating(0.02, lambda question: question == 70)
-
-    wrong, _ = wrong_answers(server, 160, 2)
-
-    assert wrong <= 32
 
 
 def test_without_keep_alive_no_late_duplicate_is_taken_for_an_answer():
@@ -242,7 +235,7 @@ def test_connections_of_an_honest_server_are_used_again():
     assert wrong_answers(server, 300, 4) == (0, [])
 
     assert server.requests == 300
-    assert server.connections < 90
+    assert server.connections < 10
 
 
 def test_a_slow_server_gets_a_new_connection_for_each_request(monkeypatch):

@@ -181,7 +181,7 @@ class Client:
             idle = self._idle[asyncio.get_running_loop()]
             idle.setdefault(exchange.origin, []).append(connection)
         else:
-            exchange.server.close_later(connection)
+            connection.close()
 
     def take_notes(self) -> list[str]:
         """Return what the user must know about earlier answers, each text once."""
@@ -192,33 +192,20 @@ class Client:
 
     async def close(self) -> None:
         """Close the idle connections of the running loop; busy ones close when they are cancelled."""
-        loop = asyncio.get_running_loop()
-        for connections in self._idle.pop(loop, {}).values():
+        for connections in self._idle.pop(asyncio.get_running_loop(), {}).values():
             for connection in connections:
                 connection.close()
-        for server in self._servers.values():
-            server.close_lingering(loop)
         await asyncio.sleep(0)  # let the transports close before the loop ends
 
     async def _connection(self, origin: Origin, *, is_new: bool) -> Connection:
         server = self._server(origin)
-        while not is_new:
-            connection = self._idle_connection(origin)
-            if connection is None or server.sends_surplus:
-                break
-            if (rest := connection.rests_until - time.monotonic()) <= 0:
-                return connection
-            # Some servers serve one connection at a time, so a second one is opened only beside requests under way.
-            if server.requests > 1:
-                self._idle[asyncio.get_running_loop()][origin].append(connection)
-                break
-            try:
-                await asyncio.sleep(rest)
-            except asyncio.CancelledError:
-                connection.close()
-                raise
+        idle = self._idle.setdefault(asyncio.get_running_loop(), {}).get(origin)
+        while idle and not is_new:
+            # Prefer the connection used last: the server is least likely to have closed it.
+            connection = idle.pop()
             if connection.is_open and not server.sends_surplus:
                 return connection
+            connection.close()
         started = time.monotonic()
         try:
             connection = await connect(
@@ -231,19 +218,6 @@ class Client:
             raise
         server.connect_seconds = min(server.connect_seconds, time.monotonic() - started)
         return connection
-
-    def _idle_connection(self, origin: Origin) -> Connection | None:
-        """Take an open idle connection, one that does not rest if there is one."""
-        idle = self._idle.setdefault(asyncio.get_running_loop(), {}).get(origin)
-        if not idle:
-            return None
-        idle[:] = [connection for connection in idle if connection.is_open]
-        now = time.monotonic()
-        # Prefer the connection used last: the server is least likely to have closed it.
-        for index in reversed(range(len(idle))):
-            if idle[index].rests_until <= now:
-                return idle.pop(index)
-        return idle.pop() if idle else None
 
     def _may_come(self, origin: Origin) -> bool:
         """Return True if a server that does not answer may come back: it answered before, or may be starting."""

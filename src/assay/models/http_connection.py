@@ -147,8 +147,6 @@ class Connection(asyncio.Protocol):
         """The time at which reading paused because other responses use up the memory budget."""
         self.questions = 0
         """Number of requests sent over this connection."""
-        self.rests_until = 0.0
-        """The time, by `time.monotonic`, until which no request is sent over it."""
         self.marks: deque[str] = deque(maxlen=LATE_MARKS)
         """What tells the latest answers on this connection from others."""
 

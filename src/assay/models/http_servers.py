@@ -1,15 +1,12 @@
 """What one server's replies have shown, and whether its connections may be used again.
 
 HTTP/1.1 does not say which request a response answers. If a server sends a response twice, the second time late, every
-later answer of that connection is one to the question before it. A late response can be seen only while nothing is
-asked. So connections stay open for a while before they are closed, and a server that was seen to send one gets a new
-connection for every request.
+later answer of that connection is one to the question before it. So a connection serves one request where a new one
+costs next to nothing, and always after a server was seen to send more responses than requests.
 """
 
-import asyncio
 import math
 import re
-import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,18 +17,6 @@ MOST_MARKS = 256
 """Answers that are remembered for each server, to notice repeated ones."""
 LONG_BODY = 512
 """Bytes from which equal bodies without ids are taken for one answer that was sent twice. Short ones may be equal."""
-REST_SECONDS = 0.25
-"""How long a connection rests, to notice a response that nothing asked for."""
-TRIAL_SECONDS = 0.1
-"""After the first answer of a server, every request gets a connection of its own for so long."""
-MOST_QUESTIONS = 32
-"""Requests that one connection serves. After a late response all of them may have got each other's answers."""
-MOST_LINGERING = 4
-"""Connections of one server that are open for nothing but late responses."""
-MOST_TRIED = 32
-"""The same in the first moments, when every request has a connection of its own."""
-ALONE_PAUSE_SECONDS = 5.0
-"""Time between two rests where one request at a time is sent, which has to wait for each."""
 CHEAP_CONNECTING = 0.02
 """A new connection for each request is cheap if connecting takes at most this part of an answer's time."""
 MOST_CONNECTS = 200.0
@@ -61,57 +46,12 @@ class Server:
     """How long the fastest connection took to open."""
     note: str = ""
     """What the user must know about earlier answers; given to the next answer."""
-    _trial_ends: float | None = None
-    """Until this time, every request gets a connection of its own."""
-    _next_rest: float = 0.0
-    """When the connection of a caller that sends one request at a time rests again."""
-    _lingering: set[Connection] = field(default_factory=set)
-    """Connections that are open for nothing but late responses."""
 
     def may_reuse(self, connection: Connection, seconds: float) -> bool:
-        """Return True if a connection may be kept after an answer that took so many seconds; start its rest if due."""
+        """Return True if a connection may serve another request after an answer that took so many seconds."""
         if not connection.is_open or not self.keep_alive or self.sends_surplus:
             return False
-        if self._is_connecting_cheap(seconds):
-            return False
-        now = time.monotonic()
-        if self._trial_ends is None:
-            self._trial_ends = now + TRIAL_SECONDS
-        if connection.questions >= MOST_QUESTIONS:
-            return False
-        if self.requests == 0:
-            # Some servers serve one connection at a time: the next request has to wait for the rest.
-            if now >= self._next_rest:
-                connection.rests_until = now + REST_SECONDS
-                self._next_rest = now + ALONE_PAUSE_SECONDS
-            return True
-        return now >= self._trial_ends and len(self._lingering) >= self._wanted
-
-    @property
-    def _wanted(self) -> int:
-        """Return how many connections should be open for nothing but late responses."""
-        return min(MOST_LINGERING, math.ceil(self.requests / 8))
-
-    def close_later(self, connection: Connection) -> None:
-        """Close a connection that is not used again, after a while in which late responses can be seen."""
-        most = self._wanted
-        if self._trial_ends is not None and time.monotonic() < self._trial_ends:
-            most = MOST_TRIED
-        is_useless = not self.keep_alive or self.sends_surplus
-        if is_useless or not connection.is_open or len(self._lingering) >= most:
-            connection.close()
-            return
-        self._lingering.add(connection)
-        connection.loop.call_later(REST_SECONDS, self._end_lingering, connection)
-
-    def close_lingering(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close the connections of an event loop that wait for late responses."""
-        for connection in [each for each in self._lingering if each.loop is loop]:
-            self._end_lingering(connection)
-
-    def _end_lingering(self, connection: Connection) -> None:
-        self._lingering.discard(connection)
-        connection.close()
+        return not self._is_connecting_cheap(seconds)
 
     def _is_connecting_cheap(self, seconds: float) -> bool:
         """Return True if a new connection costs next to nothing, compared with an answer that takes so long."""
