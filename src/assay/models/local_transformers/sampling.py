@@ -125,7 +125,7 @@ def penalised(
     return logits
 
 
-def repeated(logits: "Tensor", penalty: float) -> Any:
+def repeated(logits: "Tensor", penalty: "float | Tensor") -> Any:
     """Return the logits of tokens that occurred before, lowered by a repetition penalty."""
     import torch
 
