@@ -40,32 +40,27 @@ TAG_NAMES = (
     "scratch_pad",
     "analysis",
     "inner_monologue",
-    "seed:think",
     "rationale",
     "reason",
     "cot",
     "thinking_process",
     "thought_process",
-    "internal_thoughts",
-    "longcat_think",
     "antthinking",
     "reasoning_content",
     "chain_of_thought",
-    "inner_thoughts",
     "internal_monologue",
 )
 """Names of tags around reasoning, as in `<think>`, `<|think|>` and `<think budget="9">`."""
+PREFIXED_NAMES = ("think", "thinking", "thought", "thoughts", "reasoning")
+"""Names that may have a word before them, as in `<seed:think>`, `<longcat_think>` and `<inner_thoughts>`."""
 
 MARK_PAIRS = (
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<unused94>thought", "<unused95>"),
     ("<|channel>thought", "<channel|>"),
     ("<|inner_prefix|>", "<|inner_suffix|>"),
-    ("<|think_start|>", "<|think_end|>"),
-    ("<think_start>", "<think_end>"),
     ("<start_working_out>", "<end_working_out>"),
 )
 """Other marks around reasoning: Magistral, Kimi, Sky-T1, Command A, MedGemma, Gemma 4, Apertus and others."""
@@ -86,10 +81,15 @@ LEADING_WORDS = (
 )
 """Words around reasoning that count only if the first ones begin the text and the second ones follow."""
 
-_NAMES = "|".join(TAG_NAMES)
+_PREFIXED = "|".join(PREFIXED_NAMES)
+_NAME = rf"(?:{'|'.join(TAG_NAMES)}|[a-z][a-z\d]{{0,15}}[_:](?:{_PREFIXED}))"
 _ATTRIBUTES = r"""(?:\s+\w+="[^"<>]{0,100}")*"""
-_OPENING_TAG = rf"<[|｜]?\s?(?:{_NAMES}){_ATTRIBUTES}\s?[|｜]?>"
-_CLOSING_TAG = rf"<[|｜]?\s?/\s?[|｜]?(?:{_NAMES})\s?[|｜]?>"
+# "<think>", "<|think_start|>", "<|begin_of_thought|>"
+_OPENING_NAME = rf"(?:begin[_▁]of[_▁]{_NAME}|{_NAME}(?:_start)?)"
+_OPENING_TAG = rf"<[|｜]?\s?{_OPENING_NAME}{_ATTRIBUTES}\s?[|｜]?>"
+# "</think>", "<|/think|>"; "<think_end>", "<|end_of_thought|>"
+_CLOSING_NAME = rf"(?:/\s?[|｜]?{_NAME}|{_NAME}_end|end[_▁]of[_▁]{_NAME})"
+_CLOSING_TAG = rf"<[|｜]?\s?{_CLOSING_NAME}\s?[|｜]?>"
 _FIRST_CHARACTERS = ("<", "[", "◁")
 _FINAL_WORDS = ("[BEGIN FINAL RESPONSE]", "<|im_start|>answer")
 """Words before an answer that also count where the chat template wrote the opening words (Apriel, s1)."""
