@@ -998,3 +998,26 @@ def test_closing_closes_what_was_built(tmp_path):
     model.close()
 
     assert load_attribute(f"{file}:built") == []
+
+
+@pytest.mark.parametrize(
+    ("last", "text", "answer"),
+    [
+        # The model continues what the prompt opened.
+        (Message.of("", "What is 40 + 2?\nA: <think>\n"), "41? No.</think>42", "42"),
+        (Message.of("", "What is 40 + 2?\nA: <think>\n"), "41? Then 43", ""),
+        (Message.of("assistant", "<think>"), "41? Then 43", ""),
+        (Message.of("", "What is 40 + 2?\nA: <think>\n"), "<think>41</think>42", "42"),
+        # A user turn is answered, and a closed block is past.
+        (Message.of("user", "Begin with <think>"), "42", "42"),
+        (Message.of("", "What?\n<think>\n\n</think>\n"), "42", "42"),
+    ],
+)
+def test_an_answer_to_a_prompt_that_opens_reasoning_begins_inside_it(
+    last, text, answer
+):
+    model = adapt_model(lambda prompt: text)
+
+    [output] = call_model(model, [ask(last)])
+
+    assert output.text == answer

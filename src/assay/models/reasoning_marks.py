@@ -6,9 +6,11 @@ would make reasoning look like an answer.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from ..core.reasoning import is_mark, opening_mark_of
+from ..core import Candidate, Output, Request, Text
+from ..core.reasoning import begins_with_mark, is_mark, opening_mark_of
 from .tool_syntaxes import SYNTAXES
 
 _TOOL_MARKS = frozenset(mark for syntax in SYNTAXES.values() for mark in syntax.marks)
@@ -61,3 +63,32 @@ def opening_mark(tokenizer: Tokenizer, prompt: Sequence[int]) -> str:
     """Return the opening mark with which a prompt ends; empty if it ends with none."""
     tail = tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False)
     return opening_mark_of(tail)
+
+
+def continue_reasoning(output: Output, request: Request) -> Output:
+    """Return an output whose texts begin with the opening mark that the prompt ends with, if a model continues it.
+
+    A prompt for completion and a prefilled assistant turn are continued. A user turn is answered, even if it ends
+    with a mark.
+    """
+    if isinstance(request.think_tags, tuple) or request.think_tags is False:
+        return output
+    last = request.messages[-1] if request.messages else None
+    if last is None or last.role not in ("", "assistant"):
+        return output
+    mark = opening_mark_of(last.text)
+    if not mark:
+        return output
+    candidates = tuple(_begun_with(mark, each) for each in output.candidates)
+    return replace(output, candidates=candidates)
+
+
+def _begun_with(mark: str, candidate: Candidate) -> Candidate:
+    """Return a candidate whose text begins with a mark."""
+    if not candidate.parts or not isinstance(candidate.parts[0], Text):
+        return candidate
+    first, *others = candidate.parts
+    if begins_with_mark(first.text):
+        return candidate
+    begun = replace(first, text=mark + first.text)
+    return replace(candidate, parts=(begun, *others))

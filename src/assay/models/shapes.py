@@ -35,6 +35,7 @@ from ..core import (
     Usage,
     shorten,
 )
+from .reasoning_marks import continue_reasoning
 
 MOST_COUNTED = 2**53
 """The largest number accepted as a count or a price."""
@@ -270,7 +271,8 @@ def checked(value: object, request: Request, reference: str) -> Output:
         )
         if shaped.error is not None:
             return shaped
-        value = normalize_numbers(shaped).separated(request.think_tags)
+        value = continue_reasoning(normalize_numbers(shaped), request)
+        value = value.separated(request.think_tags)
     fault = fault_in(value)
     return (
         value
