@@ -22,7 +22,7 @@ from .televal_calling import FLAGS
 from .televal_classes import Classes
 from .televal_evaluation import Evaluation, Line, built_in
 from .televal_rows import Batches, Reader, Spoken
-from .televal_secrets import expand, hidden, known_secrets, secrets_in
+from .televal_secrets import expand, hidden, holds_key, known_secrets
 from .tree import Entry, Tree
 
 UPSTREAM = "@upstream"
@@ -111,13 +111,12 @@ class Workshop:
         if faults:
             raise faults[0] if len(faults) == 1 else PlanError(faults)
         for entry in reached:
-            for _ in secrets_in(entry.args):
+            if holds_key(entry.args):
                 fix = "write ${env:NAME} and set NAME in the environment"
                 warnings.warn(
                     f"{entry.at()}: {entry.kind} {entry.name!r} holds a key; {fix}",
                     stacklevel=2,
                 )
-                break
 
     def tasks(
         self,
@@ -281,7 +280,7 @@ class Workshop:
         here, or, under upstream's rules, one that matches text.
         """
         if kind is LLMScorer:
-            has_keys = bool(tuple(secrets_in(expand(entry.args), is_expanded=True)))
+            has_keys = bool(known_secrets(expand(entry.args)))
             return (
                 None
                 if has_keys and "judge" not in self.roles
