@@ -1,10 +1,8 @@
 """Users' code and configs: classes of a file, parameters of a function, entries of a JSON config."""
 
-import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,30 +34,6 @@ def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
             for other, same in named
         )
     ]
-
-
-def parameters_of(function: object) -> tuple[str, ...]:
-    """Return the names of a function's parameters, without a method's `self`; `*` and `**` stand for any."""
-    inner = getattr(function, "__func__", None)
-    names = _names(function if inner is None else inner)
-    return (
-        names[1:] if inner is not None and names[:1] not in (("*",), ("**",)) else names
-    )
-
-
-_SIGNS: Mapping[Any, str] = {
-    inspect.Parameter.VAR_KEYWORD: "**",
-    inspect.Parameter.VAR_POSITIONAL: "*",
-}
-
-
-@lru_cache(maxsize=1024)
-def _names(function: Any) -> tuple[str, ...]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return ()
-    return tuple(_SIGNS.get(parameter.kind, parameter.name) for parameter in parameters)
 
 
 def read_config(

@@ -1,12 +1,10 @@
 """Run a pipeline task: give an evaluator its rows and an engine that records every request."""
 
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ...core import (
     EMPTY,
@@ -23,9 +21,10 @@ from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.flow.drivers import Driven, RecordingEngine
 from ...runner.summary.results import flatten
+from ..parameters import accepted_by
 from ..protocol import UPSTREAM, following
 from ..returned import checked_metrics, plain
-from ..shapes import Fields, Record
+from ..shapes import Fields
 from .dataset_registry import DatasetConfig
 from .evaluator_registry import EvaluatorConfig
 from .pipeline_engine import Engine
@@ -192,7 +191,7 @@ class Drive:
                 metrics = function(
                     engine,
                     items,
-                    **_accepted(function, arguments, self.settings),
+                    **{**accepted_by(function, arguments), **self.settings},
                 )
         except AssayError:
             raise
@@ -251,19 +250,3 @@ def is_cost(name: str) -> bool:
     """Return True if the name of a number suggests that lower is better, since evaluators declare no direction."""
     # A group's own name (`by_subject.time management`) says nothing about the number in it.
     return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None
-
-
-def _accepted(
-    function: Any,
-    arguments: Fields,
-    settings: Fields,
-) -> Record:
-    """Return the arguments that a function accepts. A function without `**kwargs` may omit batch size or length."""
-    parameters = inspect.signature(function).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return dict(arguments)
-    return {
-        name: value
-        for name, value in arguments.items()
-        if name in parameters or name in settings
-    }

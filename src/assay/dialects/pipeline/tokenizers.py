@@ -4,14 +4,13 @@ A private id stands for a piece of text: a word with the blanks before it, or a 
 Decoding returns exactly the text. 0 is the end of the text and pads short rows.
 """
 
-import inspect
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Protocol
 
 from ...core import Candidate, Model
-from ..shapes import Record
+from ..parameters import accepted_by
 
 END_OF_TEXT = 0
 _PIECES = re.compile(r"\s*\S+|\s+")
@@ -90,7 +89,7 @@ class ModelTokenizer:
         return [
             int(token)
             for token in self._own.encode(
-                text, **_taken(self._own.encode, add_special_tokens=False)
+                text, **accepted_by(self._own.encode, {"add_special_tokens": False})
             )
         ]
 
@@ -99,11 +98,8 @@ class ModelTokenizer:
         ids = _plain(tokens)
         while ids and ids[-1] == self.end:
             ids.pop()
-        options = _taken(
-            self._own.decode,
-            utf8_errors=utf8_errors,
-            skip_special_tokens=False,
-        )
+        wished = {"utf8_errors": utf8_errors, "skip_special_tokens": False}
+        options = accepted_by(self._own.decode, wished)
         text = str(self._own.decode(ids, **options))
         return text.rstrip("\ufffd") if utf8_errors == "ignore" else text
 
@@ -115,20 +111,6 @@ class ModelTokenizer:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._own, name)
-
-
-def _taken(method: object, **options: object) -> Record:
-    """Return the options for which a tokenizer's method has parameters."""
-    names = _parameters(getattr(method, "__func__", method))
-    return {name: value for name, value in options.items() if name in names}
-
-
-@lru_cache(maxsize=64)
-def _parameters(function: Any) -> frozenset[str]:
-    try:
-        return frozenset(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return frozenset()
 
 
 def tokenizer_of(model: Model) -> Tokenizer:

@@ -14,20 +14,14 @@ from itertools import count
 from types import FrameType
 from typing import Any, ClassVar
 
+from ..parameters import accepted_by
 from ..shapes import Function
 
 
 def try_inject_params(fn: Function, **kwargs: object) -> Function:
     """Bind the keywords for which the function has parameters; all of them if it takes any."""
-    parameters = inspect.signature(fn).parameters
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    bound = {}
-    for name, value in kwargs.items():
-        if takes_any or name in parameters:
-            bound[name] = value
-    if not bound:
-        return fn
-    return partial(fn, **bound)
+    bound = accepted_by(fn, kwargs)
+    return partial(fn, **bound) if bound else fn
 
 
 def clone_to_device(

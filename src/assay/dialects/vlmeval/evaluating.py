@@ -4,7 +4,6 @@ The prediction file is written for code that opens it, but `load(eval_file)` ret
 journal, so that no prediction is altered by a spreadsheet.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..kits.set_evaluation import Rows, SetEvaluation, bare_name, prediction_pat
 from ..kits.smp.file import get_pred_file_format
 from ..kits.state import Surroundings, of_process
 from ..kits.suffix_files import frame_of, write_table
+from ..parameters import accepted_by
 from ..shapes import Fields, Record
 from .vlmeval_classes import ClassDataset
 from .vlmeval_judging import model_args
@@ -105,15 +105,8 @@ class TextEvaluation(SetEvaluation):
         """Call `evaluate` with the arguments for which it has parameters."""
         assert self.cell is not None
         evaluate = self.dataset.evaluate
-        accepted = inspect.signature(evaluate).parameters
-        takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
         arguments = {"nproc": self.cell.run.concurrency or 4, **self.judge_kwargs}
-        kwargs = {
-            name: value
-            for name, value in arguments.items()
-            if takes_any or name in accepted
-        }
-        return evaluate(str(eval_file), **kwargs)
+        return evaluate(str(eval_file), **accepted_by(evaluate, arguments))
 
 
 def prediction_rows(

@@ -8,7 +8,8 @@ from typing import Any
 from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
 from ..kits.toolkit import UserFile
-from ..kits.user_code import most_derived, parameters_of
+from ..kits.user_code import most_derived
+from ..parameters import parameters_of
 from ..shapes import Fields
 from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
 from .vlmeval_rows import FrameRows, RowsWithImages, Source

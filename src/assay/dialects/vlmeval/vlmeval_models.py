@@ -33,7 +33,7 @@ from ..kits.row_images import (
     media_file,
 )
 from ..kits.toolkit import class_of
-from ..kits.user_code import parameters_of
+from ..parameters import parameters_of
 from ..request_models import ThreadedRequestModel
 from ..shapes import Fields, Function
 from .dataset_facts import IMAGE_FOLDERS, data_root

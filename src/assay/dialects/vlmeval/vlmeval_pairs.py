@@ -18,7 +18,8 @@ from ...registry import models as registry
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.toolkit import HINT, UserFile, class_of, find_class
-from ..kits.user_code import checked_config, parameters_of, read_config
+from ..kits.user_code import checked_config, read_config
+from ..parameters import parameters_of
 from ..shapes import Fields, Record
 from . import dataset_names as datasets
 from .claims import NAMES

@@ -19,7 +19,8 @@ from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...summarizers.benchmark_tables import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
 from ..kits.state import of_process
-from ..kits.user_code import parameters_of, read_config
+from ..kits.user_code import read_config
+from ..parameters import parameters_of
 from ..shapes import Fields
 from .dataset_facts import SNAPSHOT, Kind, added_url, data_root, is_mme, kind_of
 from .evaluating import TextEvaluation, model_label

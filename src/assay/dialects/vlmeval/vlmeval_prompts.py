@@ -18,7 +18,7 @@ from ...core import (
 from ...datasets.cells import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ..kits.message_lists import message_turns
-from ..kits.user_code import parameters_of
+from ..parameters import parameters_of
 from ..shapes import Fields
 from .dataset_facts import Kind
 from .vlmeval_rows import LineRow

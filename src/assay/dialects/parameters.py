@@ -1,0 +1,44 @@
+"""Parameters of users' functions: their names, and the arguments that a function accepts."""
+
+import inspect
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from .shapes import Fields, Record
+
+
+def parameters_of(function: object) -> tuple[str, ...]:
+    """Return the names of a function's parameters, without a method's `self`; `*` and `**` stand for any."""
+    inner = getattr(function, "__func__", None)
+    target = function if inner is None else inner
+    try:
+        names = _names(target)
+    except TypeError:  # an object that cannot be hashed
+        names = _names.__wrapped__(target)
+    return (
+        names[1:] if inner is not None and names[:1] not in (("*",), ("**",)) else names
+    )
+
+
+_SIGNS: Mapping[Any, str] = {
+    inspect.Parameter.VAR_KEYWORD: "**",
+    inspect.Parameter.VAR_POSITIONAL: "*",
+}
+
+
+@lru_cache(maxsize=1024)
+def _names(function: Any) -> tuple[str, ...]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(_SIGNS.get(parameter.kind, parameter.name) for parameter in parameters)
+
+
+def accepted_by(function: object, arguments: Fields) -> Record:
+    """Return the arguments for which a function has parameters; all of them if it takes any keyword."""
+    names = parameters_of(function)
+    return {
+        name: arguments[name] for name in arguments if "**" in names or name in names
+    }
