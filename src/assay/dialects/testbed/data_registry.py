@@ -15,7 +15,7 @@ POSTPROCESS_MAPPING: dict[str, Function] = {}
 REGISTERED: list[tuple[str, str, Function]] = []
 """All registrations in order, as kind, name and function, so that a loader can find those of one file."""
 
-_SPLIT_NAMES = {"val": "validation", "valid": "validation"}
+SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
 
 def register_dataset_retriever(
@@ -103,7 +103,7 @@ def split_generators(
                 )
             continue
         arguments = {f"{kind}_path": paths.get(kind) for kind in type_split_file_dict}
-        name = _SPLIT_NAMES.get(split, split)
+        name = SPLIT_NAMES.get(split, split)
         generators.append(
             datasets.SplitGenerator(name=name, gen_kwargs={"split": split, **arguments})
         )

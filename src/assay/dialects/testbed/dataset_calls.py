@@ -16,7 +16,7 @@ from typing import Any
 from ...core import UnknownName
 from ..shapes import Record
 from .claims import defines_builder
-from .data_registry import SHIPPED
+from .data_registry import SHIPPED, SPLIT_NAMES
 from .nearby import register_folder
 from .script import ScriptData
 
@@ -119,11 +119,8 @@ def _part(
 ) -> Any:
     splits = data.splits()
     name = part["name"] if part is not None else split
-    name = (
-        {"val": "validation", "valid": "validation"}.get(name, name)
-        if name not in splits
-        else name
-    )
+    if name not in splits:
+        name = SPLIT_NAMES.get(name, name)
     if part is None or name not in splits:
         raise UnknownName(
             "split",

@@ -28,6 +28,7 @@ from ...core.errors import ComponentError
 from ..declared_fetch import fetch_declared
 from ..guest import Guest
 from ..shapes import Fields, Record
+from .data_registry import SPLIT_NAMES
 from .testbed_loading import only_class
 
 CACHE = Path("~/.cache/assay/scripts")
@@ -233,11 +234,8 @@ class ScriptData:
         """Return the rows of a split; by default the validation or test split, or else the first one with rows."""
         splits = self.splits()
         if split is not None:
-            name = next(
-                (s for s in (split, {"val": "validation"}.get(split)) if s in splits),
-                None,
-            )
-            if name is None:
+            name = split if split in splits else SPLIT_NAMES.get(split)
+            if name not in splits:
                 raise UnknownName(
                     "split",
                     split,
@@ -245,7 +243,7 @@ class ScriptData:
                     where=str(self.script),
                     hint=f"it has {', '.join(splits)}",
                 )
-            return ScriptRows(self, name)
+            return ScriptRows(self, str(name))
         order = [
             *(name for name in PREFERRED if name in splits),
             *(name for name in splits if name not in PREFERRED),

@@ -241,10 +241,7 @@ def mcq_vanilla_eval(
     dataset_name: str | None = None,
 ) -> Any:
     """Return the rows of `data` with `hit` and `log`; `result_file` keeps verdicts by index."""
-    result: dict[Any, Any] = load(result_file) if os.path.exists(result_file) else {}
-    answers = dict(zip(meta["index"], meta["answer"], strict=True))
-    data = data[data["index"].isin(answers)].copy()
-    data["GT"] = [answers[index] for index in data["index"]]
+    result, data = _earlier_verdicts(result_file), _with_answers(data, meta)
     rows = [
         row
         for number in range(len(data))
@@ -272,12 +269,9 @@ def mcq_circular_eval(
     dataset_name: str | None = None,
 ) -> Any:
     """Return the first rows of all questions with `hit` and `log`; a question is right if every rotation is."""
-    result: dict[Any, Any] = load(result_file) if os.path.exists(result_file) else {}
-    answers = dict(zip(meta["index"], meta["answer"], strict=True))
     if "g_index" not in data:
         data["g_index"] = [int(index % ROTATION) for index in data["index"]]
-    data = data[data["index"].isin(answers)].copy()
-    data["GT"] = [answers[index] for index in data["index"]]
+    result, data = _earlier_verdicts(result_file), _with_answers(data, meta)
     first = data[data["index"] == data["g_index"]].copy()
     groups = [
         (index, data[data["g_index"] == index])
@@ -309,6 +303,18 @@ def mcq_circular_eval(
         )
         result = load(result_file)
     return _with_verdicts(first.reset_index(drop=True), result)
+
+
+def _earlier_verdicts(result_file: str) -> dict[Any, Any]:
+    return load(result_file) if os.path.exists(result_file) else {}
+
+
+def _with_answers(data: Any, meta: Any) -> Any:
+    """Return the rows whose answer is known, with the answer in the column `GT`."""
+    answers = dict(zip(meta["index"], meta["answer"], strict=True))
+    known = data[data["index"].isin(answers)].copy()
+    known["GT"] = [answers[index] for index in known["index"]]
+    return known
 
 
 def _group(sub_data: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:

@@ -18,6 +18,7 @@ from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, link_up, table_digest
 from ..kits.smp.file import get_eval_file_format, get_pred_file_format
+from ..shapes import Fields
 from .dataset_facts import SNAPSHOT, is_mme
 from .evaluating import model_label, plain_cell, prediction_of
 from .reports import capability_tables
@@ -350,23 +351,23 @@ def _is_reference(cell: object) -> bool:
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 
+def _noted(folder: Path, dataset: str) -> Fields:
+    """Return the entry of a dataset in the status of a folder; empty if there is none."""
+    try:
+        entry = json.loads((folder / "status.json").read_bytes())[dataset]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
 def noted_revision(folder: Path, dataset: str) -> str | None:
     """Return the revision whose files were written for a dataset, according to the folder's status."""
-    try:
-        return str(
-            json.loads((folder / "status.json").read_bytes())[dataset]["revision"]
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    return _noted(folder, dataset).get("revision")
 
 
 def noted_digests(folder: Path, dataset: str) -> frozenset[str]:
     """Return the digests of the prediction files that the runs of a dataset in a folder read or wrote."""
-    try:
-        status = json.loads((folder / "status.json").read_bytes())
-        return frozenset(status[dataset]["predictions_sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return frozenset()
+    return frozenset(_noted(folder, dataset).get("predictions_sha256", ()))
 
 
 def _write_status(

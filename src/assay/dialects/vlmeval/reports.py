@@ -1,6 +1,6 @@
 """Tables of accuracy in VLMEvalKit's formats: by split and category, matched shares, by capability."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...summarizers.benchmark_tables import CAPABILITIES
@@ -91,50 +91,30 @@ def capability_tables(
     """Return means in percent by capability and by combination (`ocr_math`), each with its overall mean last.
 
     A capability without items is left out; upstream divides by zero there. Items of a single capability occur once
-    in each table. Upstream counts them twice in both, and so does `counts_twice`.
+    in each table. Upstream keeps one count for a capability and a combination of the same name, so that such items
+    are counted twice in both tables; so does `counts_twice`.
     """
-    if counts_twice:
-        return _counted_twice(graded)
-    combinations = list(
-        dict.fromkeys(category.replace(",", "_") for category, _ in graded)
-    )
-    by_capability = [
-        (name, [float(g) for category, g in graded if name in category])
-        for name in CAPABILITIES
-    ]
-    by_combination = [
-        (
-            name,
-            [float(g) for category, g in graded if category.replace(",", "_") == name],
-        )
-        for name in combinations
-    ]
-    everything = (OVERALL, [float(grade) for _, grade in graded])
-    return _mean_table([*by_capability, everything]), _mean_table(
-        [*by_combination, everything]
-    )
-
-
-def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
-    """Return both tables from one count: a capability and a combination of the same name are the same entry."""
-    entries: dict[str, list[float]] = {OVERALL: []}
-    for name in CAPABILITIES:
-        entries[name] = []
+    of_capabilities: dict[str, list[float]] = {name: [] for name in CAPABILITIES}
+    of_combinations = of_capabilities if counts_twice else {}
+    everything: list[float] = []
     combinations: dict[str, None] = {}
     for category, grade in graded:
         combination = category.replace(",", "_")
         combinations[combination] = None
-        names = [name for name in CAPABILITIES if name in category]
-        for name in (*names, OVERALL, combination):
-            grades = entries.setdefault(name, [])
-            grades.append(float(grade))
+        everything.append(float(grade))
+        for name in CAPABILITIES:
+            if name in category:
+                of_capabilities[name].append(float(grade))
+        of_combinations.setdefault(combination, []).append(float(grade))
 
-    def table_of(names: Iterable[str]) -> Any:
+    def table_of(names: Iterable[str], entries: Mapping[str, list[float]]) -> Any:
         groups = [(name, entries[name]) for name in names]
-        groups.append((OVERALL, entries[OVERALL]))
-        return _mean_table(groups)
+        return _mean_table([*groups, (OVERALL, everything)])
 
-    return table_of(CAPABILITIES), table_of(combinations)
+    return (
+        table_of(CAPABILITIES, of_capabilities),
+        table_of(combinations, of_combinations),
+    )
 
 
 def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:
