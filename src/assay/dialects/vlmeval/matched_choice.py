@@ -312,9 +312,9 @@ def _earlier_verdicts(result_file: str) -> dict[Any, Any]:
 def _with_answers(data: Any, meta: Any) -> Any:
     """Return the rows whose answer is known, with the answer in the column `GT`."""
     answers = dict(zip(meta["index"], meta["answer"], strict=True))
-    known = data[data["index"].isin(answers)].copy()
-    known["GT"] = [answers[index] for index in known["index"]]
-    return known
+    rows = data[data["index"].isin(answers)].copy()
+    rows["GT"] = [answers[index] for index in rows["index"]]
+    return rows
 
 
 def _group(sub_data: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
