@@ -500,6 +500,31 @@ def _f1(n: int, yes: float) -> Draw:
     return draw
 
 
+WEIGHTS: dict[str, Callable[[int], Any]] = {
+    "1 to 5": lambda n: np.random.default_rng(3).integers(1, 6, size=n).astype(float),
+    "lognormal": lambda n: np.random.default_rng(3).lognormal(0, 1, size=n),
+    "one of n/3": lambda n: np.array([n / 3] + [1.0] * (n - 1)),
+}
+
+
+def weighted() -> Iterator[Case]:
+    """Simulate right-or-wrong scores of rows with weights."""
+    for name, make in WEIGHTS.items():
+        for n in (30, 100, 300):
+            for p in (0.5, 0.9, 0.98):
+                draw = _weighted(make(n), p)
+                yield Case("weights", f"{name}, n={n}, p={p}", p, draw)
+
+
+def _weighted(weights: Any, p: float) -> Draw:
+    def draw(rng: Rng) -> Estimate:
+        right = rng.random(len(weights)) < p
+        products = (right * weights).tolist()
+        return ratio_estimate(products, weights.tolist(), ends=(0.0, 1.0))
+
+    return draw
+
+
 def differences() -> Iterator[Case]:
     """Two models on the same samples."""
     for n, discordance, gap in (
@@ -520,6 +545,11 @@ def differences() -> Iterator[Case]:
         )
     for n in (20, 100):
         yield Case("paired", f"WER, n={n}", 0.05, _paired_wer(n))
+    for n in (20, 50, 200):
+        truth = float(0.2 * np.exp(0.5))
+        yield Case("paired", f"lognormal, n={n}", truth, _paired_skewed(n))
+    for n in (50, 200):
+        yield Case("paired", f"WER, 2 % loops, n={n}", 0.2, _paired_loops(n))
 
 
 def _ids(values: Any) -> dict[str, Any]:
@@ -554,6 +584,32 @@ def _paired_sparse(n: int) -> Draw:
         return compare_paired(
             _ids(0.5 + moved), _ids(np.full(n, 0.5)), bounds=(0.0, 1.0)
         ).difference
+
+    return draw
+
+
+def _paired_skewed(n: int) -> Draw:
+    """Simulate costs of which half are 40 % higher with one model."""
+
+    def draw(rng: Rng) -> Estimate:
+        costs = rng.lognormal(0, 1, size=n)
+        higher = costs * rng.choice([1.0, 1.4], size=n)
+        return compare_paired(_ids(higher), _ids(costs)).difference
+
+    return draw
+
+
+def _paired_loops(n: int) -> Draw:
+    """Simulate word errors of two recognisers, one of which repeats itself on 2 % of the recordings."""
+    rate = Recipe("ratio", (("errors",), ("words",))).function()
+
+    def draw(rng: Rng) -> Estimate:
+        words = rng.integers(3, 20, size=n)
+        tables = []
+        for loops in (rng.random(n) < 0.02, np.zeros(n)):
+            errors = rng.binomial(words, 0.05) + 10 * words * loops
+            tables.append(_ids(np.column_stack([errors, words])))
+        return compare_corpus(*tables, rate).difference
 
     return draw
 
@@ -684,6 +740,7 @@ FAMILIES = (
     unequal,
     grouped,
     corpora,
+    weighted,
     differences,
     corrected,
 )

@@ -123,3 +123,16 @@ def test_bounds_that_are_no_pair_are_refused_before_the_run(tmp_path):
 
     with pytest.raises(assay.AssayError, match="bounds must be two numbers"):
         run(tmp_path, scorers=wrong)
+
+
+@pytest.mark.parametrize("bounds", [(0, None), (0.0, float("inf"))])
+def test_a_scale_may_be_open_at_one_end(tmp_path, bounds):
+    def words(sample, output):
+        return 7.0 + len(sample.id)
+
+    words.bounds = bounds
+    words.higher_is_better = False
+
+    [row] = rows(run(tmp_path, scorers=words)).values()
+
+    assert row.value == 8.0

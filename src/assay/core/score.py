@@ -1,5 +1,6 @@
 """Scores: the verdict on one output, its outcome, and the direction and bounds of its values."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -159,10 +160,13 @@ def _look_up(declared: Mapping[str, T], name: str, otherwise: T) -> T:
 
 
 def _checked(pair: object, what: str) -> Bounds:
+    """Return two bounds as numbers; None for a scale that is open at an end, as with `(0, None)`."""
     if pair is None:
         return None
     try:
-        low, high = map(float, cast("Iterable[SupportsFloat]", pair))
+        low, high = cast("Iterable[SupportsFloat | None]", pair)
+        low = -math.inf if low is None else float(low)
+        high = math.inf if high is None else float(high)
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not low < high:
@@ -171,4 +175,6 @@ def _checked(pair: object, what: str) -> Bounds:
             where=what,
             fix="write bounds = (0.0, 1.0), or None where there are none",
         )
+    if math.isinf(low) or math.isinf(high):
+        return None
     return low, high

@@ -268,3 +268,15 @@ def test_ratings_that_are_all_one_are_not_right_or_wrong():
         ).test
         == "paired t"
     )
+
+
+def test_a_difference_that_a_few_samples_make_is_flagged():
+    before = {str(n): 1.0 + n % 3 for n in range(40)}
+    skewed = {**before, "0": 30.0, "1": 20.0}
+    even = {key: value + (-1) ** int(key) for key, value in before.items()}
+
+    flagged = compare_paired(skewed, before).difference
+    plain = compare_paired(even, before).difference
+
+    assert flagged.unreliable == "interval unreliable: skewed differences"
+    assert plain.unreliable == ""

@@ -132,3 +132,18 @@ def test_a_difference_that_no_draw_changes_has_no_bootstrap():
         compare_corpus(counts, counts, lambda sums: sums[:, 0] / sums[:, 1]).bootstrap
         is None
     )
+
+
+def test_a_difference_that_one_recording_makes_is_flagged():
+    before = {str(n): [n % 2, 10.0] for n in range(40)}
+    looped = {**before, "3": [90.0, 10.0]}
+    better = {
+        key: [max(0, errors - 1), words] for key, (errors, words) in before.items()
+    }
+    rate = Recipe("ratio", (("errors",), ("words",))).function()
+
+    flagged = compare_corpus(looped, before, rate).difference
+    plain = compare_corpus(better, before, rate).difference
+
+    assert flagged.unreliable == "interval unreliable: skewed differences"
+    assert plain.unreliable == ""

@@ -17,7 +17,7 @@ from .difference_intervals import (
     difference_p,
 )
 from .distributions import t_quantile
-from .estimate import Estimate, Floats, flag_few_units
+from .estimate import Estimate, Floats, flag_few_units, flag_skewed
 from .intervals import is_constant
 from .jackknife import cluster_sizes, jackknife_spread, unit_sums, value_of
 
@@ -140,7 +140,8 @@ def _difference(
     high = value + half
     method = "jackknife t" if keys is None else "jackknife t on clusters"
     estimate = Estimate(value, stderr, low, high, n, count, method, spread=spread)
-    return flag_few_units(estimate, cluster_sizes(keys))
+    estimate = flag_few_units(estimate, cluster_sizes(keys))
+    return flag_skewed(estimate, kind="differences")
 
 
 def _resampled_sums(

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .distributions import t_two_sided
-from .estimate import Ends, Estimate
+from .estimate import Ends, Estimate, cluster_codes, cluster_sums, flag_skewed
 from .intervals import clustered_mean, mean_interval, without_spread
 from .paired_shares import mcnemar, paired_share_difference
+from .spreads import skewness_of_sum
 
 MINIMUM_OVERLAP_PERCENT = 95
 
@@ -180,10 +181,13 @@ def _mean_difference(
     ends: Ends | None,
 ) -> Estimate:
     """Return the mean difference with its t interval; if all are equal, with the interval that the scale allows."""
+    mean = math.fsum(differences) / len(differences)
+    residuals = [difference - mean for difference in differences]
     if clusters is None:
         estimate = mean_interval(differences, level, correct_skew=False)
     else:
         keys = cluster_keys(ids, clusters)
+        residuals = cluster_sums(residuals, cluster_codes(keys, len(keys)))
         estimate = clustered_mean(
             differences,
             keys,
@@ -192,7 +196,8 @@ def _mean_difference(
             correct_skew=False,
         )
     if estimate.stderr != 0.0:
-        return estimate
+        skew = skewness_of_sum(residuals)
+        return flag_skewed(estimate, skew, "differences")
     return without_spread(estimate.value, estimate.n, estimate.clusters, ends, level)
 
 

@@ -182,14 +182,22 @@ def flag_few_units(
     return replace(estimate, unreliable=f"interval unreliable: {reason}")
 
 
-def flag_skewed(estimate: Estimate) -> Estimate:
-    """Return the estimate, flagged if most of its spread on one side comes from a few large values."""
+def flag_skewed(
+    estimate: Estimate,
+    skew: float | None = None,
+    kind: str = "values",
+) -> Estimate:
+    """Return the estimate, flagged if most of its spread on one side comes from a few large values.
+
+    `skew` is given where the interval itself does not allow for it.
+    """
     spread = estimate.spread
     if estimate.unreliable or estimate.low is None or spread is None:
         return estimate
-    if abs(spread.skew) <= MOST_SKEW:
+    if abs(spread.skew if skew is None else skew) <= MOST_SKEW:
         return estimate
-    kind = "values" if estimate.clusters is None else "clusters"
+    if estimate.clusters is not None:
+        kind = "clusters"
     return replace(estimate, unreliable=f"interval unreliable: skewed {kind}")
 
 

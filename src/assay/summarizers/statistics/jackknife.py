@@ -185,11 +185,12 @@ def _bounded_ratio(
     sizes = weighing[:, 1].tolist()
     below = math.fsum(sizes)
     base = below**2 / float((table[:, 1] ** 2).sum())
-    prior, unseen = 1.0, UNSEEN_CLUSTERS
+    prior = 1.0
+    # A few heavy samples decide nearly everything, as a few large clusters do.
+    balance = size_balance(sizes)
+    unseen = UNSEEN_CLUSTERS / balance
     if clusters is not None:
-        balance = size_balance(sizes)
         prior = cluster_prior(base, kish_size(sizes), balance)
-        unseen = UNSEEN_CLUSTERS / balance
     residuals = weighing[:, 0] - value * weighing[:, 1]
     squares = residuals**2 / (1 - weighing[:, 1] / below) / below**2
     variance = float(squares.sum())
