@@ -238,11 +238,10 @@ def check_options(
     names, required = _parameters(thing)
     for name in options:
         if names is not None and name not in names:
-            fix = (
-                suggest(name, sorted(names), "known options:")
-                if names
-                else "it has none"
-            )
+            if names:
+                fix = suggest(name, sorted(names), "known options:")
+            else:
+                fix = "it has none"
             raise UnknownOption(what, name, where=where, fix=fix)
     if inspect.isclass(thing):
         lacking = [name for name in required if name not in options]
@@ -396,9 +395,10 @@ def place_of(thing: object) -> str:
     if isinstance(thing, str):
         return thing
     try:
-        target = (
-            thing if inspect.isclass(thing) or inspect.isroutine(thing) else type(thing)
-        )
+        if inspect.isclass(thing) or inspect.isroutine(thing):
+            target = thing
+        else:
+            target = type(thing)
         file = inspect.getsourcefile(target)
         _, line = inspect.getsourcelines(target)
         return f"{file}:{line}"

@@ -170,7 +170,8 @@ def _image_block(source: object) -> dict[str, Any]:
 
 def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """Return the tools of the program, and the names of tools that only Anthropic's service could run."""
-    offered, dropped = [], []
+    offered = []
+    dropped = []
     for tool in tools:
         kind = tool.get("type") if isinstance(tool, Mapping) else None
         if kind in (None, "custom"):

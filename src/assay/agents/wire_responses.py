@@ -221,7 +221,8 @@ def _blocks(pieces: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """Return the functions, and the names of tools that the service would run or that have another form."""
-    offered, dropped = [], []
+    offered = []
+    dropped = []
     for tool in tools:
         kind = tool.get("type") if isinstance(tool, Mapping) else None
         if kind == "function":

@@ -129,10 +129,8 @@ class Gathered(ShardOver):
         if any(
             is_blank(question["question_natural_language"]) for question in questions
         ):
-            reason, column = (
-                "a proposition of the prompt asks nothing",
-                "question_natural_language",
-            )
+            reason = "a proposition of the prompt asks nothing"
+            column = "question_natural_language"
             return DataError(
                 reason,
                 file=self.name,

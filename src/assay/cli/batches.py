@@ -99,9 +99,10 @@ def _chosen(log: BatchLog, name: str, folder: Path) -> list[LoggedBatch]:
         chosen = [b for b in open_batches if name in (b.batch_id, b.marker, b.name)]
     if chosen:
         return chosen
-    reason = (
-        "there is no open batch" if name == ALL else f"there is no open batch {name!r}"
-    )
+    if name == ALL:
+        reason = "there is no open batch"
+    else:
+        reason = f"there is no open batch {name!r}"
     raise UsageError(
         reason,
         where=str(folder),

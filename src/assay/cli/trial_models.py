@@ -44,14 +44,16 @@ class WouldAsk(BaseException):
 
     def __init__(self, role: str, prompt: Prompt) -> None:
         super().__init__(role)
-        self.role, self.prompt = role, prompt
+        self.role = role
+        self.prompt = prompt
 
 
 class TrialModel(GivenModel):
     """A helper model for a trial. Nothing is recorded."""
 
     def __init__(self, role: str, model: Model | None) -> None:
-        self.role, self.model = role, model
+        self.role = role
+        self.model = model
 
     async def answer(
         self,

@@ -178,11 +178,9 @@ def _is_secret(name: str, value: str) -> bool:
 def _content_digest(path: Path, secrets: tuple[str, ...]) -> str:
     """Return the digest of a file's content without keys; empty if nothing else is in it, or if it is gone."""
     try:
-        return (
-            ""
-            if is_secret_name(path.stem) or not path.is_file()
-            else _digest_of(path, secrets)
-        )
+        if is_secret_name(path.stem) or not path.is_file():
+            return ""
+        return _digest_of(path, secrets)
     except OSError:
         return ""
 
@@ -210,8 +208,6 @@ def _digest_of(path: Path, secrets: tuple[str, ...]) -> str:
 
 
 def _without_value(member: re.Match[str]) -> str:
-    return (
-        member[1]
-        if _is_secret(member[1].strip("\"'"), member[2].strip("\"'"))
-        else member[0]
-    )
+    if _is_secret(member[1].strip("\"'"), member[2].strip("\"'")):
+        return member[1]
+    return member[0]

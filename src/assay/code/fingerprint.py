@@ -76,11 +76,9 @@ class _Describing:
 
     def _sequence(self, thing: Sequence[Any]) -> object:
         listed = [self.of(value) for value in thing]
-        return (
-            listed
-            if type(thing) in (list, tuple)
-            else {"kind": self.of(type(thing)), "values": listed}
-        )
+        if type(thing) in (list, tuple):
+            return listed
+        return {"kind": self.of(type(thing)), "values": listed}
 
     def _mapping(self, thing: Mapping[Any, Any]) -> dict[str, object]:
         if all(type(key) is str for key in thing):
@@ -154,9 +152,10 @@ class _Describing:
 
     def _built_in(self, thing: BuiltinFunctionType) -> object:
         owner = thing.__self__
-        bound = (
-            None if owner is None or isinstance(owner, ModuleType) else self.of(owner)
-        )
+        if owner is None or isinstance(owner, ModuleType):
+            bound = None
+        else:
+            bound = self.of(owner)
         return {"name": thing.__qualname__, "of": bound, **_library(thing)}
 
     def _module(self, thing: ModuleType) -> dict[str, object]:
@@ -240,11 +239,10 @@ class _Describing:
         How the object was built may be visible only there.
         """
         every, by_file = self._named
-        files = (
-            {file for file, named in by_file if id(thing) in named}
-            if id(thing) in every
-            else set()
-        )
+        if id(thing) in every:
+            files = {file for file, named in by_file if id(thing) in named}
+        else:
+            files = set()
         return sorted({self._behind(file) for file in files if Path(file).is_file()})
 
     _ways: tuple[tuple[Any, Callable[["_Describing", Any], Any]], ...] = (
@@ -323,11 +321,9 @@ def _library(thing: object) -> dict[str, Any]:
     name = str(
         getattr(thing, "__module__", None) or getattr(thing, "__name__", "")
     ).partition(".")[0]
-    return (
-        {}
-        if not name or name in sys.stdlib_module_names
-        else {"library": name, "version": version_of(name)}
-    )
+    if not name or name in sys.stdlib_module_names:
+        return {}
+    return {"library": name, "version": version_of(name)}
 
 
 def _is_machinery(name: str, value: object) -> bool:

@@ -99,11 +99,10 @@ class _Finder(MetaPathFinder):
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         file = _aliases.get(fullname)
-        spec = (
-            spec_from_file_location(fullname, file)
-            if file
-            else PathFinder.find_spec(fullname, path)
-        )
+        if file:
+            spec = spec_from_file_location(fullname, file)
+        else:
+            spec = PathFinder.find_spec(fullname, path)
         if (
             spec is not None
             and type(spec.loader) is SourceFileLoader
@@ -155,11 +154,9 @@ def beside(folder: Path, top: str, spec: ModuleSpec | None) -> ModuleSpec | None
 
 def file_of(spec: ModuleSpec | None) -> Path | None:
     """Return the file of a module, or `None` if it has none, such as a built-in module."""
-    return (
-        Path(spec.origin)
-        if spec is not None and spec.has_location and spec.origin
-        else None
-    )
+    if spec is not None and spec.has_location and spec.origin:
+        return Path(spec.origin)
+    return None
 
 
 def forget(files: set[str]) -> None:

@@ -41,11 +41,10 @@ def digest_of_code(thing: object) -> str:
 def digest_of_state(thing: Any) -> str:
     """Return the digest of the values in a closure, a method's object or a callable object; empty if there are none."""
     is_function = isinstance(thing, FunctionType)
-    values = (
-        list(_lasting(thing).values())
-        if is_function
-        else _settings(getattr(thing, "__self__", thing))
-    )
+    if is_function:
+        values = list(_lasting(thing).values())
+    else:
+        values = _settings(getattr(thing, "__self__", thing))
     return digest_of(_Described().of(values)) if values else ""
 
 
@@ -58,11 +57,10 @@ def digest_of_globals(function: FunctionType) -> str:
 
     The path of the file does not count.
     """
-    values, folder = (
-        function.__globals__,
-        str(Path(function.__code__.co_filename).parent),
-    )
-    functions, digests = [function], dict[str, str]()
+    values = function.__globals__
+    folder = str(Path(function.__code__.co_filename).parent)
+    functions = [function]
+    digests = dict[str, str]()
     for current in functions:  # The list grows during the loop.
         named = {name for code in _codes(current.__code__) for name in code.co_names}
         for name in sorted(values.keys() & named - _stored(current.__code__)):

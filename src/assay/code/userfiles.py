@@ -129,9 +129,10 @@ def load_component(reference: str, usual: str) -> tuple[str, Any]:
             and getattr(thing, "__module__", None) == module.__name__
         ]
         if not hasattr(module, usual) and len(names) != 1:
-            defined = (
-                f"it defines {', '.join(names)}" if names else "it defines no function"
-            )
+            if names:
+                defined = f"it defines {', '.join(names)}"
+            else:
+                defined = "it defines no function"
             fix = f"write {path}:{names[0] if names else usual}, or name the one that is meant {usual!r}"
             raise UsageError(
                 f"the file does not say which function is meant: {defined}",

@@ -319,7 +319,9 @@ def compare_number(
     if ids:
         theirs = {ids[id]: value for id, value in theirs.items() if id in ids}
     if "weights" in result.details:
-        row.before, row.after, row.scale = theirs, ours, _scale(result, table)
+        row.before = theirs
+        row.after = ours
+        row.scale = _scale(result, table)
         _compare_weighted(
             row,
             values.weights(before, result.task, baseline_model),
@@ -337,7 +339,9 @@ def compare_number(
     if table is not None and table.reducer != result.reducer:
         row.reducers = (table.reducer, result.reducer)
     is_clustered = result.clusters is not None
-    row.before, row.after, row.scale = theirs, ours, _scale(result, table)
+    row.before = theirs
+    row.after = ours
+    row.scale = _scale(result, table)
     try:
         row.paired = compare_paired(
             ours,
@@ -376,7 +380,8 @@ def _compare_counts(
         whose = "this run" if not ours else "the baseline"
         row.refused = f"{whose} has no counts that make the number of its table"
         return
-    row.before, row.after = _each(theirs, recipe), _each(ours, recipe)
+    row.before = _each(theirs, recipe)
+    row.after = _each(ours, recipe)
     try:
         if len(set(clusters.values())) < len(clusters):
             grouped = clusters

@@ -386,9 +386,11 @@ def _floor(
 ) -> Check:
     """Return the check of the number itself."""
     if result.higher_is_better:
-        kind, bound = "min_value", rule.min_value
+        kind = "min_value"
+        bound = rule.min_value
     else:
-        kind, bound = "max_value", rule.max_value
+        kind = "max_value"
+        bound = rule.max_value
     assert bound is not None
     return _decide_value(name, kind, bound, result, together)
 

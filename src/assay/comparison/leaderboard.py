@@ -212,11 +212,10 @@ def make_leaderboard(
     columns = tuple(sorted({column for entry in entries for column in entry.numbers}))
     if not columns:
         filters = ", ".join([*tasks, *metrics])
-        message = (
-            f"no run has a number of {filters}"
-            if filters
-            else "no run here has numbers yet"
-        )
+        if filters:
+            message = f"no run has a number of {filters}"
+        else:
+            message = "no run here has numbers yet"
         raise UsageError(message, fix="name other runs, tasks or metrics")
     values = Values()
     duels = _Duels(values)

@@ -70,7 +70,8 @@ def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))
         if metric is not None:
-            name, scorer = (fixture.subject, metric)
+            name = fixture.subject
+            scorer = metric
         else:
             name, scorer = build_scorer(fixture.scorer, fixture.name)
         records: list[ScoreRecord] = []

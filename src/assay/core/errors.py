@@ -23,7 +23,9 @@ _CONTROLS = re.compile(
 def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
     """Return `repr(value)` on one line, cut to `limit` characters, for use in a message."""
     text = repr(value[: limit * 2] if isinstance(value, (str, bytes)) else value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    if len(text) <= limit:
+        return text
+    return text[: limit - 1] + "…"
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -41,7 +43,9 @@ def suggest(
 ) -> str:
     """Return the fix for an unknown name: the nearest known name, or `otherwise` followed by all names."""
     close = nearest(name, names, cutoff)
-    return f"did you mean {close!r}?" if close else f"{otherwise} {', '.join(names)}"
+    if close:
+        return f"did you mean {close!r}?"
+    return f"{otherwise} {', '.join(names)}"
 
 
 def _fold(name: str) -> str:
@@ -102,7 +106,9 @@ class UnknownName(UsageError):
         listing = hint or f"`assay ls {kind}s` prints all {len(names)}"
         fix = f"did you mean {close!r}? {listing}" if close else listing
         super().__init__(f"unknown {kind} {name!r}", where=where, fix=fix)
-        self.kind, self.name, self.nearest = kind, name, close
+        self.kind = kind
+        self.name = name
+        self.nearest = close
 
 
 class UnknownOption(UsageError):
@@ -178,7 +184,9 @@ class DataError(AssayError):
         location = [str(part) for part in (file, row, column) if part is not None]
         described = what if got is None else f"{what}, got {shorten(got)}"
         super().__init__(described, where=":".join(location) or None, fix=fix)
-        self.file, self.row, self.column = file, row, column
+        self.file = file
+        self.row = row
+        self.column = column
 
 
 class ComponentError(AssayError):

@@ -199,7 +199,8 @@ class Media:
     def hold(self) -> None:
         """Keep the current bytes, because the code that made the medium may overwrite its file or continue drawing."""
         if self._bytes is None:
-            self._bytes, self._digest = self.data(), None
+            self._bytes = self.data()
+            self._digest = None
 
     @property
     def digest(self) -> str:
@@ -251,9 +252,9 @@ class Media:
         if not isinstance(source, str) or is_inline(source):
             return None
         # Do not shorten paths: the end of a path is what distinguishes it.
-        return (
-            repr(source)[1:-1] if len(source) <= LONGEST_PATH else shorten(source)[1:-1]
-        )
+        if len(source) <= LONGEST_PATH:
+            return repr(source)[1:-1]
+        return shorten(source)[1:-1]
 
     def _given(self, read: Callable[[Any], bytes]) -> bytes:
         try:

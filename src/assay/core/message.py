@@ -123,11 +123,9 @@ def as_part(piece: object, *, opens_files: bool = False) -> Part:
         return piece
     if isinstance(piece, Mapping):
         part = _part_from_mapping(piece)
-        return (
-            type(part)(part.source)
-            if opens_files and isinstance(part, Media) and part.is_unheld
-            else part
-        )
+        if opens_files and isinstance(part, Media) and part.is_unheld:
+            return type(part)(part.source)
+        return part
     if hasattr(piece, "save") and hasattr(piece, "size"):
         return Image(piece)
     raise TypeError(
@@ -185,11 +183,9 @@ def _medium(kind: str, source: object) -> Image | Audio | Video:
         return source
     if kind == "image":
         return named_by_data(Image, source)
-    return (
-        named_by_data(Audio, source)
-        if kind == "audio"
-        else named_by_data(Video, source)
-    )
+    if kind == "audio":
+        return named_by_data(Audio, source)
+    return named_by_data(Video, source)
 
 
 def _with_parts(content: object) -> Part:
@@ -297,7 +293,9 @@ def generation_role(messages: Sequence[Message]) -> str:
     enders = [
         spoken[i].role for i in range(len(spoken) - 1) if spoken[i + 1].role == first
     ]
-    return enders[-1] if enders and enders[-1] != first else "assistant"
+    if enders and enders[-1] != first:
+        return enders[-1]
+    return "assistant"
 
 
 def has_free_roles(messages: Iterable[Message]) -> bool:
@@ -394,11 +392,9 @@ def part_to_plain(part: Part) -> dict[str, Any]:
     plain: dict[str, Any]
     if isinstance(part, Media):
         plain = {"type": part.kind, "sha256": part.digest, "format": part.format}
-        return (
-            {**plain, "path": str(part.source)}
-            if isinstance(part.source, PathLike)
-            else plain
-        )
+        if isinstance(part.source, PathLike):
+            return {**plain, "path": str(part.source)}
+        return plain
     if isinstance(part, Json):
         return {"type": "json", "value": part.value}
     if isinstance(part, ToolCall):

@@ -403,8 +403,6 @@ def _part_of(kind: str, content: object) -> Part:
         if not isinstance(content, str):
             raise ValueError(f"{kind} must be a str")
         return Text(content) if kind == "text" else Reasoning(content)
-    return (
-        Json(content)
-        if kind == "json"
-        else as_part({"type": kind, kind: content}, opens_files=True)
-    )
+    if kind == "json":
+        return Json(content)
+    return as_part({"type": kind, kind: content}, opens_files=True)

@@ -41,7 +41,8 @@ class Meter:
     @contextmanager
     def batch(self, size: int) -> Iterator[None]:
         """Count a batch as finished when the block succeeds, and not at all when it raises."""
-        before, whole = self.ended, 0
+        before = self.ended
+        whole = 0
         self._batch = size
         try:
             yield

@@ -13,7 +13,8 @@ T = TypeVar("T")
 def quick(cls: type[T]) -> type[T]:
     """Give a dataclass with `frozen=True, slots=True` an `__init__` that sets its slots directly."""
     space: dict[str, Any] = {"LEFT_OUT": MISSING}
-    parameters, steps = ["self"], []
+    parameters = ["self"]
+    steps = []
     for field in fields(cls):  # type: ignore[arg-type]
         name = field.name
         if not field.init or field.kw_only:

@@ -129,11 +129,9 @@ class Result:
     def reducer(self) -> str:
         """How repeated answers to a sample are combined into one value."""
         epochs = self.details.get("epochs")
-        return (
-            str(epochs.get("reducer", "mean"))
-            if isinstance(epochs, Mapping)
-            else "mean"
-        )
+        if isinstance(epochs, Mapping):
+            return str(epochs.get("reducer", "mean"))
+        return "mean"
 
     def to_plain(self) -> dict[str, Any]:
         """Return the row for `summary.json` and `--json`."""
@@ -281,11 +279,9 @@ def _finite(number: float) -> float | str:
 
 def _made_part(part: Part) -> dict[str, Any]:
     """Return a part of an answer as JSON. For a medium this includes its size, which is not part of a request key."""
-    return (
-        {**part_to_plain(part), **part.facts}
-        if isinstance(part, Media)
-        else part_to_plain(part)
-    )
+    if isinstance(part, Media):
+        return {**part_to_plain(part), **part.facts}
+    return part_to_plain(part)
 
 
 def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:

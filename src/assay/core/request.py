@@ -79,9 +79,10 @@ class GenerateOptions:
     def __post_init__(self) -> None:
         """Normalize values, so that equal options give equal bytes in a key: `1` and `1.0`, a list and a tuple."""
         if type(self.stop) is not tuple:
-            stop = (
-                (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
-            )
+            if isinstance(self.stop, str):
+                stop = (self.stop,)
+            else:
+                stop = tuple(self.stop or ())
             object.__setattr__(self, "stop", stop)
         for name in _NUMBERS:
             value = getattr(self, name)

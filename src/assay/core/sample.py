@@ -83,13 +83,11 @@ class Sample:
         target = self.target
         if target is None:
             return ()
-        return (
-            target
-            if isinstance(target, tuple)
-            else tuple(target)
-            if isinstance(target, list)
-            else (target,)
-        )
+        if isinstance(target, tuple):
+            return target
+        if isinstance(target, list):
+            return tuple(target)
+        return (target,)
 
     # A cell has the type that its data file gives it.
     def __getitem__(self, column: str) -> Any:

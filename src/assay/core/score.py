@@ -168,7 +168,8 @@ def _checked(pair: object, what: str) -> Bounds:
         low = -math.inf if low is None else float(low)
         high = math.inf if high is None else float(high)
     except (TypeError, ValueError):
-        low, high = 1.0, 0.0
+        low = 1.0
+        high = 0.0
     if not low < high:
         raise UsageError(
             f"bounds must be two numbers, the lower one first, got {shorten(pair)}",

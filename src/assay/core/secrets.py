@@ -197,11 +197,10 @@ def cleared(text: str, secrets: Iterable[str]) -> str:
     """Return the text without the given secrets, in every spelling."""
     for form in forms_of(frozenset(secrets)):
         if form in text:
-            text = (
-                text.replace(form, MARK)
-                if len(form) >= SHORTEST
-                else _word(form).sub(MARK, text)
-            )
+            if len(form) >= SHORTEST:
+                text = text.replace(form, MARK)
+            else:
+                text = _word(form).sub(MARK, text)
     return text
 
 
@@ -292,7 +291,8 @@ def _in_url(url: str, hide: Hide) -> str:
     scheme, mark, rest = url.partition("://")
     is_local = not mark
     if is_local:
-        scheme, rest = "", url
+        scheme = ""
+        rest = url
     rest, hash_sign, fragment = rest.partition("#")
     rest, question, query = rest.partition("?")
     authority, slash, path = rest.partition("/")

@@ -26,7 +26,8 @@ class Gate:
     """What the command line allows while the settings of another user's run folder are read."""
 
     def __init__(self, where: str, why: str, named: Iterable[Any] = ()) -> None:
-        self.where, self.why = where, why
+        self.where = where
+        self.why = why
         texts = [*_texts(list(named))]
         self._words = frozenset(texts)
         self._files = frozenset(

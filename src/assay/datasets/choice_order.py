@@ -33,7 +33,10 @@ def with_shuffled_choices(
     if count < 2:
         return sample
     order = list(range(count))
-    key = f"{seed}/{sample.id}/{epoch}" if epoch else f"{seed}/{sample.id}"
+    if epoch:
+        key = f"{seed}/{sample.id}/{epoch}"
+    else:
+        key = f"{seed}/{sample.id}"
     random.Random(key).shuffle(order)
     letters = sample.fields.get(CHOICE_ORDER, LETTERS)
     shuffled = reorder_choices(sample, order, columns)

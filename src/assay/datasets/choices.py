@@ -51,7 +51,8 @@ def options_of(value: object, column: str) -> tuple[tuple[str, ...], tuple[str, 
             )
             value = texts
         else:
-            labels, value = tuple(str(label) for label in value), list(value.values())
+            labels = tuple(str(label) for label in value)
+            value = list(value.values())
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         raise RowFault(
             "the options must be a list",
@@ -220,11 +221,10 @@ def readings(
             return list(labels).index(text), None
     if spellings and len(spellings[0]) == 1 and spellings[0] in letters:
         return letters.index(spellings[0]), None
-    by_index = (
-        int(spellings[-1])
-        if spellings and spellings[-1].isascii() and spellings[-1].isdigit()
-        else len(texts)
-    )
+    if spellings and spellings[-1].isascii() and spellings[-1].isdigit():
+        by_index = int(spellings[-1])
+    else:
+        by_index = len(texts)
     as_index = by_index if by_index < len(texts) else None
     for text in spellings:
         if text in texts:
@@ -248,11 +248,9 @@ def _written(gold: object, texts: Sequence[str]) -> tuple[str, ...]:
         or not math.isfinite(gold)
     ):
         return ()
-    return (
-        (str(gold), str(int(gold)))
-        if isinstance(gold, float) and gold == int(gold)
-        else (str(gold),)
-    )
+    if isinstance(gold, float) and gold == int(gold):
+        return (str(gold), str(int(gold)))
+    return (str(gold),)
 
 
 def _from_text(cell: str, column: str) -> object:

@@ -95,7 +95,9 @@ def typed(cell: object, kind: type | None) -> object:
 
 def _types_of(cell: object) -> frozenset[type]:
     if not isinstance(cell, str):
-        return frozenset({type(cell)}) if type(cell) in (int, float, bool) else _WORDS
+        if type(cell) in (int, float, bool):
+            return frozenset({type(cell)})
+        return _WORDS
     if len(cell) > LONGEST_NUMBER:
         return _WORDS
     if _WHOLE.fullmatch(cell):

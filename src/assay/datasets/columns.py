@@ -396,11 +396,9 @@ def _single_columns(
 
 def _counts_options(column: str) -> bool | None:
     """Return True if the column's name says that digits in it are option indexes, else `None`."""
-    return (
-        True
-        if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index")
-        else None
-    )
+    if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index"):
+        return True
+    return None
 
 
 def _named_outright(
@@ -429,11 +427,9 @@ def _find_choices(
     if setting is not None:
         requested = column_list(setting, names)
         absent = [name for name in requested if name not in names]
-        return (
-            (requested[0], (), absent)
-            if len(requested) == 1
-            else (None, tuple(requested), absent)
-        )
+        if len(requested) == 1:
+            return (requested[0], (), absent)
+        return (None, tuple(requested), absent)
     folded = {name.lower(): name for name in reversed(unclaimed)}
     listed = next(
         (folded[name] for name in CONVENTION["choices"] if name in folded), None

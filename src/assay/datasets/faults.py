@@ -25,7 +25,10 @@ class RowFault(Exception):
         fix: str | None = None,
     ) -> None:
         super().__init__(what)
-        self.what, self.column, self.got, self.fix = what, column, got, fix
+        self.what = what
+        self.column = column
+        self.got = got
+        self.fix = fix
 
     def at(self, file: str | None, row: int) -> DataError:
         """Return the fault as an error with its file and row number."""
@@ -52,7 +55,10 @@ def too_long(
     column: str | int | None = None,
 ) -> RowFault:
     """Return the fault of a cell or a row that is larger than its limit."""
-    measure = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"
+    if size >= MEBIBYTE:
+        measure = f"{size / MEBIBYTE:.0f} MiB"
+    else:
+        measure = f"{size} bytes"
     bound = f"{limit // MEBIBYTE} MiB" if limit >= MEBIBYTE else f"{limit} bytes"
     return RowFault(
         f"the {what} is larger than the limit of {bound} (at least {measure})",

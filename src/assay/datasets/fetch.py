@@ -88,7 +88,9 @@ class _Reader(socket.SocketIO):
 
     def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
         super().__init__(plug, "rb")
-        self._plug, self._deadline, self._timeout = plug, deadline, plug.gettimeout()
+        self._plug = plug
+        self._deadline = deadline
+        self._timeout = plug.gettimeout()
 
     def readinto(self, buffer: "WriteableBuffer") -> int | None:
         """Read the next bytes. Raise `TimeoutError` at the deadline."""
@@ -105,7 +107,8 @@ class _Plug:
     """The part of a socket's interface that `http.client` uses."""
 
     def __init__(self, plug: Any, deadline: Deadline) -> None:
-        self._plug, self._deadline = plug, deadline
+        self._plug = plug
+        self._deadline = deadline
 
     def makefile(self, mode: str, *_: object) -> io.BufferedReader:
         """Return a reader for the response.

@@ -202,7 +202,8 @@ def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool
     named = sorted(str(name) for name in by_split if name is not None)
     is_selected = False
     if split is not None and split in by_split:
-        paths, is_selected = by_split[split], True
+        paths = by_split[split]
+        is_selected = True
     elif split is not None and named:
         close = nearest(split, named)
         hint = f"did you mean {close!r}? " if close else ""

@@ -114,11 +114,10 @@ def open_hub(
     split = split or name.split
     folder = find_snapshot(name)
     if folder is not None:
-        folder = (
-            folder / name.config
-            if name.config and (folder / name.config).is_dir()
-            else folder
-        )
+        if name.config and (folder / name.config).is_dir():
+            folder = folder / name.config
+        else:
+            folder = folder
         if split == ALL:
             return open_every_file(folder, where or text), True
         return open_files(folder, split, where or text)
@@ -151,11 +150,12 @@ def find_snapshot(
     snapshots = cache / "snapshots"
     if revision is not None:
         return snapshots / revision if (snapshots / revision).is_dir() else None
-    folders = (
-        sorted(snapshots.iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
-        if snapshots.is_dir()
-        else []
-    )
+    if snapshots.is_dir():
+        folders = sorted(
+            snapshots.iterdir(), key=lambda folder: folder.stat().st_mtime_ns
+        )
+    else:
+        folders = []
     return folders[-1] if folders else None
 
 

@@ -81,7 +81,10 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
         json.loads(text, parse_constant=_refuse_constant)
     except RowFault as fault:
         match = re.search(rf"[:,\[]\s*{re.escape(str(fault.got))}", text)
-        fault.column = match.end() - len(str(fault.got)) + 1 if match else None
+        if match:
+            fault.column = match.end() - len(str(fault.got)) + 1
+        else:
+            fault.column = None
         return fault
     except json.JSONDecodeError as broken:
         return _describe(text, broken)
@@ -117,11 +120,10 @@ def _refuse_constant(name: str) -> None:
 def _long_integer(text: str) -> RowFault:
     match = _LONG_INTEGER.search(text)
     digits = len(match.group()) if match else 0
-    reason = (
-        f"a number of {digits} digits cannot be read"
-        if digits
-        else "a number is out of range"
-    )
+    if digits:
+        reason = f"a number of {digits} digits cannot be read"
+    else:
+        reason = "a number is out of range"
     return RowFault(
         reason,
         column=match.start() + 1 if match else 1,
@@ -245,9 +247,10 @@ def _check_cell_sizes(line: bytes) -> None:
     for index, piece in enumerate(pieces):
         if len(piece) > faults.CELL_LIMIT:
             is_value = index >= 3 and pieces[index - 1].strip() == b":"
-            column = (
-                pieces[index - 2].decode("utf-8", "replace")[:60] if is_value else None
-            )
+            if is_value:
+                column = pieces[index - 2].decode("utf-8", "replace")[:60]
+            else:
+                column = None
             raise too_long(len(piece), faults.CELL_LIMIT, "cell", column)
 
 

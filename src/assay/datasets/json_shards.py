@@ -220,7 +220,8 @@ class _Scanner:
 
     def value(self) -> bytes | None:
         """Return the bytes of the value at `place` and move behind it. Return `None` if the file ends first."""
-        depth, position = 0, self.place
+        depth = 0
+        position = self.place
         while True:
             token = _TOKEN.search(self.buffer, position)
             mark = token.group() if token else b'"'

@@ -55,11 +55,10 @@ class Called:
     @property
     def name(self) -> str:
         """The name used in errors: the object's own `name`, else the function's name."""
-        name = (
-            None
-            if hasattr(self.function, "__qualname__")
-            else getattr(self.function, "name", None)
-        )
+        if hasattr(self.function, "__qualname__"):
+            name = None
+        else:
+            name = getattr(self.function, "name", None)
         if isinstance(name, str):
             return name
         return (
@@ -120,7 +119,10 @@ def source_digest(function: Callable[..., Any]) -> str:
     """Return the sha256 of a function's source and the files it uses, or of its name if it has no source."""
     try:
         file = inspect.getsourcefile(function)
-        files = digest_behind(file) if file is not None and Path(file).is_file() else ""
+        if file is not None and Path(file).is_file():
+            files = digest_behind(file)
+        else:
+            files = ""
         return digest_of([inspect.getsource(function), files])
     except (TypeError, OSError):
         return digest_of(

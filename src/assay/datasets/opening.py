@@ -51,11 +51,9 @@ def open_dataset(source: object, **options: Unpack[DataOptions]) -> Samples:
         raise TypeError(
             f"open_dataset() got an unexpected keyword argument {sorted(unknown)[0]!r}"
         )
-    where, split, on_duplicate = (
-        options.get("where", ""),
-        options.get("split"),
-        options.get("on_duplicate", "error"),
-    )
+    where = options.get("where", "")
+    split = options.get("split")
+    on_duplicate = options.get("on_duplicate", "error")
     if on_duplicate not in ("error", "first", "suffix"):
         raise UsageError(
             f"on_duplicate: {on_duplicate!r}",

@@ -138,10 +138,8 @@ def check_schemas(shards: Sequence[Parquet]) -> None:
         kinds = shard.kinds()
         for name in dict.fromkeys([*first, *kinds]):
             if first.get(name) != kinds.get(name):
-                has, wants = (
-                    kinds.get(name, "no such column"),
-                    first.get(name, "no such column"),
-                )
+                has = kinds.get(name, "no such column")
+                wants = first.get(name, "no such column")
                 raise DataError(
                     f"the schema differs from {shards[0].path.name}: column {name!r} is {has} here, {wants} there",
                     file=shard.name,
@@ -203,11 +201,13 @@ class Arrow(Parquet):
             reader = (pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream)(
                 mapped
             )
-            batches = (
-                [reader.get_batch(index) for index in range(reader.num_record_batches)]
-                if is_file
-                else list(reader)
-            )
+            if is_file:
+                batches = [
+                    reader.get_batch(index)
+                    for index in range(reader.num_record_batches)
+                ]
+            else:
+                batches = list(reader)
         except (OSError, ValueError) as error:
             raise DataError(
                 f"not a whole Arrow file: {first_line(error)}",
@@ -225,7 +225,8 @@ class _Opened:
         self.metadata = SimpleNamespace(
             num_rows=sum(batch.num_rows for batch in batches)
         )
-        self._batches, self._mapped = batches, mapped
+        self._batches = batches
+        self._mapped = mapped
 
     def iter_batches(self, batch_size: int) -> Iterator[Any]:
         for batch in self._batches:
@@ -262,4 +263,6 @@ def holds_rows(path: Path) -> bool:
 def split_by_folder(path: Path, folder: Path) -> str | None:
     """Return the split of a file in a folder that `DatasetDict.save_to_disk` wrote, or `None` in any other folder."""
     inner = path.relative_to(folder).parts
-    return inner[0] if len(inner) > 1 and (folder / SPLITS).is_file() else None
+    if len(inner) > 1 and (folder / SPLITS).is_file():
+        return inner[0]
+    return None

@@ -162,9 +162,10 @@ class Reading:
                 row_id = as_id(sample.id, "id") if sample.id else None
             if row_id is None and mapping.id is not None and self._has_ids:
                 row_id = as_id(row[mapping.id], mapping.id)
-            sample_id = (
-                row_id if row_id is not None else self._number(mapping, position)
-            )
+            if row_id is not None:
+                sample_id = row_id
+            else:
+                sample_id = self._number(mapping, position)
             if sample is None:
                 sample = sample_of(
                     mapping,
@@ -217,11 +218,9 @@ class Reading:
         if column is None and self._has_ids:
             column = (self._mappings.get(tuple(row)) or self._find(tuple(row), None)).id
         try:
-            return (
-                as_id(row[column], column)
-                if column is not None and column in row
-                else None
-            )
+            if column is not None and column in row:
+                return as_id(row[column], column)
+            return None
         except RowFault:
             return None
 
@@ -258,7 +257,10 @@ class Reading:
         if policy == "suffix":
             return sample.named(self._free(sample_id, 2, at << ROW_BITS | number))
         shard, row = divmod(first, 1 << ROW_BITS)
-        there = f"row {row}" if shard == at else f"{self._shards[shard].name}:{row}"
+        if shard == at:
+            there = f"row {row}"
+        else:
+            there = f"{self._shards[shard].name}:{row}"
         head = self._head.columns
         raise RowFault(
             f"the id is already that of {there}",
@@ -278,11 +280,10 @@ class Reading:
         if row_id is not None and row_id not in self._seen:
             self._seen[row_id] = at << ROW_BITS | number
             return BadSample(row_id, error)
-        row = (
-            f"row-{number}"
-            if len(self._shards) == 1
-            else f"row-{Path(self._shards[at].name).name}-{number}"
-        )
+        if len(self._shards) == 1:
+            row = f"row-{number}"
+        else:
+            row = f"row-{Path(self._shards[at].name).name}-{number}"
         bad_id = row if row_id is None else f"{row_id}#{row}"
         if bad_id in self._seen:
             bad_id = self._free(bad_id, 2, at << ROW_BITS | number)

@@ -88,11 +88,9 @@ def media_columns(
 
 def column_list(setting: str, columns: Sequence[str]) -> list[str]:
     """Return the columns a setting names: one, which may contain a comma, or several separated by commas."""
-    return (
-        [setting]
-        if setting in columns
-        else [name.strip() for name in setting.split(",") if name.strip()]
-    )
+    if setting in columns:
+        return [setting]
+    return [name.strip() for name in setting.split(",") if name.strip()]
 
 
 def media_of(
@@ -187,11 +185,10 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
 
     def hold(medium: Media) -> Media:
         try:
-            bound = (
-                reach
-                if has_folder or medium.place is None
-                else reach.beside(Path.cwd())
-            )
+            if has_folder or medium.place is None:
+                bound = reach
+            else:
+                bound = reach.beside(Path.cwd())
             return medium_of(medium.source, type(medium), "", bound)
         except RowFault as fault:
             raise TemplateError(
@@ -250,7 +247,8 @@ def _from_struct(
 ) -> Media:
     if cell.get("array") is not None and medium_type is Audio:
         return medium_type(cell, read=_wav)
-    data, path = cell.get("bytes"), cell.get("path")
+    data = cell.get("bytes")
+    path = cell.get("path")
     medium: Media | None = None
     if isinstance(data, (bytes, bytearray, memoryview)):
         name = path if isinstance(path, str) and path else None

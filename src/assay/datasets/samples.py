@@ -79,7 +79,9 @@ class Samples:
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
         take = self._reading().take
-        position, split, subset = -1, self.split, self.subset
+        position = -1
+        split = self.split
+        subset = self.subset
         for shard_index, shard in enumerate(self.shards):
             for number, _, row in shard.rows():
                 position += 1
@@ -174,11 +176,9 @@ class Samples:
         if self.split is not None or self.subset or self.on_duplicate == "first":
             return None
         lengths = [shard.known_length for shard in self.shards]
-        return (
-            None
-            if None in lengths
-            else sum(length for length in lengths if length is not None)
-        )
+        if None in lengths:
+            return None
+        return sum(length for length in lengths if length is not None)
 
     @property
     def seekable(self) -> bool:
@@ -304,7 +304,9 @@ class Samples:
 
     def _enough(self, shard: Shard) -> int:
         """Return how many rows to inspect: 32, but one if a function yields them."""
-        return HEAD_ROWS if isinstance(shard, Rows) or shard.path is not None else 1
+        if isinstance(shard, Rows) or shard.path is not None:
+            return HEAD_ROWS
+        return 1
 
     def _reading(self) -> Reading:
         rules = RowRules(
@@ -326,7 +328,9 @@ class Samples:
         """Return how numbers among the right answers are read, if all rows that show it agree. Read all rows once."""
         if self._ways is None:
             self._ways = self._all_ways()
-        return next(iter(self._ways)) if len(self._ways) == 1 else None
+        if len(self._ways) == 1:
+            return next(iter(self._ways))
+        return None
 
     def _all_ways(self) -> set[Way]:
         """Return every reading of numbers that some row requires."""
@@ -363,11 +367,10 @@ class Samples:
 
     def _nothing(self, count: int, fault: DataError | None) -> DataError:
         first = self.shards[0]
-        name = (
-            first.name
-            if len(self.shards) == 1
-            else f"{first.name} and {len(self.shards) - 1} more"
-        )
+        if len(self.shards) == 1:
+            name = first.name
+        else:
+            name = f"{first.name} and {len(self.shards) - 1} more"
         if self.where and isinstance(first, (Rows, Called)):
             name += f" of {self.where}"  # Rows in memory have no path that would identify them.
         if fault is not None:

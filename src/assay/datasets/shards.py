@@ -49,9 +49,9 @@ class Shard(Protocol):
 
 def folder_of(shard: Shard) -> Path | None:
     """Return the folder in which relative paths in the rows of a shard start."""
-    return (
-        shard.path.parent if shard.path is not None else getattr(shard, "folder", None)
-    )
+    if shard.path is not None:
+        return shard.path.parent
+    return getattr(shard, "folder", None)
 
 
 def row_by_counting(shard: Shard, number: int) -> RowData:

@@ -59,11 +59,9 @@ class Table(FileShard):
 
     def known_digest(self) -> str | None:
         """Return the sha256 of the file if it was read to its end and has not changed since, else None."""
-        return (
-            self._seen[0]
-            if self._seen is not None and self._seen[1] == self._signs()
-            else None
-        )
+        if self._seen is not None and self._seen[1] == self._signs():
+            return self._seen[0]
+        return None
 
     def _signs(self) -> tuple[int, int]:
         state = self.path.stat()
@@ -89,10 +87,8 @@ class Table(FileShard):
                     fix="save with LF line ends",
                 )
             if _is_json(line):
-                reason, fix = (
-                    "this is one JSON object a line, not a table",
-                    "name the file .jsonl",
-                )
+                reason = "this is one JSON object a line, not a table"
+                fix = "name the file .jsonl"
                 raise DataError(reason, file=self.name, row=number, column=1, fix=fix)
             try:
                 cells = self._cells(line, lines, number, None)
@@ -139,7 +135,8 @@ class Table(FileShard):
                 )
 
     def _body(self, lines: "_Lines") -> Iterator[Row]:
-        header, name = self._header, self.name
+        header = self._header
+        name = self.name
         width = len(header)
         for number, offset, line in lines:
             try:
@@ -192,11 +189,10 @@ class Table(FileShard):
         try:
             cells, open_at = split_quoted(text, self.separator)
         except RowFault as fault:
-            fault.column = (
-                _named(fault.column - 1, header)
-                if isinstance(fault.column, int)
-                else fault.column
-            )
+            if isinstance(fault.column, int):
+                fault.column = _named(fault.column - 1, header)
+            else:
+                fault.column = fault.column
             raise
         opened = open_at or 0
         quotes = text.count('"')
@@ -258,7 +254,8 @@ def _is_json(line: bytes) -> bool:
 def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:
     """Return the cells of a row, and the index of the cell whose quote is still open at the end, if any."""
     cells: list[str] = []
-    start, end = 0, len(_without_end(text))
+    start = 0
+    end = len(_without_end(text))
     while True:
         if start < end and text[start] == '"':
             cell, after = _quoted_cell(text, start)
@@ -292,7 +289,9 @@ def _quoted_cell(text: str, start: int) -> tuple[str, int | None]:
 
 def _without_end(text: str) -> str:
     if text.endswith("\n"):
-        return text[:-2] if text.endswith("\r\n") else text[:-1]
+        if text.endswith("\r\n"):
+            return text[:-2]
+        return text[:-1]
     return text
 
 
@@ -344,7 +343,9 @@ def _decode(
 
 
 def _named(cell: int, header: tuple[str, ...] | None) -> str | int:
-    return header[cell] if header and cell < len(header) else cell + 1
+    if header and cell < len(header):
+        return header[cell]
+    return cell + 1
 
 
 def _wrong_width(cells: list[str], header: tuple[str, ...]) -> RowFault:

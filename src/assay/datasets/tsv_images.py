@@ -80,9 +80,9 @@ class RowImages:
         return pieces
 
     def _lent(self, row: Mapping[str, Any]) -> str | None:
-        return (
-            self._lender(row) if self._lender is not None and "image" in row else None
-        )
+        if self._lender is not None and "image" in row:
+            return self._lender(row)
+        return None
 
     def of(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
         """Return the images of a row in order, without decoding or opening them."""

@@ -32,7 +32,8 @@ class RatedRows:
     """Wraps the library's data so that audio cells carry the declared sampling rate; all else is passed through."""
 
     def __init__(self, data: Any, rates: Mapping[str, int]) -> None:
-        self._data, self._rates = data, rates
+        self._data = data
+        self._rates = rates
 
     def __iter__(self) -> Iterator[Any]:
         return (with_rates(row, self._rates) for row in self._data)

@@ -52,11 +52,9 @@ class View:
             self._from(start, stream) if start else stream,
             None if stop is None else stop - start,
         )
-        return (
-            stream
-            if self.shard is None
-            else islice(stream, self.shard[0], None, self.shard[1])
-        )
+        if self.shard is None:
+            return stream
+        return islice(stream, self.shard[0], None, self.shard[1])
 
     @property
     def known_length(self) -> int | None:
@@ -70,11 +68,9 @@ class View:
         if total is None:
             return None
         count = max(min(total, total if stop is None else stop) - start, 0)
-        return (
-            count
-            if self.shard is None
-            else len(range(self.shard[0], count, self.shard[1]))
-        )
+        if self.shard is None:
+            return count
+        return len(range(self.shard[0], count, self.shard[1]))
 
     def __getattr__(self, name: str) -> Any:
         """Return attributes that a view does not change from the samples: kind, files, fingerprint, digest."""
@@ -98,9 +94,10 @@ class View:
             return len(self._ids())
         if self._length is None:
             length = self.samples.known_length
-            self._length = (
-                length if length is not None else sum(1 for _ in self.samples)
-            )
+            if length is not None:
+                self._length = length
+            else:
+                self._length = sum(1 for _ in self.samples)
         return self._length
 
     def _ids(self) -> frozenset[str]:
@@ -146,11 +143,10 @@ class View:
         if missing:
             missing_id = sorted(missing)[0]
             close = nearest(missing_id, other_ids)
-            fix = (
-                f"did you mean {close!r}?"
-                if close
-                else f"ids look like {', '.join(map(repr, other_ids[:3]))}"
-            )
+            if close:
+                fix = f"did you mean {close!r}?"
+            else:
+                fix = f"ids look like {', '.join(map(repr, other_ids[:3]))}"
             raise UsageError(f"no sample has the id {missing_id!r}", fix=fix)
 
     def _shuffled(self) -> Iterator[Sample | BadSample]:

@@ -66,7 +66,8 @@ def _write_cell(reader: RunReader, cell: Cell, folder: Path, place: str) -> None
     samples_file = folder / f"{stem}_samples.jsonl"
 
     def write_samples(draft: Path) -> tuple[int, str]:
-        digest, count = hashlib.sha256(), 0
+        digest = hashlib.sha256()
+        count = 0
         with draft.open("wb") as file:
             for row in _sample_rows(reader, cell, evaluation_id):
                 text = json.dumps(row, ensure_ascii=False, default=str)

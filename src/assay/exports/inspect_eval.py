@@ -280,7 +280,10 @@ def _scores(scores: Sequence[ScoreRecord]) -> Iterator[tuple[str, dict[str, Any]
         if score.outcome in UNRESOLVED:
             continue
         values = dict(score.values)
-        only_value = next(iter(values.values()), 0.0) if len(values) < 2 else None
+        if len(values) < 2:
+            only_value = next(iter(values.values()), 0.0)
+        else:
+            only_value = None
         logged: dict[str, Any] = {
             "value": only_value if only_value is not None else values,
             "answer": score.answer,

@@ -148,7 +148,8 @@ class _Samples:
         for _, row in read_objects(self._file):
             if str(row.get("evaluation_name")) != self._task:
                 continue
-            id, epoch = str(row.get("sample_id")), _epoch(row)
+            id = str(row.get("sample_id"))
+            epoch = _epoch(row)
             scores = tuple(self._scores(row))
             if (id, epoch) == last:
                 yield ForeignSample(id, scores=scores, epoch=epoch)

@@ -207,7 +207,8 @@ def _number(
     name = str(score.get("name"))
     name = _part_name(str(score.get("scorer") or name), name)
     label = name if is_mean else f"{name}.{metric}"
-    low, high = values.get("ci_low"), values.get("ci_high")
+    low = values.get("ci_low")
+    high = values.get("ci_high")
     return ForeignNumber(
         f"{label} ({reducer})" if is_reduced else label,
         values[metric],

@@ -35,9 +35,11 @@ NEWER = "Unable to read version"
 
 def main() -> int:
     """Read the log that the command line names; the second argument is the limit of memory in bytes."""
-    path, limit = sys.argv[1], int(sys.argv[2])
+    path = sys.argv[1]
+    limit = int(sys.argv[2])
     # What inspect_ai prints goes to stderr: stdout holds nothing but the lines.
-    out, sys.stdout = sys.stdout, sys.stderr
+    out = sys.stdout
+    sys.stdout = sys.stderr
     try:
         import inspect_ai.log as log_module
 

@@ -90,7 +90,9 @@ def _task_of(file: Path, moment: str) -> str:
 def _without_moment(name: str) -> str:
     """Return the task of `TASK_2026-01-31T10-00-00.5`."""
     task, _, moment = name.rpartition("_")
-    return task if task and moment[:2].isdecimal() and "T" in moment else name
+    if task and moment[:2].isdecimal() and "T" in moment:
+        return task
+    return name
 
 
 def _moment(seconds: object) -> str | None:
@@ -177,8 +179,11 @@ def _pair(ends: object) -> tuple[float, float] | None:
     """Return both ends of an interval; None if they are not two numbers."""
     if not isinstance(ends, Sequence) or len(ends) != 2:
         return None
-    low, high = number_of(ends[0]), number_of(ends[1])
-    return None if low is None or high is None else (low, high)
+    low = number_of(ends[0])
+    high = number_of(ends[1])
+    if low is None or high is None:
+        return None
+    return (low, high)
 
 
 class _Samples:

@@ -130,7 +130,8 @@ class Worker:
             "memory": MEMORY[kind],
             "seconds": seconds,
         }
-        requests, replies = self._process.stdin, self._process.stdout
+        requests = self._process.stdin
+        replies = self._process.stdout
         assert requests is not None and replies is not None
         late = threading.Event()
 
@@ -150,7 +151,8 @@ class Worker:
                 raise EOFError
             reply: dict[str, Any] = json.loads(line)
             body = bytearray(_size_of(reply))
-            view, have = memoryview(body), 0
+            view = memoryview(body)
+            have = 0
             while have < len(body):
                 count = replies.readinto(view[have:])  # type: ignore[attr-defined]
                 if not count:
@@ -159,11 +161,10 @@ class Worker:
             return reply, body
         except (OSError, EOFError, ValueError) as error:
             self.close()
-            how = (
-                f"it took longer than {seconds:.0f} s"
-                if late.is_set()
-                else "the decoder broke down"
-            )
+            if late.is_set():
+                how = f"it took longer than {seconds:.0f} s"
+            else:
+                how = "the decoder broke down"
             raise WorkerLost(how) from error
         except BaseException:
             self.close()  # Interrupted during a reply that no caller will read.
@@ -212,7 +213,9 @@ def _widen(stream: IO[bytes] | None) -> None:
 def _size_of(reply: dict[str, Any]) -> int:
     if "size" in reply:
         return 3 * int(reply["size"][0]) * int(reply["size"][1])
-    return 4 * math.prod(map(int, reply["shape"])) if "shape" in reply else 0
+    if "shape" in reply:
+        return 4 * math.prod(map(int, reply["shape"]))
+    return 0
 
 
 def _take() -> Worker:

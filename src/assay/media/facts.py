@@ -20,9 +20,9 @@ class Facts:
     @property
     def seconds(self) -> float | None:
         """The duration of an audio clip."""
-        return (
-            self.frames / self.rate if self.rate and self.frames is not None else None
-        )
+        if self.rate and self.frames is not None:
+            return self.frames / self.rate
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,11 +70,10 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
         raise
     except Exception as error:
         # On broken files Pillow's readers raise anything their parser met: TypeError, struct.error, zlib.error.
-        fix = (
-            "convert it to PNG or JPEG"
-            if facts.format in RARE_IMAGES
-            else "get the file again"
-        )
+        if facts.format in RARE_IMAGES:
+            fix = "convert it to PNG or JPEG"
+        else:
+            fix = "get the file again"
         raise image.fault(
             f"the {facts.format} cannot be decoded: {error}", fix=fix
         ) from error
@@ -135,7 +134,8 @@ def _from_deep(image: "PilImage") -> "PilImage":
     values = np.asarray(image)
     if not np.isfinite(values).all():
         raise ValueError("pixels that are not finite")
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     if image.mode == "F":
         if low < 0 or high > 255:
             raise ValueError(
@@ -153,12 +153,11 @@ def _from_deep(image: "PilImage") -> "PilImage":
 
 def _animated(image: Image, name: str, frames: int) -> Exception:
     if name == "tiff":
-        unit, fix = (
-            "pages",
-            "save the intended page as a separate image, or name several images in a list",
-        )
+        unit = "pages"
+        fix = "save the intended page as a separate image, or name several images in a list"
     else:
-        unit, fix = "frames", "save one frame, or give it as video"
+        unit = "frames"
+        fix = "save one frame, or give it as video"
     return image.fault(
         f"the {name} has {frames} {unit} where one image is expected", fix=fix
     )

@@ -378,7 +378,8 @@ IMAGE_READERS: dict[str, Callable[[bytes], Facts]] = {
 
 def mp4(data: bytes) -> Facts:
     """Check that the boxes of an MP4 are complete and that one describes its content."""
-    offset, names = 0, set()
+    offset = 0
+    names = set()
     while offset + 8 <= len(data):
         size, name = struct.unpack_from(">I4s", data, offset)
         if size == 1 and offset + 16 <= len(data):
@@ -415,11 +416,10 @@ def m4a(data: bytes) -> Facts:
 def matroska(data: bytes) -> Facts:
     """Check that a Matroska file is as long as its segment says. A live recording has no length."""
     after_header = _element(data, 0)[1]
-    end = (
-        _element(data, after_header)[1]
-        if data.startswith(_SEGMENT, after_header)
-        else after_header
-    )
+    if data.startswith(_SEGMENT, after_header):
+        end = _element(data, after_header)[1]
+    else:
+        end = after_header
     if end > len(data):
         raise Broken(f"the Matroska is cut off: {len(data):,} of {end:,} bytes")
     return Facts("matroska")
@@ -436,7 +436,10 @@ def _element(data: bytes, at: int) -> tuple[int, int]:
 
     A body of unknown length ends where it begins.
     """
-    first = data[at + 4] if at + 4 < len(data) else 0
+    if at + 4 < len(data):
+        first = data[at + 4]
+    else:
+        first = 0
     width = (
         9 - first.bit_length()
     )  # The number of leading zero bits plus one is the width in bytes.

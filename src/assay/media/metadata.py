@@ -94,7 +94,9 @@ def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
 
 def strip_png(data: bytes) -> Stripped:
     """Strip a PNG: chunks that the image does not need, and bytes after its end."""
-    pieces, dropped, offset = [_PNG_HEAD], [], len(_PNG_HEAD)
+    pieces = [_PNG_HEAD]
+    dropped = []
+    offset = len(_PNG_HEAD)
     while offset < len(data):
         size, name = struct.unpack_from(">I4s", data, offset)
         end = offset + 12 + size
@@ -125,7 +127,9 @@ def strip_png(data: bytes) -> Stripped:
 
 def strip_jpeg(data: bytes) -> Stripped:
     """Strip a JPEG: comments and application segments except JFIF and Adobe, which define the colour coding."""
-    pieces, dropped, offset = [data[:2]], [], 2
+    pieces = [data[:2]]
+    dropped = []
+    offset = 2
     while True:
         if data[offset] != 0xFF:
             raise ValueError("no marker")
@@ -172,19 +176,21 @@ def _jpeg_name(code: int, body: bytes) -> str:
         return ""
     if code == 0xE1:
         return "exif" if body.startswith(b"Exif\0\0") else "xmp"
-    return (
-        "colour profile" if body.startswith(b"ICC_PROFILE\0") else f"app{code - 0xE0}"
-    )
+    if body.startswith(b"ICC_PROFILE\0"):
+        return "colour profile"
+    return f"app{code - 0xE0}"
 
 
 def strip_webp(data: bytes) -> Stripped:
     """Strip a WebP: EXIF (except a rotation), XMP and colour profile, with the flags that announce them."""
-    pieces, dropped = [], []
+    pieces = []
+    dropped = []
     flags = 0
     for name, body in _riff(data):
-        orientation = (
-            _rotation(body.removeprefix(b"Exif\0\0")) if name == b"EXIF" else 0
-        )
+        if name == b"EXIF":
+            orientation = _rotation(body.removeprefix(b"Exif\0\0"))
+        else:
+            orientation = 0
         if orientation:
             pieces.append((name, _exif(orientation)))
             flags |= 0x08
@@ -248,7 +254,9 @@ def strip_flac(data: bytes) -> Stripped:
 
 def strip_mp3(data: bytes) -> Stripped:
     """Strip an MP3: the ID3 tags before and after the audio."""
-    start, end, dropped = 0, len(data), []
+    start = 0
+    end = len(data)
+    dropped = []
     if data.startswith(b"ID3"):
         size = 0
         for seven_bits in data[6:10]:
@@ -258,7 +266,9 @@ def strip_mp3(data: bytes) -> Stripped:
     if data[-128:-125] == b"TAG":
         end -= 128
         dropped.append("id3")
-    return (data[start:end], dropped) if start < end else (data, [])
+    if start < end:
+        return (data[start:end], dropped)
+    return (data, [])
 
 
 def _riff(data: bytes) -> Iterator[tuple[bytes, bytes]]:

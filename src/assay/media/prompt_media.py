@@ -44,7 +44,8 @@ def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:
     if not isinstance(part, Audio):
         return part
     facts = check_audio(part)
-    rate, channels = abilities.audio_rate, abilities.audio_channels
+    rate = abilities.audio_rate
+    channels = abilities.audio_channels
     fits = rate is None or facts.rate == rate
     if fits and (channels != 1 or facts.channels == 1):
         return part

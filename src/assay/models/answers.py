@@ -56,9 +56,10 @@ def as_answer(value: object, request: Request, reference: str) -> Output:
             try:
                 output = _hold_media(output, index, request.prompt.media)
             except DataError as error:  # the model's fault, not the data's
-                hint = (
-                    ARRAYS if any(_is_array(medium.source) for medium in media) else ""
-                )
+                if any(_is_array(medium.source) for medium in media):
+                    hint = ARRAYS
+                else:
+                    hint = ""
                 message = f"{reference} returned what cannot be read: {error}{hint}"
                 return Output.failed("exception", message, retryable=False)
             except Exception as error:  # noqa: BLE001 - a reader of the user's: becomes the failure of one sample
@@ -99,11 +100,10 @@ def _hold_media(output: Output, place: int, prompt_media: Sequence[Media]) -> Ou
 def as_weighed(value: Any, request: Request, reference: str) -> Output:
     """Return the likelihoods in an `Output`, or in a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
     try:
-        output = (
-            value
-            if isinstance(value, Output)
-            else Output(likelihoods=tuple(map(_likelihood, value)))
-        )
+        if isinstance(value, Output):
+            output = value
+        else:
+            output = Output(likelihoods=tuple(map(_likelihood, value)))
     except (TypeError, ValueError, IndexError):
         message = f"{reference} returned {shorten(value)} for one request; {WEIGHED}"
         return Output.failed("exception", message, retryable=False)
@@ -144,9 +144,14 @@ def _advice(value: object, reason: str) -> str:
         return '; join the pieces first, as in "".join(pieces)'
     if isinstance(value, (bytes, bytearray)):
         return "; bytes of a file are given as assay.Image(data) or assay.Audio(data)"
-    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    if isinstance(value, (list, tuple)) and value:
+        first = value[0]
+    else:
+        first = value
     if isinstance(first, Mapping) and first.keys() & set(ANSWER_KINDS):
-        return ARRAYS if any(map(_is_array, first.values())) else f"; {reason}"
+        if any(map(_is_array, first.values())):
+            return ARRAYS
+        return f"; {reason}"
     if isinstance(first, Mapping):
         return f"; {_inside(first)}"
     if _is_array(value) or (isinstance(value, tuple) and any(map(_is_array, value))):

@@ -294,7 +294,9 @@ def _message_content(message: Message) -> Any:
 def _plain_content(message: Message) -> Any:
     [spelled] = chat_messages(Prompt((message,)))
     content = spelled["content"]
-    return content if isinstance(content, str) else [_block(part) for part in content]
+    if isinstance(content, str):
+        return content
+    return [_block(part) for part in content]
 
 
 def _thinking(part: Reasoning) -> list[dict[str, Any]]:
@@ -351,11 +353,10 @@ def read_body(answer: Any) -> Output:
             parts.append(ToolCall(str(block.get("id") or ""), name, arguments))
         elif kind == "image" and isinstance(block.get("source"), Mapping):
             source = block["source"]
-            image = (
-                from_data_url(Image, source["url"])
-                if "url" in source
-                else from_base64(Image, source.get("data"))
-            )
+            if "url" in source:
+                image = from_data_url(Image, source["url"])
+            else:
+                image = from_base64(Image, source.get("data"))
             parts.append(image)
         elif kind is None or kind == "text":
             raise Malformed(f"a block of `content` is not one: {shorten(block)}")

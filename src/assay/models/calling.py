@@ -40,7 +40,9 @@ class Builder:
     """Builds a user's class once. If building fails, the error is remembered and not repeated for every sample."""
 
     def __init__(self, kind: type, args: Mapping[str, Any], reference: str) -> None:
-        self.kind, self.args, self.reference = kind, dict(args), reference
+        self.kind = kind
+        self.args = dict(args)
+        self.reference = reference
         self.built: Any = None
         self._error: ComponentError | None = None
         self._lock = threading.Lock()
@@ -251,11 +253,10 @@ def check_settings(
     for name in options:
         if names is not None and name not in names:
             close = nearest(name, names)
-            fix = (
-                f"did you mean {close!r}?"
-                if close
-                else f"known options: {', '.join(sorted(names)) or 'none'}"
-            )
+            if close:
+                fix = f"did you mean {close!r}?"
+            else:
+                fix = f"known options: {', '.join(sorted(names)) or 'none'}"
             raise UnknownOption(what, name, fix=fix)
 
 
@@ -272,11 +273,10 @@ def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> Non
         if is_batch and name in PASSED:
             fix = f"each request has its own: request.{name}"
         else:
-            fix = (
-                "give it a default"
-                if options is None
-                else f"-a {name}=VALUE, or give it a default"
-            )
+            if options is None:
+                fix = "give it a default"
+            else:
+                fix = f"-a {name}=VALUE, or give it a default"
         raise UsageError(
             f"{what} needs a parameter {name!r} that gets no value", fix=fix
         )
@@ -284,11 +284,10 @@ def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> Non
 
 def _what_it_takes(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
-    type_name = (
-        ""
-        if annotation is parameter.empty
-        else getattr(annotation, "__name__", str(annotation))
-    )
+    if annotation is parameter.empty:
+        type_name = ""
+    else:
+        type_name = getattr(annotation, "__name__", str(annotation))
     spelled = "" if annotation is parameter.empty else str(annotation)
     if parameter.name == "requests":
         return "requests"
@@ -350,11 +349,9 @@ def as_text(request: Request) -> str:
     """Return the prompt as text: the plain text of a single turn, or several turns with their roles."""
     messages = request.prompt.messages
     is_single = len(messages) == 1 or (len(messages) == 2 and messages[1].parts is None)
-    return (
-        messages[0].text
-        if is_single and request.prompt.is_chat
-        else request.prompt.text
-    )
+    if is_single and request.prompt.is_chat:
+        return messages[0].text
+    return request.prompt.text
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:

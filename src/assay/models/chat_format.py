@@ -206,11 +206,10 @@ def option_fields(
     if options.reasoning_effort is not None:
         body["reasoning_effort"] = options.reasoning_effort
     if options.response_format is not None:
-        kind = (
-            "json_object"
-            if options.response_format == "json"
-            else options.response_format
-        )
+        if options.response_format == "json":
+            kind = "json_object"
+        else:
+            kind = options.response_format
         body["response_format"] = {"type": kind}
     return body
 
@@ -337,18 +336,17 @@ def _refusal(message: object) -> str | None:
     """Return the text of a refusal, which is not an answer, or None."""
     if not isinstance(message, Mapping):
         return None
-    content, refusal = message.get("content"), message.get("refusal")
+    content = message.get("content")
+    refusal = message.get("refusal")
     pieces = content if isinstance(content, list) else []
     if pieces and all(
         isinstance(piece, Mapping) and piece.get("type") == "refusal"
         for piece in pieces
     ):
-        refusal, content = (
-            " ".join(
-                str(piece.get("refusal") or "no reason given") for piece in pieces
-            ),
-            None,
+        refusal = " ".join(
+            str(piece.get("refusal") or "no reason given") for piece in pieces
         )
+        content = None
     return refusal if refusal and isinstance(refusal, str) and not content else None
 
 
@@ -389,7 +387,9 @@ def _piece(piece: object, audio_format: str | None) -> Part | None:
     if kind in ("audio", "input_audio", "output_audio"):
         audio_part = piece[kind]
         return _audio(audio_part, audio_format) or Text(_words(audio_part))
-    return Text(piece["text"]) if isinstance(piece.get("text"), str) else None
+    if isinstance(piece.get("text"), str):
+        return Text(piece["text"])
+    return None
 
 
 def _knows_any(content: Sequence[Any]) -> bool:
@@ -528,11 +528,10 @@ def read_usage(
     if not isinstance(usage, Mapping):
         return None
     if f"{input_word}_tokens" not in usage and "input_tokens" in usage:
-        input_word, output_word = "input", "output"
-    of_prompt, of_answer = (
-        usage.get(f"{input_word}_tokens_details"),
-        usage.get(f"{output_word}_tokens_details"),
-    )
+        input_word = "input"
+        output_word = "output"
+    of_prompt = usage.get(f"{input_word}_tokens_details")
+    of_answer = usage.get(f"{output_word}_tokens_details")
     return Usage(
         input_tokens=count_of(usage, f"{input_word}_tokens"),
         output_tokens=count_of(usage, f"{output_word}_tokens"),
@@ -545,7 +544,9 @@ def read_usage(
 def count_of(counts: object, name: str) -> int | None:
     """Return one of an endpoint's counts, or None if it is not a plausible number."""
     number = _number(counts.get(name)) if isinstance(counts, Mapping) else None
-    return None if number is None or number > MOST_COUNTED else int(number)
+    if number is None or number > MOST_COUNTED:
+        return None
+    return int(number)
 
 
 def _number(value: Any) -> float | None:

@@ -63,11 +63,12 @@ def declared(name: str) -> Declared:
 
 
 def _of_class(thing: Any) -> Declared:
-    defaults = {f.name: f.default for f in fields(thing)} if is_dataclass(thing) else {}
-    accepts, produces = (
-        defaults.get("accepts", MISSING),
-        defaults.get("produces", MISSING),
-    )
+    if is_dataclass(thing):
+        defaults = {f.name: f.default for f in fields(thing)}
+    else:
+        defaults = {}
+    accepts = defaults.get("accepts", MISSING)
+    produces = defaults.get("produces", MISSING)
     if accepts is not MISSING and produces is not MISSING:
         return Declared(frozenset(accepts), frozenset(produces))
     if isinstance(vars(thing).get("abilities"), property):
@@ -83,7 +84,9 @@ def _of_class(thing: Any) -> Declared:
 
 def models_that(part: str, kind: str) -> list[str]:
     """Return the names of models that accept or produce a kind of medium; `part` is `accepts` or `produces`."""
-    certain, by_option, possible = [], [], []
+    certain = []
+    by_option = []
+    possible = []
     for name in registry.models:
         if name in NOT_ASKED:
             continue
@@ -106,4 +109,6 @@ def models_that(part: str, kind: str) -> list[str]:
 def _spelled(name: str) -> str:
     """Return a name as a user types it. The name of a backend includes the part after the slash."""
     summary = registry.models.summary(name)
-    return summary.partition(":")[0] if summary.startswith(f"{name}/") else name
+    if summary.startswith(f"{name}/"):
+        return summary.partition(":")[0]
+    return name

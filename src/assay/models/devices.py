@@ -18,12 +18,13 @@ def missing_device(device: str) -> str | None:
     named = NAME.fullmatch(device.strip().lower())
     if named is None or named["kind"] == "cpu":
         return None
-    kind, index = named["kind"], int(named["index"] or 0)
+    kind = named["kind"]
+    index = int(named["index"] or 0)
     if kind == "mps":
         is_apple = platform.system() == "Darwin" and platform.machine() == "arm64"
-        return (
-            None if is_apple else "mps needs a Mac with an M chip, and this is not one"
-        )
+        if is_apple:
+            return None
+        return "mps needs a Mac with an M chip, and this is not one"
     if kind != "cuda":
         return None
     if _torch_version().endswith("+cpu"):
@@ -63,7 +64,8 @@ def cuda_memory() -> int | None:
                 return None
             sizes = []
             for index in range(_driver_count() or 0):
-                handle, memory = ctypes.c_void_p(), Memory()
+                handle = ctypes.c_void_p()
+                memory = Memory()
                 driver.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(handle))
                 if driver.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)) == 0:
                     sizes.append(int(memory.total))
@@ -105,11 +107,9 @@ def _driver_count() -> int | None:
             if driver.nvmlInit_v2() != 0:
                 return 0
             try:
-                return (
-                    count.value
-                    if driver.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0
-                    else None
-                )
+                if driver.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0:
+                    return count.value
+                return None
             finally:
                 driver.nvmlShutdown()
         except (OSError, AttributeError):

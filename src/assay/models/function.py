@@ -178,7 +178,8 @@ def _abilities(
     declared = getattr(target, "abilities", None)
     if isinstance(declared, Abilities):
         return declared, frozenset({"accepts", "produces"})
-    accepts, produces = _kinds(target, "accepts"), _kinds(target, "produces")
+    accepts = _kinds(target, "accepts")
+    produces = _kinds(target, "produces")
     by_return = produced_kinds(call.returns)
     is_declared = {
         "accepts": accepts is not None or call.takes == "text",
@@ -222,11 +223,13 @@ def _identity(
     while isinstance(target, partial):
         bound.append([target.args, target.keywords])
         target = target.func
-    kind = (
-        target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
-    )
+    if inspect.isroutine(target) or inspect.isclass(target):
+        kind = target
+    else:
+        kind = type(target)
     if not path.endswith(".py"):
-        path, attribute = file_of(kind), kind.__qualname__
+        path = file_of(kind)
+        attribute = kind.__qualname__
     file = Path(path).expanduser()
     identity = {
         "file": file.name,
@@ -253,11 +256,9 @@ def _identity(
 
 
 def _class_name(value: object) -> str:
-    return (
-        sorted(map(str, value)).__repr__()
-        if isinstance(value, (set, frozenset))
-        else type(value).__qualname__
-    )
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(str, value)).__repr__()
+    return type(value).__qualname__
 
 
 def with_options(
@@ -265,9 +266,9 @@ def with_options(
     args: Mapping[str, Any],
 ) -> Mapping[str, Any]:
     """Return the identity that a class declares for all its objects, extended by the options of this object."""
-    return (
-        {"declared": dict(declared), "args": veiled(dict(args))} if args else declared
-    )
+    if args:
+        return {"declared": dict(declared), "args": veiled(dict(args))}
+    return declared
 
 
 def _one_by_one(

@@ -386,7 +386,9 @@ def _medium(kind: str, data: object) -> Image | Audio:
         return from_base64(Image, data)
     audio = from_base64(Audio, data)
     bare = _BARE.match(kind)
-    return Audio(as_wav(audio.data(), int(bare[1] or USUAL_RATE))) if bare else audio
+    if bare:
+        return Audio(as_wav(audio.data(), int(bare[1] or USUAL_RATE)))
+    return audio
 
 
 def _tokens(result: object) -> tuple[Token, ...]:

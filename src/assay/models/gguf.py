@@ -237,11 +237,10 @@ class Gguf(LocalModel):
         )
         usage = _added(outputs)
         length = usage.input_tokens if usage is not None else None
-        squeezed = (
-            None
-            if length is None
-            else self._squeezed(request, candidates, self._context - length)
-        )
+        if length is None:
+            squeezed = None
+        else:
+            squeezed = self._squeezed(request, candidates, self._context - length)
         details = cut_details(question.cut, squeezed)
         return Output(
             candidates,
@@ -423,7 +422,8 @@ def _added(outputs: Sequence[Output]) -> Usage | None:
 @lru_cache(maxsize=8)
 def holds_template(file: Path) -> bool:
     """Return True if the metadata of a GGUF file, which come before its weights, name a chat template."""
-    key, rest = b"tokenizer.chat_template", b""
+    key = b"tokenizer.chat_template"
+    rest = b""
     with file.open("rb") as stream:
         for _ in range(METADATA_CHUNKS):
             chunk = stream.read(1 << 20)

@@ -117,11 +117,9 @@ class ServerTokenizer:
             body["tools"] = list(tools)
         text: str = self._asked("POST", "/apply-template", body)["prompt"]
         # Where the vocabulary puts a token before every text, llama.cpp has taken it out of what the template wrote.
-        return (
-            f"{self.bos_token}{text}"
-            if self._begins_texts and not text.startswith(str(self.bos_token))
-            else text
-        )
+        if self._begins_texts and not text.startswith(str(self.bos_token)):
+            return f"{self.bos_token}{text}"
+        return text
 
     @cached_property
     def _begins_texts(self) -> bool:
@@ -182,7 +180,8 @@ class TooLong(Exception):
 
     def __init__(self, tokens: int, context: int) -> None:
         super().__init__(f"{tokens} tokens, {context} fit")
-        self.tokens, self.context = tokens, context
+        self.tokens = tokens
+        self.context = context
 
 
 class Engine:
@@ -230,11 +229,10 @@ class Engine:
 
     def ask(self, is_chat: bool, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the answer. Raise `TooLong` for a prompt that does not fit, `ModelError` for other errors."""
-        handle = (
-            self._server.handle_chat_completions
-            if is_chat
-            else self._server.handle_completions
-        )
+        if is_chat:
+            handle = self._server.handle_chat_completions
+        else:
+            handle = self._server.handle_completions
         answer: Mapping[str, Any] = handle(dict(body))
         error = answer.get("error") if isinstance(answer, Mapping) else None
         if isinstance(error, Mapping):

@@ -72,7 +72,8 @@ class Client:
                 "application/json",
                 is_new=doubtful_mark is not None,
             )
-            server, connection = exchange.server, exchange.connection
+            server = exchange.server
+            connection = exchange.connection
             try:
                 reply = exchange.reply
                 answer = decoded(reply)
@@ -233,11 +234,10 @@ class Client:
             return HttpFailure("broken_reply", message, retryable=True)
         if origin in self._reached:
             return HttpFailure("connection", message, retryable=True)
-        fix = (
-            "check base_url"
-            if origin.is_tls
-            else "check base_url, which may have to start with https://"
-        )
+        if origin.is_tls:
+            fix = "check base_url"
+        else:
+            fix = "check base_url, which may have to start with https://"
         return HttpFailure(
             "connection",
             f"{origin.named}: {message}; fix: {fix}",

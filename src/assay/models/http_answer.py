@@ -115,11 +115,9 @@ class Answer:
     @property
     def expected(self) -> int:
         """Bytes of the body as the head announces them; 0 if it does not."""
-        return (
-            int(self._headers.get("content-length", 0))
-            if self._has_head and not self._is_chunked
-            else 0
-        )
+        if self._has_head and not self._is_chunked:
+            return int(self._headers.get("content-length", 0))
+        return 0
 
     @property
     def may_be_followed(self) -> bool:
@@ -164,7 +162,10 @@ class Answer:
     def _reply(self) -> Reply:
         self._parser = None  # breaks a reference cycle: a large body must not wait for the garbage collector
         self._join_small_pieces()
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        if len(self._body) == 1:
+            body = self._body[0]
+        else:
+            body = b"".join(self._body)
         self._body = []
         return Reply(self._status, self._headers, body)
 
@@ -201,7 +202,8 @@ class Answer:
         Other programs may parse it differently, so the connection is closed after it. `on_header` refuses the
         control characters that h11 refuses.
         """
-        self.is_plain, self._headers = False, {}
+        self.is_plain = False
+        self._headers = {}
         self._parser = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
             lenient_optional_cr_before_lf=True,
@@ -230,7 +232,8 @@ class Answer:
         if not self.is_plain:
             self._check_header(name, value)
         if not self._has_head:
-            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            key = name.decode("latin-1").lower()
+            text = value.decode("latin-1")
             self._headers[key] = (
                 f"{self._headers[key]}, {text}" if key in self._headers else text
             )
@@ -302,12 +305,10 @@ class Answer:
     def on_message_complete(self) -> None:
         """Note the end of the response, or of an interim (1xx) response before it."""
         if self._status < 200 and not self._is_done:
-            self._headers, self._status, self.is_plain, self._is_between = (
-                {},
-                0,
-                False,
-                True,
-            )
+            self._headers = {}
+            self._status = 0
+            self.is_plain = False
+            self._is_between = True
             return
         self._is_done = True
 
@@ -393,7 +394,9 @@ class _Unpacking:
         most: int,
         is_wanted: Callable[[], bool],
     ) -> None:
-        self.packed, self.most, self.is_wanted = packed, most, is_wanted
+        self.packed = packed
+        self.most = most
+        self.is_wanted = is_wanted
         self.plain = bytearray()
         self.start = 0
         """The start of the next member."""
@@ -420,7 +423,8 @@ class _Unpacking:
 
     def _take_member(self, bits: int) -> None:
         """Decompress one member and add it to `plain`."""
-        unpacker, start = zlib.decompressobj(bits), self.start
+        unpacker = zlib.decompressobj(bits)
+        start = self.start
         while not unpacker.eof:
             piece = self.packed[start : start + SLICE_BYTES]
             chunk = unpacker.decompress(

@@ -178,11 +178,9 @@ class Origin:
     @property
     def named(self) -> str:
         """`host:port`, for messages and the Host header."""
-        return (
-            with_brackets(self.host)
-            if self.port == (443 if self.is_tls else 80)
-            else self.place
-        )
+        if self.port == (443 if self.is_tls else 80):
+            return with_brackets(self.host)
+        return self.place
 
     @property
     def place(self) -> str:
@@ -235,11 +233,10 @@ async def connect(
     except ssl.SSLError as error:
         reason = getattr(error, "reason", None) or str(error)
         is_plain = reason in NOT_TLS
-        problem = (
-            "does not speak TLS; fix: start base_url with http://"
-            if is_plain
-            else f"TLS failed: {reason}"
-        )
+        if is_plain:
+            problem = "does not speak TLS; fix: start base_url with http://"
+        else:
+            problem = f"TLS failed: {reason}"
         raise HttpFailure(
             "tls",
             f"{origin.named} {problem}",
@@ -251,11 +248,10 @@ async def connect(
         message = f"cannot find the host {host!r} ({error.strerror}); fix: {fix}"
         raise HttpFailure("connection", message, retryable=passes) from error
     except OSError as error:
-        reason = (
-            os.strerror(error.errno)
-            if error.errno
-            else str(error) or type(error).__name__
-        )
+        if error.errno:
+            reason = os.strerror(error.errno)
+        else:
+            reason = str(error) or type(error).__name__
         message = f"cannot connect to {peer}: {reason}; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
     try:

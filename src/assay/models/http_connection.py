@@ -89,7 +89,8 @@ class Memory:
                     return
                 self._first = share
             self._waiting.popleft()
-            count, share.requested = share.requested, 0
+            count = share.requested
+            share.requested = 0
             self._grant(share, count)
             if share is not asking and not share.loop.is_closed():
                 share.loop.call_soon_threadsafe(share.resume)
@@ -181,7 +182,8 @@ class Connection(asyncio.Protocol):
         try:
             reply = await waiter
             if "content-encoding" in reply.headers:
-                packed, reply.body = reply.body, b""
+                packed = reply.body
+                reply.body = b""
                 reply.body = await unpack(
                     packed,
                     reply.headers["content-encoding"],
@@ -286,7 +288,8 @@ class Connection(asyncio.Protocol):
         )
 
     def _finish(self, reply: Reply, *, stays: bool) -> None:
-        waiter, self._waiter = self._waiter, None
+        waiter = self._waiter
+        self._waiter = None
         self._answer = None
         if not stays:
             self.close()
@@ -294,7 +297,8 @@ class Connection(asyncio.Protocol):
             waiter.set_result(reply)
 
     def _fail(self, error: Exception) -> None:
-        waiter, self._waiter = self._waiter, None
+        waiter = self._waiter
+        self._waiter = None
         if waiter is not None and not waiter.done():
             waiter.set_exception(error)
         self.close()

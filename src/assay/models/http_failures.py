@@ -92,12 +92,10 @@ class HttpFailure(Exception):
         retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
-        self.kind, self.message, self.retryable, self.retry_after = (
-            kind,
-            message,
-            retryable,
-            retry_after,
-        )
+        self.kind = kind
+        self.message = message
+        self.retryable = retryable
+        self.retry_after = retry_after
 
     def as_output(self, secrets: Iterable[str] = ()) -> Output:
         """Return the failure as an output, on one line and without secrets."""
@@ -124,7 +122,9 @@ class Refused(Exception):
         reported: int | None = None,
     ) -> None:
         super().__init__(f"HTTP {status}")
-        self.status, self.headers, self.body = status, headers, body
+        self.status = status
+        self.headers = headers
+        self.body = body
         self.reported = reported
 
     @property
@@ -190,7 +190,9 @@ def _text_of(body: bytes) -> str:
     """Return the beginning of a body; of a web page, its title."""
     text = body[:4000].decode("utf-8", "replace")
     title = _TITLE.search(text)
-    return title[1].strip() if title is not None else text[:200]
+    if title is not None:
+        return title[1].strip()
+    return text[:200]
 
 
 def error_status(answer: object) -> int | None:
@@ -241,4 +243,6 @@ def _number(text: str | None) -> float | None:
         number = float(text) if text is not None else None
     except ValueError:
         return None
-    return number if number is not None and 0 <= number < float("inf") else None
+    if number is not None and 0 <= number < float("inf"):
+        return number
+    return None

@@ -139,7 +139,10 @@ class HttpModel(ABC):
             self._url += version[0]
         self._place, _, self._query = self._url.partition("?")
         # Use the URL as the user wrote it, so that a key that changes in the environment does not change the identity.
-        location = self._url if not url or not REFERENCE.search(url) else url
+        if not url or not REFERENCE.search(url):
+            location = self._url
+        else:
+            location = url
         further = {"headers": dict(self.headers)} if self.headers else {}
         self.written: Mapping[str, Any] = {
             "base_url": location,
@@ -235,11 +238,9 @@ class HttpModel(ABC):
         )
 
     def _address(self, path: str) -> str:
-        return (
-            f"{self._place}/{path}?{self._query}"
-            if self._query
-            else f"{self._place}/{path}"
-        )
+        if self._query:
+            return f"{self._place}/{path}?{self._query}"
+        return f"{self._place}/{path}"
 
     async def _attempt(self, request: Request, ask: Ask) -> Output:
         started = time.perf_counter()
@@ -278,11 +279,9 @@ class HttpModel(ABC):
                 "seconds",
                 time.perf_counter() - started,
             )  # just created, and not shared yet
-        return (
-            replace(output, details={**output.details, "media": list(done)})
-            if done
-            else output
-        )
+        if done:
+            return replace(output, details={**output.details, "media": list(done)})
+        return output
 
     def _failed(self, error: HttpFailure, status: int = 0) -> Output:
         if status in (401, 403) and not self._key:
@@ -327,11 +326,10 @@ class HttpModel(ABC):
     def _with_paid(self, request: Request, output: Output) -> Output:
         """Return a failed output with the tokens of the candidates that came before the failure."""
         previous, outputs = self._drawn.get(_this_task(), (None, []))
-        usage = (
-            _added([output_part.usage for output_part in outputs])
-            if previous is request
-            else None
-        )
+        if previous is request:
+            usage = _added([output_part.usage for output_part in outputs])
+        else:
+            usage = None
         return output if usage is None else replace(output, usage=usage)
 
 
@@ -343,11 +341,10 @@ def _this_task() -> "asyncio.Task[Any]":
 
 def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
     """Return kinds of parts, from a list or from text such as `text,audio`."""
-    named = (
-        tuple(value.replace(" ", "").split(","))
-        if isinstance(value, str)
-        else tuple(value)
-    )
+    if isinstance(value, str):
+        named = tuple(value.replace(" ", "").split(","))
+    else:
+        named = tuple(value)
     for kind in named:
         if kind not in KINDS:
             raise UsageError(

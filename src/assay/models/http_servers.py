@@ -74,11 +74,10 @@ class Server:
 
     def mark_of(self, answer: object, body: bytes) -> str:
         """Return what tells this answer from others: its id, or a digest of its long body; empty if nothing does."""
-        name = (
-            (answer.get("id") or answer.get("responseId"))
-            if isinstance(answer, Mapping)
-            else None
-        )
+        if isinstance(answer, Mapping):
+            name = answer.get("id") or answer.get("responseId")
+        else:
+            name = None
         if name and isinstance(name, str) and not self.repeats_ids:
             return f"id {name}"
         if len(body) >= LONG_BODY and not self.repeats_bodies:

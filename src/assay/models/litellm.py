@@ -207,4 +207,6 @@ def _said(error: Exception) -> str:
 def _priced(usage: Usage | None, answer: object) -> Usage | None:
     """Return the usage with the cost by litellm's price list."""
     cost = (getattr(answer, "_hidden_params", None) or {}).get("response_cost")
-    return usage if usage is None or not cost else replace(usage, cost=float(cost))
+    if usage is None or not cost:
+        return usage
+    return replace(usage, cost=float(cost))

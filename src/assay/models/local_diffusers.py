@@ -87,7 +87,8 @@ def quietly() -> Iterator[list[str]]:
         if library.is_progress_bar_enabled()
     ]
     for logger in loggers:
-        logger.handlers, logger.propagate = [handler], False
+        logger.handlers = [handler]
+        logger.propagate = False
         logger.setLevel(logging.WARNING)
     for library in bars:
         library.disable_progress_bar()
@@ -95,7 +96,8 @@ def quietly() -> Iterator[list[str]]:
         yield handler.said
     finally:
         for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
-            logger.handlers, logger.propagate = handlers, propagate
+            logger.handlers = handlers
+            logger.propagate = propagate
             logger.setLevel(level)
         for library in bars:
             library.enable_progress_bar()
@@ -478,8 +480,6 @@ def _is_finite(image: object) -> bool:
 def _dtype_argument() -> str:
     """Return diffusers' name for the precision option, which was renamed."""
     numbers = importlib.metadata.version("diffusers").split(".")[:2]
-    return (
-        "dtype"
-        if tuple(int(number) for number in numbers) >= (0, 42)
-        else "torch_dtype"
-    )
+    if tuple(int(number) for number in numbers) >= (0, 42):
+        return "dtype"
+    return "torch_dtype"

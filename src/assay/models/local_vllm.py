@@ -61,11 +61,9 @@ class MeterBar:
         total: float | None = None,
         **settings: object,
     ) -> None:
-        self._meter, self._each, self._iterable = (
-            meter,
-            share / total if total else 0.0,
-            iterable,
-        )
+        self._meter = meter
+        self._each = share / total if total else 0.0
+        self._iterable = iterable
         self._started = time.monotonic()
         self.n = 0.0
         self.postfix: Any = None
@@ -404,7 +402,10 @@ class LocalVllm(LocalModel):
         )
         squeezed = self._squeezed(request, candidates, self._longest() - len(ids))
         is_whole = self.truncate == "refuse" or bool(request.prompt.media)
-        cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
+        if is_whole:
+            cut = 0
+        else:
+            cut = len(self.renderer.encode(request.prompt)) - len(ids)
         details = cut_details(cut, squeezed)
         return Output(tuple(candidates), usage=usage, details=details)
 
@@ -433,7 +434,8 @@ class LocalVllm(LocalModel):
         """Make one call for all requests. If it fails, the caller repeats it in halves."""
         try:
             # One token is only predicted, and vLLM must be allowed to write one.
-            longest, policy = self._longest() - 2, self.truncate
+            longest = self._longest() - 2
+            policy = self.truncate
             planned = []
             for request in requests:
                 plan = plan_pairs(self.renderer, request, longest, policy, _too_long)

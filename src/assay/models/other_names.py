@@ -92,11 +92,10 @@ def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
             for option in HTTP_DROPPED
             if option in args and option not in naming.args
         ]
-        also = (
-            f" ({', '.join(unused)}: not used)"
-            if unused and naming.name.startswith("openai/")
-            else ""
-        )
+        if unused and naming.name.startswith("openai/"):
+            also = f" ({', '.join(unused)}: not used)"
+        else:
+            also = ""
         return replace(naming, note=f"--model {name} is {naming.name} here{also}")
     if name.startswith("mockllm/"):
         return Naming(
@@ -184,11 +183,10 @@ def _folder(name: str, path: Path, args: Mapping[str, Any]) -> Naming:
             fix=fix,
         )
     files = sorted(file.name for file in path.glob("*.gguf"))
-    fix = (
-        f"--model {name.rstrip('/')}/{files[0]}"
-        if files
-        else "a folder of a model holds config.json"
-    )
+    if files:
+        fix = f"--model {name.rstrip('/')}/{files[0]}"
+    else:
+        fix = "a folder of a model holds config.json"
     raise UsageError(
         "no config.json in the folder, so it is not a model",
         where=name,

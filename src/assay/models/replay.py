@@ -138,11 +138,10 @@ class Replay:
         if models and (
             len(models) > 1 if self.model is None else self.model not in models
         ):
-            problem = (
-                f"{len(models)} models"
-                if self.model is None
-                else f"no model {self.model!r}"
-            )
+            if self.model is None:
+                problem = f"{len(models)} models"
+            else:
+                problem = f"no model {self.model!r}"
             fix = f"say whose answers are wanted: -a model=NAME, one of {', '.join(models)}"
             raise UsageError(f"the run asked {problem}", where=self.run, fix=fix)
         for offsets in self._by_sample.values():
@@ -173,11 +172,10 @@ class Replay:
                 line = {**line, "prompt": self._whole_prompt(line, offsets)}
             if _same_question(line, prompt, request.prompt.continuations):
                 return self._output(line)
-        problem = (
-            "was asked something else in that run"
-            if offsets
-            else "was never asked in that run"
-        )
+        if offsets:
+            problem = "was asked something else in that run"
+        else:
+            problem = "was never asked in that run"
         fix = "give the model that should answer, or the run that asked it"
         error = UsageError(f"sample {request.id!r} {problem}", where=self.run, fix=fix)
         return Output.failed("not_recorded", str(error), retryable=False)
@@ -245,17 +243,18 @@ class Replay:
                         ) from error
                 offset += len(line)
         if damaged:
-            lines = (
-                "1 damaged line was"
-                if damaged == 1
-                else f"{damaged} damaged lines were"
-            )
+            if damaged == 1:
+                lines = "1 damaged line was"
+            else:
+                lines = f"{damaged} damaged lines were"
             warnings.warn(f"{self._journal}: {lines} passed over", stacklevel=2)
 
 
 def _owner(head: _Head, owners: dict[str, str]) -> str:
     """Return the model that owns an answer. A key belongs to one model; other names with the same key are copies."""
-    return owners.setdefault(head.key, head.model) if head.key else head.model
+    if head.key:
+        return owners.setdefault(head.key, head.model)
+    return head.model
 
 
 def _is_helper(head: _Head, tasks: Set[str]) -> bool:

@@ -39,7 +39,8 @@ def build_model(
                 return model
         return _from_file(name, args)
     naming = in_our_words(name, args)
-    name, args = naming.name, naming.args
+    name = naming.name
+    args = naming.args
     canonical = registry.resolve(name) or name
     if canonical in embedded.CATALOGUE:
         return embedded.build(canonical, args)

@@ -153,8 +153,6 @@ def _looked_up(answers: Mapping[str, Any], text: str) -> object:
 
 
 def _weighed(request: Request) -> Sequence[str]:
-    return (
-        request.prompt.continuations
-        if request.prompt.continuations is not None
-        else ("",)
-    )
+    if request.prompt.continuations is not None:
+        return request.prompt.continuations
+    return ("",)

@@ -51,12 +51,11 @@ def fault_in(output: Output) -> str | None:
             and isinstance(error.kind, str)
             and isinstance(error.message, str)
         )
-        return (
-            None
-            if is_one
-            else f"{shorten(error)} for an error; give ErrorInfo(kind, message)"
-        )
-    usage, seconds = output.usage, output.seconds
+        if is_one:
+            return None
+        return f"{shorten(error)} for an error; give ErrorInfo(kind, message)"
+    usage = output.usage
+    seconds = output.seconds
     if usage is not None and not isinstance(usage, Usage):
         return (
             f"{shorten(usage)} for usage; give Usage(input_tokens=…, output_tokens=…)"
@@ -240,11 +239,10 @@ def matched(
         raise WrongShape(
             f"{reference} returned a coroutine; declare it with `async def`"
         )
-    got = (
-        "one Output, not a list of them"
-        if isinstance(values, Output)
-        else described(values)
-    )
+    if isinstance(values, Output):
+        got = "one Output, not a list of them"
+    else:
+        got = described(values)
     if isinstance(values, (list, tuple)):
         got = "1 answer" if len(values) == 1 else f"{len(values)} answers"
     advice = "one for each"
@@ -264,21 +262,18 @@ def checked(value: object, request: Request, reference: str) -> Output:
         )
     if value.error is None:
         weighs = request.prompt.continuations is not None or request.prompt.rolling
-        shaped = (
-            weighed(value, request, reference)
-            if weighs
-            else _answered(value, request, reference)
-        )
+        if weighs:
+            shaped = weighed(value, request, reference)
+        else:
+            shaped = _answered(value, request, reference)
         if shaped.error is not None:
             return shaped
         value = continue_reasoning(normalize_numbers(shaped), request)
         value = value.separated(request.think_tags)
     fault = fault_in(value)
-    return (
-        value
-        if fault is None
-        else _failed(f"{reference} returned an Output with {fault}")
-    )
+    if fault is None:
+        return value
+    return _failed(f"{reference} returned an Output with {fault}")
 
 
 def _answered(output: Output, request: Request, reference: str) -> Output:
@@ -290,11 +285,9 @@ def _answered(output: Output, request: Request, reference: str) -> Output:
             return _failed(
                 f"{reference} returned an Output with {shorten(candidate)} for a candidate; {BUILT}"
             )
-    return (
-        output
-        if len(output.candidates) >= request.options.n
-        else too_few(output, request.options.n, reference)
-    )
+    if len(output.candidates) >= request.options.n:
+        return output
+    return too_few(output, request.options.n, reference)
 
 
 def too_few(output: Output, expected: int, reference: str) -> Output:
@@ -323,11 +316,10 @@ def weighed(output: Output, request: Request, reference: str) -> Output:
         )
     plain = True
     for number, likelihood in enumerate(output.likelihoods, 1):
-        logprob = (
-            as_number(likelihood.logprob)
-            if isinstance(likelihood, Likelihood)
-            else None
-        )
+        if isinstance(likelihood, Likelihood):
+            logprob = as_number(likelihood.logprob)
+        else:
+            logprob = None
         if logprob is None:
             return _failed(
                 f"{reference} returned {shorten(likelihood)} for continuation {number}; {WEIGHED}"
@@ -346,11 +338,9 @@ def weighed(output: Output, request: Request, reference: str) -> Output:
             return _failed(
                 f"{message}; a log-probability is at most 0: take math.log of a probability"
             )
-    return (
-        output
-        if plain
-        else replace(output, likelihoods=tuple(map(_plain, output.likelihoods)))
-    )
+    if plain:
+        return output
+    return replace(output, likelihoods=tuple(map(_plain, output.likelihoods)))
 
 
 def _plain(likelihood: Likelihood) -> Likelihood:
@@ -368,11 +358,9 @@ def described(value: object) -> str:
         return "an Output without candidates and without an error"
     if inspect.isgenerator(value):
         return "a generator"
-    return (
-        f"an array of shape {value.shape}"
-        if hasattr(value, "shape")
-        else shorten(value)
-    )
+    if hasattr(value, "shape"):
+        return f"an array of shape {value.shape}"
+    return shorten(value)
 
 
 def _has_parts(candidate: Candidate) -> bool:

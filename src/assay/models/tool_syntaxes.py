@@ -225,7 +225,10 @@ def _python_calls(text: str) -> tuple[ToolCall, ...]:
     if not bare.endswith("]"):
         bare = f"{bare}]"
     tree = ast.parse(bare, mode="eval").body
-    elements = tree.elts if isinstance(tree, (ast.List, ast.Tuple)) else [tree]
+    if isinstance(tree, (ast.List, ast.Tuple)):
+        elements = tree.elts
+    else:
+        elements = [tree]
     return tuple(_python_call(element) for element in elements)
 
 
@@ -339,7 +342,8 @@ def computed(node: ast.BinOp) -> Any:
     operation = _OPERATIONS.get(type(node.op))
     if operation is None:
         raise NoCall
-    left, right = _number(node.left), _number(node.right)
+    left = _number(node.left)
+    right = _number(node.right)
     digits = float(len(str(abs(left))))
     if isinstance(node.op, ast.Pow):
         digits *= abs(right)

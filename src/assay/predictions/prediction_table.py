@@ -87,7 +87,8 @@ def read_table(path: Path, named: Named) -> Table:
     """Read the predictions of a file. Raise if it is missing, empty or unreadable, or if columns are wrong."""
     if not path.is_file():
         if path.is_dir():
-            reason, fix = ("a folder, not a file", "name one file")
+            reason = "a folder, not a file"
+            fix = "name one file"
         else:
             reason, fix = why_no_data(path)
         raise UsageError(f"no predictions: {reason}", where=str(path), fix=fix)

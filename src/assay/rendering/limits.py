@@ -183,7 +183,9 @@ def _largest(values: object) -> float:
     if isinstance(values, (list, tuple)):
         return max(map(_largest, values), default=0)
     try:
-        return abs(float(values)) if isinstance(values, (int, float, str)) else 0
+        if isinstance(values, (int, float, str)):
+            return abs(float(values))
+        return 0
     except ValueError:
         return 0
 

@@ -109,7 +109,8 @@ class PlainText:
         where: str,
         blocks: Mapping[str, bool] = EMPTY,
     ) -> None:
-        self.text, self.where = text, where
+        self.text = text
+        self.where = where
         self._template, self.names = compiled_text(text, where, blocks)
         for name in sorted(self.names - variables):
             close = nearest(name, variables)

@@ -50,9 +50,9 @@ class Shown:
                 )
                 parts.append(as_part(self.media[int(match[1])]))
                 end = match.end()
-        return (
-            (*parts, Text(text[end:])) if end < len(text) or not parts else tuple(parts)
-        )
+        if end < len(text) or not parts:
+            return (*parts, Text(text[end:]))
+        return tuple(parts)
 
     def words(self, text: str) -> str:
         """Return a rendered text in which media are not possible: each mark becomes a word such as `[image]`."""
@@ -61,22 +61,22 @@ class Shown:
 
     def _unescaped(self, text: str) -> str:
         """Replace marks that were printed inside a list or JSON by words, because no medium can be there."""
-        return (
-            _ESCAPED.sub(self._word, text) if self.media and "\\ufdd0" in text else text
-        )
+        if self.media and "\\ufdd0" in text:
+            return _ESCAPED.sub(self._word, text)
+        return text
 
     def _word(self, found: re.Match[str]) -> str:
         number = int(found[1])
-        return f"[{self.media[number].kind}]" if number < len(self.media) else found[0]
+        if number < len(self.media):
+            return f"[{self.media[number].kind}]"
+        return found[0]
 
     def only(self, text: str) -> Media | None:
         """Return the medium if a text is exactly one mark."""
         match = _MARK.fullmatch(text.strip())
-        return (
-            self.media[int(match[1])]
-            if match and int(match[1]) < len(self.media)
-            else None
-        )
+        if match and int(match[1]) < len(self.media):
+            return self.media[int(match[1])]
+        return None
 
 
 def variables_of(sample: Sample, names: Iterable[str], media: Shown) -> dict[str, Any]:
@@ -159,7 +159,9 @@ def _plain_object(value: Any, media: Shown, depth: int) -> object:
     """Convert objects of a user's own rows: other libraries' numbers and texts to Python's, records to dictionaries."""
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
-        return str.__str__(value) if isinstance(value, str) else kind(value)
+        if isinstance(value, str):
+            return str.__str__(value)
+        return kind(value)
     if hasattr(value, "_fields"):
         return {
             str(name): plain_value(getattr(value, name), media, depth + 1)

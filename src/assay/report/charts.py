@@ -385,11 +385,10 @@ def scatter(
         marks.append(tick(34, up(value) + 4, name, "end"))
     most = max(point.n or 1 for point in points)
     for point in points:
-        is_good = (
-            point.after >= point.before
-            if higher_is_better
-            else point.after <= point.before
-        )
+        if higher_is_better:
+            is_good = point.after >= point.before
+        else:
+            is_good = point.after <= point.before
         marks.append(_scatter_dot(point, across, up, most, is_good))
     marks += _dot_names(points, across, up)
     middle = across((low + high) / 2)

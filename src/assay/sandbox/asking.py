@@ -92,7 +92,8 @@ def _judge_cases(
     stopper: Stopper,
 ) -> Verdict:
     """Run every case in a separate sandbox. Outputs are compared here, where the program cannot interfere."""
-    seconds, printed = 0.0, ""
+    seconds = 0.0
+    printed = ""
     for number, case in enumerate(execution.cases, 1):
         # Twice the bytes of the expected output: a longer one differs anyway.
         longest = limits.output_bytes + 2 * len(as_bytes(case.stdout))
@@ -123,7 +124,8 @@ def _how_it_ended(done: Execution) -> str:
 
 def same_output(printed: str, wanted: str) -> bool:
     """Return True if two outputs are equal by LiveCodeBench's rule: line by line, as text or number for number."""
-    left, right = _lines(printed), _lines(wanted)
+    left = _lines(printed)
+    right = _lines(wanted)
     return len(left) == len(right) and all(map(_same_line, left, right))
 
 

@@ -74,11 +74,10 @@ class Sandbox:
 
         Files in `keep` can be read afterwards. Everything else that the command leaves is removed.
         """
-        limits = (
-            self.limits
-            if timeout is None
-            else replace(self.limits, wall_seconds=timeout)
-        )
+        if timeout is None:
+            limits = self.limits
+        else:
+            limits = replace(self.limits, wall_seconds=timeout)
         names = tuple(map(_checked, keep))
         with Pipes() as pipes:
             pipe = pipes.new() if names else None

@@ -137,11 +137,9 @@ def _late(tier: Tier) -> str:
         return (
             f"code past its time is not ended ({done.ending}, {last_line(done.stderr)})"
         )
-    return (
-        ""
-        if orphan.ending == "exited"
-        else "code that continues in the background is not ended"
-    )
+    if orphan.ending == "exited":
+        return ""
+    return "code that continues in the background is not ended"
 
 
 def _flooded(tier: Tier) -> str:
@@ -151,20 +149,16 @@ def _flooded(tier: Tier) -> str:
         Limits(wall_seconds=8, memory_mb=256, output_bytes=1000),
         "print('x' * 3_000_000)",
     )
-    return (
-        ""
-        if done.truncated and len(done.stdout) == 1000
-        else "a flood of output is not cut"
-    )
+    if done.truncated and len(done.stdout) == 1000:
+        return ""
+    return "a flood of output is not cut"
 
 
 def _filled(tier: Tier) -> str:
     """Return an error if code can fill the disk."""
-    return (
-        "code inside fills the disk"
-        if b"filled" in _run(tier, TRIED, _FILL).stdout
-        else ""
-    )
+    if b"filled" in _run(tier, TRIED, _FILL).stdout:
+        return "code inside fills the disk"
+    return ""
 
 
 def _buffered(tier: Tier) -> str:
@@ -338,11 +332,10 @@ def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
     """Return the tier. Raise `SandboxError` if none passes the self-test."""
     choice = choose(wanted, engine)
     if choice.tier is None:
-        problem = (
-            "no sandbox holds on this machine"
-            if wanted == "auto"
-            else f"the sandbox {wanted} does not hold here"
-        )
+        if wanted == "auto":
+            problem = "no sandbox holds on this machine"
+        else:
+            problem = f"the sandbox {wanted} does not hold here"
         raise SandboxError(f"{problem} ({choice.reasons})", fix=choice.fix)
     return choice.tier
 

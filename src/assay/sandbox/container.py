@@ -121,11 +121,9 @@ class Container:
         if words := _refusal([self.engine, "version"]):
             return f"{self.engine} does not answer ({words}): start its service, or use another engine"
         if self._kind not in _HAS_IMAGE:
-            return (
-                ""
-                if os.path.exists(self.image) or "://" in self.image
-                else f"there is no image {self.image}"
-            )
+            if os.path.exists(self.image) or "://" in self.image:
+                return ""
+            return f"there is no image {self.image}"
         if _refusal([self.engine, *_HAS_IMAGE[self._kind], self.image]):
             return f"{self.engine} has no image {self.image}: {self.engine} pull {self.image}"
         return ""

@@ -72,9 +72,12 @@ def main(settings: "dict[str, Any]") -> None:
 def judge(settings: "dict[str, Any]") -> None:
     """Execute a program and its tests. `settings["facts"]` has both, and the descriptor for the verdict."""
     facts = settings.pop("facts")
-    tests, program = facts.pop("tests"), facts.pop("program")
+    tests = facts.pop("tests")
+    program = facts.pop("program")
     entry = tests["entry"]
-    execute, audit, compare_modules = exec, sys.audit, compare_with
+    execute = exec
+    audit = sys.audit
+    compare_modules = compare_with
     module = type(sys)(MODULE)
     scope = module.__dict__
     test_scope: dict[str, Any] = {"__name__": "tests", "__builtins__": builtins}
@@ -194,8 +197,11 @@ def hook_for(
 
     Only the hook has the parts, so that the program cannot read them in a frame.
     """
-    process, get_process, get_thread = posix.getpid(), posix.getpid, _thread.get_ident
-    get_frame, find_tampering = sys._getframe, describe_tampering
+    process = posix.getpid()
+    get_process = posix.getpid
+    get_thread = _thread.get_ident
+    get_frame = sys._getframe
+    find_tampering = describe_tampering
     busy: set[int] = set()
     reported: set[str] = set()
 

@@ -298,7 +298,9 @@ def find_program(name: str) -> Path:
 
 def program_of(command: Command) -> Path:
     """Return the program of this machine that runs a command."""
-    return find_program(command.argv[0]) if command.role == "program" else own_python()
+    if command.role == "program":
+        return find_program(command.argv[0])
+    return own_python()
 
 
 def resolved(command: Command) -> Command:

@@ -89,7 +89,8 @@ def _memory_by_group() -> dict[int, int]:
     global _others, _looks
     memory: dict[int, int] = {}
     processes: dict[int, _Process] = {}
-    previous, others = _others if _looks % _LOOKS_AT_ALL else set(), set()
+    previous = _others if _looks % _LOOKS_AT_ALL else set()
+    others = set()
     _looks += 1
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -240,7 +241,8 @@ class Attended(ABC):
         self.truncated = False
         self.stopped: Ending | None = None
         """The limit at which it was ended from outside."""
-        self.stdout, self.stderr = bytearray(), bytearray()
+        self.stdout = bytearray()
+        self.stderr = bytearray()
         self.outputs: Mapping[int, bytearray] = {}
         self.input: int | None = None
         """The pipe to its standard input, while it is open."""
@@ -308,12 +310,11 @@ class Attended(ABC):
         """Return the limit that its processes and files together exceed, or None."""
         if held_by_groups().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
-        return (
-            "disk"
-            if self.folder is not None
-            and is_full(str(self.folder), self.limits.disk_mb << 20)
-            else None
-        )
+        if self.folder is not None and is_full(
+            str(self.folder), self.limits.disk_mb << 20
+        ):
+            return "disk"
+        return None
 
     def finished(self) -> Execution:
         """Return the result, after ending everything it started."""
@@ -368,7 +369,10 @@ class Running(Attended):
             launch.close()
         pipes = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
         self.outputs = {pipe.fileno(): data for pipe, data in pipes if pipe is not None}
-        self.input = None if self.process.stdin is None else self.process.stdin.fileno()
+        if self.process.stdin is None:
+            self.input = None
+        else:
+            self.input = self.process.stdin.fileno()
         self.pid, self.pidfd = self.process.pid, os.pidfd_open(self.process.pid)
         if self.folder is not None:
             sweeper.watch(self.pid, self.folder)
@@ -470,7 +474,9 @@ def _serve(number: int, running: Attended) -> bool:
     if number == running.pidfd:
         running.end()  # ends what it left behind, which may keep the outputs open
         return False
-    return running.drain(number) if number in running.outputs else running.feed()
+    if number in running.outputs:
+        return running.drain(number)
+    return running.feed()
 
 
 def _ending(code: int | None) -> tuple[Ending, int | None]:
@@ -478,7 +484,12 @@ def _ending(code: int | None) -> tuple[Ending, int | None]:
     if code is None:
         return "killed", None
     # Bubblewrap and the forking process report 128 + N for a command that was ended by signal N.
-    signalled = -code if code < 0 else code - 128 if 128 < code < 160 else 0
+    if code < 0:
+        signalled = -code
+    elif 128 < code < 160:
+        signalled = code - 128
+    else:
+        signalled = 0
     if signalled == signal.SIGXCPU:
         return "cpu_time", None
     return ("killed", None) if signalled == signal.SIGKILL else ("exited", code)

@@ -93,7 +93,8 @@ def main(settings: dict) -> None:  # type: ignore[type-arg]
         try:
             reply, contents = operation(*blobs, **request)  # type: ignore[operator]
         except (Refused, OSError, ValueError, tarfile.TarError) as error:
-            reply, contents = {"error": str(error)}, []
+            reply = {"error": str(error)}
+            contents = []
         reply["sizes"] = [len(content) for content in contents]
         replies.write(json.dumps(reply).encode() + b"\n" + b"".join(contents))
         replies.flush()
@@ -169,7 +170,8 @@ class Streams:
     """The standard streams of one command."""
 
     def __init__(self, process, stdin: bytes, most_output: int) -> None:  # type: ignore[no-untyped-def]
-        self.stdout, self.stderr = bytearray(), bytearray()
+        self.stdout = bytearray()
+        self.stderr = bytearray()
         self.is_truncated = False
         self._process = process
         self._unsent = memoryview(stdin)

@@ -160,7 +160,8 @@ class Reply(Awaitable[Output]):
     __slots__ = ("_ask", "_model")
 
     def __init__(self, model: GivenModel, ask: Callable[[], Awaitable[Output]]) -> None:
-        self._model, self._ask = model, ask
+        self._model = model
+        self._ask = ask
 
     def __await__(self) -> Generator[Any, None, Output]:
         return self._ask().__await__()

@@ -133,11 +133,10 @@ class ResponseCache:
             yield
         except (OSError, sqlite3.Error) as error:
             kind = DiskFull if "full" in str(error) else StoreError
-            fix = (
-                "free some space"
-                if kind is DiskFull
-                else "choose another --cache folder"
-            )
+            if kind is DiskFull:
+                fix = "free some space"
+            else:
+                fix = "choose another --cache folder"
             raise kind(
                 f"cannot use the cache: {error}",
                 where=str(self._root),

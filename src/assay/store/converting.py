@@ -44,7 +44,8 @@ def write_run(
         counts = [_write_samples(writer, task, notes) for task in run.tasks]
         writer.journal.flush()
         reader = RunReader(folder)
-        cells, results = [], []
+        cells = []
+        results = []
         for task, count in zip(run.tasks, counts, strict=True):
             expected = max(count, task.n_expected or 0)
             protocol = f"{task.task} ({run.tool})"

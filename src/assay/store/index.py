@@ -348,7 +348,8 @@ class Scores(Sequence[ScoreRecord]):
     def __iter__(self) -> Iterator[ScoreRecord]:
         """Read the journal block by block, because most lines follow each other."""
         with open(self._index.path, "rb") as file:
-            block, start = b"", 0
+            block = b""
+            start = 0
             for offset in self._offsets:
                 position = offset - start
                 if 0 <= position < len(block):

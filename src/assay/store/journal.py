@@ -53,11 +53,10 @@ def seal(record: object, redactor: Redactor | None = None) -> bytes:
         body = _encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError):
         # The slower encoder writes lone surrogates and huge integers as plain JSON.
-        plain = (
-            record
-            if isinstance(record, Mapping)
-            else _members(cast(msgspec.Struct, record))
-        )
+        if isinstance(record, Mapping):
+            plain = record
+        else:
+            plain = _members(cast(msgspec.Struct, record))
         body = json.dumps(
             plain,
             ensure_ascii=True,

@@ -105,7 +105,8 @@ class Places:
 
     def pack(self) -> None:
         """Finish reading and store the places compactly."""
-        numbers, self.numbers = self.numbers, {}
+        numbers = self.numbers
+        self.numbers = {}
         self._count = len(numbers)
         if (
             set(map(type, numbers)) == {str}

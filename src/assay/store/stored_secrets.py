@@ -44,7 +44,8 @@ class Redactor:
 
         Prompts and answers may contain the latter by chance.
         """
-        self._own, self._own_in_messages = secrets, in_messages
+        self._own = secrets
+        self._own_in_messages = in_messages
         self._has_echoed = False
         self.answers_changed = 0
         """Number of answers that contained a secret, which was redacted."""
@@ -186,7 +187,8 @@ class Redactor:
         cause = error.__cause__ or error.__context__
         while cause is not None:
             if self.plain(str(cause)) != str(cause):
-                error.__cause__, error.__suppress_context__ = None, True
+                error.__cause__ = None
+                error.__suppress_context__ = True
                 return
             cause = cause.__cause__ or cause.__context__
 

@@ -44,7 +44,8 @@ class NamedValues(dict[str, float | None]):
         failed: ValueScale | None,
     ) -> None:
         super().__init__(values)
-        self._scorer, self._failed = scorer, failed
+        self._scorer = scorer
+        self._failed = failed
 
     def __missing__(self, name: str) -> float | None:
         whole = f"{self._scorer}.{name}"

@@ -165,9 +165,10 @@ class Mme:
                 rows.append(
                     (category, image, (math.fsum(numbers), len(numbers), *pair))
                 )
-        flags = (
-            [f"{alone} images with a single question left out of acc+"] if alone else []
-        )
+        if alone:
+            flags = [f"{alone} images with a single question left out of acc+"]
+        else:
+            flags = []
         if torn:
             flags.append(f"{torn} images with an unresolved question left out of acc+")
         return rows, flags

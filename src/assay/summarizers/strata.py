@@ -241,7 +241,9 @@ def mean_of_rows(
     level: float = 0.95,
 ) -> Estimate:
     """Return the mean of rows, each a sum of values and their number, with their units as clusters."""
-    units, values, sizes = [], [], []
+    units = []
+    values = []
+    sizes = []
     for _, unit, (value, size, *_rest) in rows:
         if size:
             units.append(unit)

@@ -124,7 +124,9 @@ def _reduced(
         if first_row[sample] < 0:
             first_row[sample] = row
     units = Units([], [], sum(missing), sum(map(len, answers_of)) + sum(missing))
-    values, rows, repeats = [], [], []
+    values = []
+    rows = []
+    repeats = []
     worst: list[float] = []
     best: list[float] = []
     filled_rows: list[int] = []
@@ -152,7 +154,9 @@ def _reduced(
                     )
     except ValueError as error:
         raise SummarizerError(str(error), where=f"metric {metric!r}") from error
-    units.values, units.rows, units.repeats = values, rows, repeats
+    units.values = values
+    units.rows = rows
+    units.repeats = repeats
     if worst:
         weights = table.weights_of(filled_rows)
         units.worst = mean_by_weight(worst, weights)

@@ -60,10 +60,8 @@ def build_template(
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
-    resolved, finish = (
-        _resolve(template, kind, where),
-        Finish(system, roles, tuple(produces), chat),
-    )
+    resolved = _resolve(template, kind, where)
+    finish = Finish(system, roles, tuple(produces), chat)
     if isinstance(resolved, BuiltTemplate):
         return BuiltTemplate(
             resolved.bare,
@@ -95,14 +93,13 @@ def build_template(
 
 def _resolve(template: object, kind: str, where: str) -> Any:
     """Return the callable that a template names; for several variants, the one in use."""
-    resolved = (
-        template if isinstance(template, Variants) else _look_up(template, kind, where)
-    )
-    return (
-        _resolve(resolved.select(), kind, where)
-        if isinstance(resolved, Variants)
-        else resolved
-    )
+    if isinstance(template, Variants):
+        resolved = template
+    else:
+        resolved = _look_up(template, kind, where)
+    if isinstance(resolved, Variants):
+        return _resolve(resolved.select(), kind, where)
+    return resolved
 
 
 def _look_up(template: object, kind: str, where: str) -> Any:
@@ -268,7 +265,8 @@ def _adapted(
         )
     if flag is None:
         return function, None
-    asks, solves = {flag: flag == "is_last"}, {flag: flag == "solved"}
+    asks = {flag: flag == "is_last"}
+    solves = {flag: flag == "solved"}
     return (lambda sample: function(sample, **asks)), (
         lambda sample: function(sample, **solves)
     )
@@ -285,11 +283,10 @@ def _source_of(template: object, written_as: object) -> str:
     """Return the data on which the prompts depend: the template's data, its options, and the code of user templates."""
     if isinstance(template, JinjaTurn):
         return template.render.text
-    lines = (
-        [_described(written_as)]
-        if isinstance(written_as, (str, list, tuple, Mapping, Spec))
-        else []
-    )
+    if isinstance(written_as, (str, list, tuple, Mapping, Spec)):
+        lines = [_described(written_as)]
+    else:
+        lines = []
     if is_dataclass(template):
         lines.append(type(template).__qualname__)
         lines += [

@@ -96,9 +96,10 @@ class Finish:
         if sample.tools:
             choice = choice or sample.fields.get("tool_choice")
             column = sample.fields.get("parallel_tool_calls")
-            parallel = (
-                column if parallel is None and isinstance(column, bool) else parallel
-            )
+            if parallel is None and isinstance(column, bool):
+                parallel = column
+            else:
+                parallel = parallel
             tools = (*tools, *sample.tools)
         chosen = prompt.tool_choice or read_tool_choice(choice)
         if tools and chosen is not None:
@@ -191,7 +192,9 @@ class BuiltTemplate:
     def answer(self, sample: Sample) -> object:
         """Return the end of a solved example: the template's own answer, else the target."""
         with blame(TemplateError, self.name, sample.id):
-            return target_text(sample) if self._answer is None else self._answer(sample)
+            if self._answer is None:
+                return target_text(sample)
+            return self._answer(sample)
 
     def solved(self, sample: Sample) -> tuple[Message, ...]:
         """Return the turns of a solved example with its answer and without its system text."""

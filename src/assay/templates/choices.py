@@ -96,11 +96,9 @@ class Choices:
         if self.answer is not None:
             return compiled(self.answer, "template, key `answer`")(sample)
         letter = self.labels(sample)[target_index(sample)]
-        return (
-            f"{self.answer_prefix} {letter}"
-            if self.cot and not self.complete
-            else letter
-        )
+        if self.cot and not self.complete:
+            return f"{self.answer_prefix} {letter}"
+        return letter
 
     def labels(self, sample: Sample) -> Sequence[str]:
         """Return one label per option."""
@@ -109,9 +107,9 @@ class Choices:
     def _question(self, sample: Sample) -> str:
         text = f"{self.question_prefix}{question_text(sample)}"
         hint = sample.fields.get(self.hint) if self.hint else None
-        return (
-            f"Hint: {hint}\n{text}" if isinstance(hint, str) and hint.strip() else text
-        )
+        if isinstance(hint, str) and hint.strip():
+            return f"Hint: {hint}\n{text}"
+        return text
 
     def _instruction(self) -> str:
         if self.instruction is not None:

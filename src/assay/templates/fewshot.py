@@ -43,20 +43,18 @@ def apply_fewshot(
     `own_data` says that the pool contains the questions themselves (by default: if the settings name neither source
     nor split). Then equal ids mean the same sample; in another split ids may be equal by chance.
     """
-    base = (
-        template
-        if isinstance(template, BuiltTemplate)
-        else build_template(template, where=where)
-    )
-    is_own = (
-        fewshot.source is None and fewshot.split is None
-        if own_data is None
-        else own_data
-    )
+    if isinstance(template, BuiltTemplate):
+        base = template
+    else:
+        base = build_template(template, where=where)
+    if own_data is None:
+        is_own = fewshot.source is None and fewshot.split is None
+    else:
+        is_own = own_data
     shot_pool = _ShotPool(pool, base, fewshot, is_own, where)
-    return (
-        FewshotTemplate(base, shot_pool, fewshot.multiturn) if shot_pool.num else base
-    )
+    if shot_pool.num:
+        return FewshotTemplate(base, shot_pool, fewshot.multiturn)
+    return base
 
 
 class FewshotTemplate:

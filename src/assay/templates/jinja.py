@@ -92,7 +92,10 @@ class JinjaText:
         listing = ", ".join(names[:MAX_NAMES_SHOWN]) + (
             ", …" if len(names) > MAX_NAMES_SHOWN else ""
         )
-        close = nearest(match[1], [*names, *EXTRA_NAMES]) if match else None
+        if match:
+            close = nearest(match[1], [*names, *EXTRA_NAMES])
+        else:
+            close = None
         hint = f"did you mean {close!r}? " if close else ""
         return UnknownColumn(
             message,
@@ -221,11 +224,12 @@ class JinjaMessages:
         media = iter(sample.media)
         messages: list[Message] = []
         for role, pieces in self._turns:
-            content = (
-                None
-                if pieces is None
-                else tuple(part for piece in pieces for part in piece(sample, media))
-            )
+            if pieces is None:
+                content = None
+            else:
+                content = tuple(
+                    part for piece in pieces for part in piece(sample, media)
+                )
             messages.append(Message(role(sample), content))
         if (
             sample.media
@@ -273,11 +277,10 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
     def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
         # Pass on a column unchanged, because an image's bytes are not text. A missing column is Jinja's own error.
         marks = Shown(sample.media)
-        value = (
-            sample.fields[name]
-            if name in sample.fields
-            else render.rendered(sample, marks)
-        )
+        if name in sample.fields:
+            value = sample.fields[name]
+        else:
+            value = render.rendered(sample, marks)
         if isinstance(value, str) and (marked := marks.only(value)) is not None:
             return (as_part(marked),)
         if isinstance(value, Mapping):  # As Hugging Face's columns hold media.
@@ -303,11 +306,10 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
 def _known_medium(value: str, sample: Sample) -> Media | None:
     """Return the sample's own medium that was built from this cell, because the dataset resolves paths."""
     for medium in sample.media:
-        source = (
-            str(medium.source)
-            if not isinstance(medium.source, (bytes, bytearray))
-            else ""
-        )
+        if not isinstance(medium.source, (bytes, bytearray)):
+            source = str(medium.source)
+        else:
+            source = ""
         if medium.name == value or source == value or source.endswith(f"/{value}"):
             return medium
     return None

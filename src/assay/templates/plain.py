@@ -24,11 +24,9 @@ def question_text(sample: Sample) -> str:
 
 def solution_of(sample: Sample, answer: str | None) -> object:
     """Return the end of a solved example: the rendered `answer` if the template has one, else the target."""
-    return (
-        target_text(sample)
-        if answer is None
-        else compiled(answer, "template, key `answer`")(sample)
-    )
+    if answer is None:
+        return target_text(sample)
+    return compiled(answer, "template, key `answer`")(sample)
 
 
 @templates.register("question")

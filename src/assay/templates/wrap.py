@@ -34,11 +34,10 @@ class ChainOfThought:
 
     def __post_init__(self) -> None:
         """Build the inner template, and the prompt for samples with choices."""
-        text = (
-            STEP_BY_STEP.format(prefix=self.answer_prefix)
-            if self.instruction is None
-            else self.instruction
-        )
+        if self.instruction is None:
+            text = STEP_BY_STEP.format(prefix=self.answer_prefix)
+        else:
+            text = self.instruction
         inner = build_template(
             Question() if self.of is None else self.of, where="template 'cot', key `of`"
         )
@@ -73,9 +72,9 @@ class ChainOfThought:
         if self.of is None and sample.choices:
             return self._choices.solution(sample)
         solution = solution_of(sample, self.answer)
-        return (
-            solution if self.answer is not None else f"{self.answer_prefix} {solution}"
-        )
+        if self.answer is not None:
+            return solution
+        return f"{self.answer_prefix} {solution}"
 
 
 @templates.register("without_chat")
@@ -102,11 +101,10 @@ class WithoutChat:
         """Return the inner prompt as one text that is continued, with or without role headers."""
         prompt = self._inner(sample)
         spoken = [message for message in prompt.messages if message.parts is not None]
-        text = (
-            prompt.text
-            if self.headers
-            else "\n".join(message.text for message in spoken)
-        )
+        if self.headers:
+            text = prompt.text
+        else:
+            text = "\n".join(message.text for message in spoken)
         return replace(
             prompt, messages=(Message("", merge_text(in_places(spoken, text))),)
         )

@@ -381,7 +381,8 @@ class SampleTools:
 
     async def close(self) -> None:
         """Close the sessions and their shared resources. Called once, after scoring."""
-        sessions, self._sessions = self._sessions or [], None
+        sessions = self._sessions or []
+        self._sessions = None
         try:
             for session in reversed(sessions):
                 await session.close()

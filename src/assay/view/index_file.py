@@ -170,9 +170,11 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     for length in head["blocks"]:
         blocks.append(data[offset : offset + length])
         offset += length
-    index.end, index.damaged = mark["end"], head["damaged"]
+    index.end = mark["end"]
+    index.damaged = head["damaged"]
     index.cells = [(task, model) for task, model in head["cells"]]
-    index.outcomes, index.tag_values = head["outcomes"], head["tag_values"]
+    index.outcomes = head["outcomes"]
+    index.tag_values = head["tag_values"]
     index.compound_scorers = set(head["compound_scorers"])
     ids = columns.pop("ids").decode("utf-8", "surrogatepass")
     if ids or head["words"]:
@@ -185,15 +187,11 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
             calls[start + 8 : start + 16], "little"
         )
     index.words.restore(blocks, array("q", columns.pop("firsts")), head["words"])
-    index.current, index.failed = (
-        bytearray(columns.pop("current")),
-        bytearray(columns.pop("failed")),
-    )
+    index.current = bytearray(columns.pop("current"))
+    index.failed = bytearray(columns.pop("failed"))
     index.offsets = array("q", columns.pop("offsets"))
-    index.line_rows, index.line_slots = (
-        array("i", columns.pop("line_rows")),
-        array("i", columns.pop("line_slots")),
-    )
+    index.line_rows = array("i", columns.pop("line_rows"))
+    index.line_slots = array("i", columns.pop("line_slots"))
     types = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
     for name, column in columns.items():
         kind, _, key = name.partition("\0")

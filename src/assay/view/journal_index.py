@@ -144,7 +144,8 @@ class JournalIndex:
             if slot >= 0 and (answer == NONE or slot == 0):
                 answer = offset
             elif slot < 0 and (verdict == NONE or slot > best):
-                verdict, best = offset, slot
+                verdict = offset
+                best = slot
         return answer, verdict
 
     def call(self, task: str, role: str, key: str) -> int:
@@ -373,8 +374,10 @@ class JournalIndex:
 
     def forget(self) -> None:
         """Free the data that is only needed to read on. It is rebuilt if the journal grows after all."""
-        self._rows, self._slots = {}, {}
-        self._answers, self._judged = array("i"), array("i")
+        self._rows = {}
+        self._slots = {}
+        self._answers = array("i")
+        self._judged = array("i")
 
 
 def _sorted_lines(line_rows: "array[int]") -> tuple[Any, Any]:

@@ -283,11 +283,10 @@ def _type_of(beginning: bytes) -> str:
     kind = sniff(beginning)
     media_type = TYPES.get(kind or "")
     if media_type is None:
-        problem = (
-            f"a {kind} file"
-            if kind
-            else "not an image, audio or video file by its own bytes"
-        )
+        if kind:
+            problem = f"a {kind} file"
+        else:
+            problem = "not an image, audio or video file by its own bytes"
         raise DataError(f"it is {problem}, which pages do not show")
     return media_type
 

@@ -223,7 +223,8 @@ class SavedRun:
             characters += _length(plain)
             if len(chunk) >= SAMPLES_A_CHUNK or characters > CHARACTERS_A_CHUNK:
                 yield chunk
-                chunk, characters = {}, 0
+                chunk = {}
+                characters = 0
         if chunk:
             yield chunk
 

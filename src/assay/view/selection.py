@@ -55,7 +55,8 @@ class SampleColumns:
     """The samples of a run by column name, for expressions."""
 
     def __init__(self, run: RunView, rows: "NDArray[Any]") -> None:
-        self.run, self.rows = run, rows
+        self.run = run
+        self.rows = rows
         self.index = run.index
 
     def names(self) -> list[str]:

@@ -41,11 +41,14 @@ class TextLog:
             self.firsts.append(self._count - len(self._open))
             compress = zstandard.ZstdCompressor(level=LEVEL).compress
             self._blocks.append(self._compressor.submit(compress, _folded(self._open)))
-            self._open, self._size = [], 0
+            self._open = []
+            self._size = 0
 
     def restore(self, blocks: list[bytes], firsts: "array[int]", count: int) -> None:
         """Fill an empty log with stored blocks."""
-        self._blocks, self.firsts, self._count = [*blocks], firsts, count
+        self._blocks = [*blocks]
+        self.firsts = firsts
+        self._count = count
 
     @property
     def blocks(self) -> list[bytes]:
@@ -80,7 +83,8 @@ def _folded(texts: list[str]) -> bytes:
 
 def _hits(text: bytes, wanted: bytes, first: int) -> Iterator[int]:
     hit = text.find(wanted)
-    number, counted = first, 0
+    number = first
+    counted = 0
     while hit >= 0:
         number += text.count(b"\0", counted, hit)
         yield number

@@ -261,9 +261,10 @@ async def _told(work: Callable[[], Response]) -> Response:
     except UsageError as error:
         return _json({"error": error.what, "fix": error.fix}, 400)
     except (StoreError, DataError, FileNotFoundError) as error:
-        problem = (
-            error.what if isinstance(error, AssayError) else "this is no longer there"
-        )
+        if isinstance(error, AssayError):
+            problem = error.what
+        else:
+            problem = "this is no longer there"
         return _json({"error": problem, "fix": getattr(error, "fix", None)}, 404)
     except (AssayError, OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, AssayError):

@@ -77,7 +77,8 @@ class _Parser:
     """Reads an expression from left to right, and computes it while reading."""
 
     def __init__(self, expression: str, columns: Columns) -> None:
-        self.expression, self.columns = expression, columns
+        self.expression = expression
+        self.columns = columns
         self.tokens: list[_Token] = []
         self.at = self.depth = 0
         self.tokens += self._tokens()

@@ -109,7 +109,8 @@ def single_choices(answers: Sequence[Any]) -> Choices:
 def read(choices: Choices, request: Request, way: Way) -> Output:
     """Return the likelihoods of the continuations; raise `HttpFailure` if the server did not report them."""
     likelihoods = []
-    texts, parts = texts_of(request), _weighed_parts(request)
+    texts = texts_of(request)
+    parts = _weighed_parts(request)
     for choice, text, part in zip(choices.entries, texts, parts, strict=True):
         if way == "echo":
             tokens = _echoed(choice, text)

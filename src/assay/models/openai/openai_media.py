@@ -143,11 +143,10 @@ def read_transcript(answer: object, request: Request) -> Output:
     """Read the transcript. The details say if text of the prompt was not sent."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
         raise Malformed(f"the answer has no `text`: {shorten(answer)}")
-    left_out = (
-        {"not_sent": ["text"]}
-        if any(message.text for message in request.messages)
-        else {}
-    )
+    if any(message.text for message in request.messages):
+        left_out = {"not_sent": ["text"]}
+    else:
+        left_out = {}
     usage = _usage(answer.get("usage"))
     return Output(
         (Candidate((Text(answer["text"]),), "stop"),),
@@ -193,13 +192,13 @@ def form(
 
 
 def _plain(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def _usage(usage: object) -> Usage | None:
     """Read token counts, if the endpoint reports tokens; some report seconds."""
-    return (
-        read_usage(usage, "input", "output")
-        if isinstance(usage, Mapping) and "input_tokens" in usage
-        else None
-    )
+    if isinstance(usage, Mapping) and "input_tokens" in usage:
+        return read_usage(usage, "input", "output")
+    return None

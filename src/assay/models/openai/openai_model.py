@@ -247,11 +247,10 @@ class OpenAI(HttpModel):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Return name, URL, API and what is added to every request; a digest replaces each key."""
-        audio = (
-            {"voice": self.voice, "audio_format": self.audio_format}
-            if "audio" in self.produces
-            else {}
-        )
+        if "audio" in self.produces:
+            audio = {"voice": self.voice, "audio_format": self.audio_format}
+        else:
+            audio = {}
         ways: dict[str, Any] = {
             "api": self.api,
             "likelihood_by": self.likelihood_by,
@@ -371,11 +370,9 @@ class OpenAI(HttpModel):
     def _max_tokens_field(self, chat: bool) -> str:
         if self.max_tokens_field != "auto":
             return self.max_tokens_field
-        return (
-            "max_completion_tokens"
-            if chat and self._url == self.public_url
-            else "max_tokens"
-        )
+        if chat and self._url == self.public_url:
+            return "max_completion_tokens"
+        return "max_tokens"
 
     async def _respond(self, request: Request) -> Output:
         body = responses.question(self.name, request)

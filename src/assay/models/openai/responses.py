@@ -71,11 +71,10 @@ def question(name: str, request: Request) -> dict[str, Any]:
     if options.reasoning_effort is not None:
         body["reasoning"] = {"effort": options.reasoning_effort, "summary": "auto"}
     if options.response_format is not None:
-        kind = (
-            "json_object"
-            if options.response_format == "json"
-            else options.response_format
-        )
+        if options.response_format == "json":
+            kind = "json_object"
+        else:
+            kind = options.response_format
         body["text"] = {"format": {"type": kind}}
     if options.logprobs is not None:
         body |= {

@@ -85,11 +85,9 @@ class LocalModel(ABC):
 
     def _answer_length(self, request: Request) -> int:
         """Return the most tokens of an answer: the limit of the request, else the model's default."""
-        return (
-            self.max_tokens
-            if request.options.max_tokens is None
-            else request.options.max_tokens
-        )
+        if request.options.max_tokens is None:
+            return self.max_tokens
+        return request.options.max_tokens
 
     def _squeezed(
         self,

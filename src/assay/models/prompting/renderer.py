@@ -92,7 +92,8 @@ class Around:
 
     def is_left_open(self) -> bool:
         """Return True if the prompt ends before the turn of the answer is opened."""
-        begun, ended = self.after_question.rstrip(), self.at_end.rstrip()
+        begun = self.after_question.rstrip()
+        ended = self.at_end.rstrip()
         return begun != ended and begun.startswith(ended)
 
     def ends_answer(self, stop: str) -> bool:
@@ -268,7 +269,9 @@ class Renderer:
     def _alone(self, continuation: str) -> Pair:
         tokens = tuple(self.tokenizer.encode(continuation, add_special_tokens=False))
         first = self._need_prefix()
-        return Pair(tokens, 1) if tokens[:1] == (first,) else Pair((first, *tokens), 1)
+        if tokens[:1] == (first,):
+            return Pair(tokens, 1)
+        return Pair((first, *tokens), 1)
 
     def whole_text(self, prompt: Prompt) -> tuple[int, tuple[int, ...]]:
         """Return the token before a text, and the text's own tokens."""
@@ -304,7 +307,9 @@ class Renderer:
             around.after_answer.lstrip(), add_special_tokens=False
         )
         special = set(self.tokenizer.all_special_ids)
-        return {ids[0]} if ids and ids[0] in special else set()
+        if ids and ids[0] in special:
+            return {ids[0]}
+        return set()
 
     def _around(self) -> Around | None:
         """Return what the template writes around turns; `None` without a template, or if it omits the messages."""
@@ -456,11 +461,9 @@ def plain_message(message: Message) -> dict[str, Any]:
 
 
 def _plain_part(part: Part) -> dict[str, Any]:
-    return (
-        {"type": part.kind}
-        if isinstance(part, Media)
-        else {"type": "text", "text": part_text(part)}
-    )
+    if isinstance(part, Media):
+        return {"type": part.kind}
+    return {"type": "text", "text": part_text(part)}
 
 
 def given_template(template: str | None, where: str) -> str | None:

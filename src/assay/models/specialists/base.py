@@ -116,11 +116,10 @@ class Specialist(ABC):
         for name, (least, most) in self.ranges.items():
             value = getattr(self, name)
             if not least <= value <= most:
-                fix = (
-                    f"at least {least:g}"
-                    if most == math.inf
-                    else f"{least:g} to {most:g}"
-                )
+                if most == math.inf:
+                    fix = f"at least {least:g}"
+                else:
+                    fix = f"{least:g} to {most:g}"
                 raise UsageError(
                     f"{name} is {value}",
                     where=f"model {self.label!r}",
@@ -209,8 +208,6 @@ def asked_text(request: Request) -> str:
 
 def ignored_text(request: Request) -> dict[str, Any]:
     """Return details that record a prompt whose text was not read."""
-    return (
-        {"ignored": "text"}
-        if any(message.text.strip() for message in request.messages)
-        else {}
-    )
+    if any(message.text.strip() for message in request.messages):
+        return {"ignored": "text"}
+    return {}

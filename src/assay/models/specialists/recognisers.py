@@ -81,7 +81,8 @@ def _places(
     spans: list[tuple[int, int]] = []
     start = 0
     while len(samples) - start > longest:
-        first, last = (start + longest // 2) // frame, (start + longest) // frame
+        first = (start + longest // 2) // frame
+        last = (start + longest) // frame
         window = loudness[first:last]
         # Of several equally quiet points, take the last: fewer pieces, fewer cuts.
         quietest = last - 1 - int(np.argmin(window[::-1]))
@@ -167,17 +168,17 @@ class Recogniser(Specialist):
             self._end()
 
     def _end(self) -> None:
-        process, self._engine = self._engine, None
+        process = self._engine
+        self._engine = None
         if process is not None:
             process.end()
 
     def _start(self) -> WorkerProcess:
         # The engine's library is installed beside assay's.
-        paths = (
-            {"PYTHONPATH": os.environ["PYTHONPATH"]}
-            if "PYTHONPATH" in os.environ
-            else {}
-        )
+        if "PYTHONPATH" in os.environ:
+            paths = {"PYTHONPATH": os.environ["PYTHONPATH"]}
+        else:
+            paths = {}
         process = WorkerProcess(self.label, env={**paths, "OMP_NUM_THREADS": "1"})
         process.start(
             ENGINES,
@@ -288,11 +289,9 @@ class Moonshine(Recogniser):
 
     @property
     def _additions(self) -> list[str]:
-        return (
-            [f"added {self.silence_seconds:g} s of silence at both ends"]
-            if self.silence_seconds
-            else []
-        )
+        if self.silence_seconds:
+            return [f"added {self.silence_seconds:g} s of silence at both ends"]
+        return []
 
 
 @dataclass

@@ -115,11 +115,10 @@ class WorkerProcess:
             self.end(at_once=True)
             reason = str(reply.get("error"))
             lacks = reason.startswith(("ModuleNotFoundError", "ImportError"))
-            fix = (
-                f"install it for {self._command[0]}, or python=PATH of an environment that has it"
-                if lacks
-                else None
-            )
+            if lacks:
+                fix = f"install it for {self._command[0]}, or python=PATH of an environment that has it"
+            else:
+                fix = None
             raise WorkerUnfit(
                 f"worker {self.name!r} cannot be built: {reason}", fix=fix
             )
@@ -148,7 +147,8 @@ class WorkerProcess:
 
     def end(self, *, at_once: bool = False) -> None:
         """End the process: close its input, and kill it with its children if that is not enough."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is None:
             return
         if not at_once and process.stdin is not None:
@@ -169,7 +169,9 @@ class WorkerProcess:
     def last_words(self) -> str:
         """Return the last line of stderr for use in a message; empty if there is none."""
         lines = [line for line in list(self._last_words) if line.strip()]
-        return f"; its last words: {lines[-1].strip()[:300]}" if lines else ""
+        if lines:
+            return f"; its last words: {lines[-1].strip()[:300]}"
+        return ""
 
     def _listen(self, pipe: IO[bytes]) -> None:
         with pipe:
@@ -230,11 +232,10 @@ class WorkerProcess:
             code = None  # it closed its output but is still running
         if self._listener is not None and code is not None:
             self._listener.join(END_SECONDS)
-        how = (
-            f"was killed by signal {-code}"
-            if code is not None and code < 0
-            else f"ended with status {code}"
-        )
+        if code is not None and code < 0:
+            how = f"was killed by signal {-code}"
+        else:
+            how = f"ended with status {code}"
         words = self.last_words()
         self.end(at_once=True)
         return WorkerGone(f"worker {self.name!r} {how}{words}")

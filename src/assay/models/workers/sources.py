@@ -172,17 +172,15 @@ def missing_modules(file: Path, python: str, env: Mapping[str, str]) -> list[str
     The list is empty if the interpreter cannot be run.
     """
     libraries = imported(file.read_text(encoding="utf-8"))
-    return (
-        list(
+    if libraries:
+        return list(
             _missing(
                 tuple(libraries),
                 python or sys.executable,
                 tuple(sorted(env.items())),
             )
         )
-        if libraries
-        else []
-    )
+    return []
 
 
 def imported(source: str) -> list[str]:

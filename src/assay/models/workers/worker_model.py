@@ -67,7 +67,8 @@ class Worker:
         self.source = find_worker(name)
         self.source.check(options, name)
         self.options = options
-        self.seconds, self.start_seconds = float(seconds), float(start_seconds)
+        self.seconds = float(seconds)
+        self.start_seconds = float(start_seconds)
         if memory_gib is not None and not (
             isinstance(memory_gib, (int, float)) and memory_gib > 0
         ):
@@ -79,7 +80,8 @@ class Worker:
         self.ping_after = PING_AFTER_SECONDS
         self.starts = 0
         """Number of times the process was started."""
-        self._python, self._env = os.path.expanduser(python), dict(env)
+        self._python = os.path.expanduser(python)
+        self._env = dict(env)
         self._process: WorkerProcess | None = None
         self._unfit: WorkerUnfit | None = None
         self._asked = 0
@@ -200,7 +202,8 @@ class Worker:
         return process
 
     def _end(self) -> None:
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is not None:
             process.end()
 

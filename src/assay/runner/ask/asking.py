@@ -90,7 +90,10 @@ class Asking:
         if self.is_new:
             return None
         key = job.request.key
-        stored = self.stored(job.sample.id, job.epoch) if stored is None else stored
+        if stored is None:
+            stored = self.stored(job.sample.id, job.epoch)
+        else:
+            stored = stored
         answer = stored[job.round] if job.round < len(stored) else None
         if answer is not None and answer.key == key:
             return None if answer.failed and self.may_ask else answer
@@ -103,7 +106,10 @@ class Asking:
 
     def cached(self, job: Job) -> Output | None:
         """Return the answer from the cache, or None. It is written to the journal as an answer of this run."""
-        output = None if self.cache is None else self.cache.get(job.request.key)
+        if self.cache is None:
+            output = None
+        else:
+            output = self.cache.get(job.request.key)
         if output is None:
             return None
         output = output.separated(self.think_tags)
@@ -170,7 +176,8 @@ class Asking:
         details: dict[str, Any] | None = None,
     ) -> None:
         """Write an answer to the journal."""
-        request, sample = job.request, job.sample
+        request = job.request
+        sample = job.sample
         prompt = request.prompt
         messages = prompt.messages[job.known_messages :]
         plain = self.writer.plain_output(output)

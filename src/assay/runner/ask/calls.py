@@ -195,7 +195,8 @@ def _call_by_kind(
     likelihoods, likelihood_fits = call_in_halves(
         model, [request for request, wants in pairs if wants]
     )
-    next_texts, next_likelihoods = iter(texts), iter(likelihoods)
+    next_texts = iter(texts)
+    next_likelihoods = iter(likelihoods)
     outputs = []
     for wants in want_likelihoods:
         outputs.append(next(next_likelihoods if wants else next_texts))
@@ -296,15 +297,18 @@ def _wants_likelihoods(request: Request) -> bool:
 
 def _failure(error: BaseException) -> Output:
     """Return the failure of one sample for an exception. Lost connections and timeouts are retryable."""
-    kind, passes = "exception", False
+    kind = "exception"
+    passes = False
     if isinstance(error, DataError):
         return Output.failed("data", scrub(str(error)), retryable=False)
     if is_out_of_memory(error):
         kind = "oom"
     elif isinstance(error, TimeoutError):
-        kind, passes = "timeout", True
+        kind = "timeout"
+        passes = True
     elif isinstance(error, ConnectionError):
-        kind, passes = "connection", True
+        kind = "connection"
+        passes = True
     return Output.failed(
         kind,
         scrub(f"{type(error).__name__}: {error}"),

@@ -76,11 +76,10 @@ class Preflight:
             self._not_looked_at(error)
             return
         # A dry run does not know what a driver will ask.
-        hint = (
-            ""
-            if self._planned.task.driver is not None
-            else " (--dry_run shows the first prompt)"
-        )
+        if self._planned.task.driver is not None:
+            hint = ""
+        else:
+            hint = " (--dry_run shows the first prompt)"
         for fault in faults:
             name = self._planned.model_name
             self._say(f"warning: {name}: {fault}{hint}")

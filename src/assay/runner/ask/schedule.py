@@ -76,11 +76,10 @@ class Scheduler:
         While the request of one worker waits for a retry, that of the second shows whether the server answers
         others.
         """
-        count = (
-            max(2, self.window)
-            if self.is_async and not work.whole_dialogues
-            else self.window
-        )
+        if self.is_async and not work.whole_dialogues:
+            count = max(2, self.window)
+        else:
+            count = self.window
         return count if work.most is None else min(count, work.most)
 
     def ask_here(

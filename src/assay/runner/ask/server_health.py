@@ -89,12 +89,15 @@ class Limiter:
     def hold(self, now: float) -> None:
         """Allow one request at a time after a key was refused, until it is known whether the key works."""
         if not self.held:
-            self.held, self.held_at, self.limit = self.limit, now, 1.0
+            self.held = self.limit
+            self.held_at = now
+            self.limit = 1.0
 
     def let_go(self, started: float) -> None:
         """Restore the limit if a request that was sent after the refusal was answered, because then the key works."""
         if started > self.held_at:
-            self.limit, self.held = self.held, 0.0
+            self.limit = self.held
+            self.held = 0.0
             self._wake()
 
     def throttled(self, now: float, seconds: float = EPISODE_SECONDS) -> None:
@@ -174,7 +177,8 @@ class Beginning:
         if self.is_over:
             return False
         if error is None:
-            self.is_over, self.is_silent = True, False
+            self.is_over = True
+            self.is_silent = False
             self._sent.clear()
             return False
         if error.kind == "timeout":

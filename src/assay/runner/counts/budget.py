@@ -156,10 +156,8 @@ class ErrorBudget:
         self.errors += 1
         problem, _, own_fix = error.message.partition("; fix: ")
         if not self._first:
-            self._first, self._own_fix = (
-                f"{whose} {error.kind}: {problem}".lstrip(),
-                own_fix,
-            )
+            self._first = f"{whose} {error.kind}: {problem}".lstrip()
+            self._own_fix = own_fix
         if error.kind == GIVEN_UP:
             self._stop(
                 f"stopped: {problem}"

@@ -63,11 +63,10 @@ class Leaks:
         if not self._ids:
             return
         count = len(self._ids)
-        occurs = (
-            "1 sample occurs in its"
-            if count == 1
-            else f"{count} samples occurs in their own"
-        )
+        if count == 1:
+            occurs = "1 sample occurs in its"
+        else:
+            occurs = f"{count} samples occurs in their own"
         first_id = next(iter(self._ids))
         yield (
             f"warning: {task}: the target of {occurs} prompt, word for word (the first:"

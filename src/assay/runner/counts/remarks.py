@@ -135,7 +135,8 @@ class SameTargets:
         if sample.target is None or (self._samples and sample.target != self._target):
             self.may_be = False
             return
-        self._target, self._last = sample.target, sample
+        self._target = sample.target
+        self._last = sample
         self._samples += 1
 
     def lines(self, task: str) -> Iterator[str]:
@@ -195,7 +196,8 @@ class Sameness:
             if all(part.strip("\"'` .").lower() in NOTHING for part in parts):
                 answer = ()
             if self._answer is None:
-                self._answer, self._shown = answer, _shown(output)
+                self._answer = answer
+                self._shown = _shown(output)
                 if len(content) == 1 and isinstance(content[0], Text):
                     self._text = content[0].text
                 else:

@@ -33,7 +33,8 @@ class EarlyStop:
         self._rule = rule
         self._planned = planned
         self._scoring = scoring
-        self._tally, self._writer = tally, writer
+        self._tally = tally
+        self._writer = writer
         self._sequence = sequence_of(scoring, is_paired=rule.is_paired)
         self._seed = planned.run.seed or 0
         self._pending: dict[int, int] = {}

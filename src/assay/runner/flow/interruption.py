@@ -46,7 +46,8 @@ class _Interruption:
         assert task is not None
         self._run = task
         self._loop = asyncio.get_running_loop()
-        self._stop, self._stop_at_once = stop, stop_at_once
+        self._stop = stop
+        self._stop_at_once = stop_at_once
         self.signals = 0
         """Signals for which the run was stopped."""
         self._sent = 0

@@ -161,7 +161,8 @@ def differing_options(
 
 def _free(label: str, used_names: set[str]) -> str:
     """Return the label with a number if it is used already."""
-    number, free = 1, label
+    number = 1
+    free = label
     while free in used_names:
         number += 1
         free = f"{label}#{number}"

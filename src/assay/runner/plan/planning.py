@@ -252,7 +252,9 @@ class _Models:
         objects: Mapping[str, Model],
         faults: list[AssayError],
     ) -> None:
-        self._run, self._given, self._faults = run, objects, faults
+        self._run = run
+        self._given = objects
+        self._faults = faults
         self._built: dict[tuple[str, int], Model | None] = {}
         self._refused: Refused = {}
 

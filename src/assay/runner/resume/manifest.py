@@ -100,7 +100,9 @@ def _absolute_reference(name: object) -> object:
     if not isinstance(name, str):
         reference = getattr(name, "reference", None)
         return str(reference or getattr(name, "name", name))
-    path, colon, rest = name, "", ""
+    path = name
+    colon = ""
+    rest = ""
     if ".py" in name:
         path, colon, rest = name.partition(":")
     has_protocol = not colon and "@" in path and not Path(path).expanduser().exists()

@@ -43,7 +43,8 @@ class Guard:
             return
         now = time.thread_time()
         if self._seen != self.serial:
-            self._seen, self._began = self.serial, now
+            self._seen = self.serial
+            self._began = now
         elif now - self._began >= self.seconds:
             self._began = now
             raise ScorerOverrun
@@ -54,7 +55,8 @@ class Guard:
         if seconds <= 0 or threading.current_thread() is not threading.main_thread():
             yield
             return
-        self.seconds, self.thread = seconds, threading.get_ident()
+        self.seconds = seconds
+        self.thread = threading.get_ident()
         before = signal.signal(signal.SIGVTALRM, self.tick)
         # A system call of a library continues after a tick.
         signal.siginterrupt(signal.SIGVTALRM, False)
@@ -66,7 +68,8 @@ class Guard:
             signal.signal(
                 signal.SIGVTALRM, before if before is not None else signal.SIG_DFL
             )
-            self.is_scoring, self.thread = False, 0
+            self.is_scoring = False
+            self.thread = 0
 
 
 GUARD = Guard()

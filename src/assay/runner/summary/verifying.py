@@ -108,11 +108,10 @@ def _add(
         recomputed.unchecked.append(f"{name}: it judges all samples at once")
         return
     if scoring.name not in (judged := reader.scorers(task, model)):
-        why = (
-            "the run was last scored by others (--scorer names them)"
-            if judged
-            else "the journal has no verdicts"
-        )
+        if judged:
+            why = "the run was last scored by others (--scorer names them)"
+        else:
+            why = "the journal has no verdicts"
         recomputed.unchecked.append(f"{name}: {why}")
         return
     faults: list[AssayError] = []

@@ -350,7 +350,10 @@ class TextReader(AnswerWords):
     def _talks_about(self, begin: int, end: int) -> bool:
         """Return True if words speak about an option and may not take it."""
         first = self.starts[begin]
-        last = self.starts[end] if end < len(self.starts) else len(self.plain)
+        if end < len(self.starts):
+            last = self.starts[end]
+        else:
+            last = len(self.plain)
         return TALKS_ABOUT.search(self.plain, first, last) is not None
 
     def _is_clear(self, index: int) -> bool:

@@ -282,7 +282,8 @@ def _mention_at(
     text_start = between.end() if between else end
     text_end, owners = texts.get(text_start, (end, ""))
     if _is_own_letter(plain, text_start, options.get(letter)):
-        text_end, owners = text_start + 1, letter
+        text_end = text_start + 1
+        owners = letter
     if _is_article(plain, start, owners):
         return None
     if letter in owners:

@@ -62,7 +62,8 @@ def _inflated(data: bytes) -> bytes:
 
 def pickled_text(data: bytes) -> str:
     """Return the single text in a pickle. Raise `ValueError` if it contains anything else."""
-    offset, text = 0, None
+    offset = 0
+    text = None
     try:
         while data[offset] != _STOP:
             opcode = data[offset]

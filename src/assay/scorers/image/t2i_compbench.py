@@ -76,7 +76,8 @@ class T2ICompBench(GivenModels):
             return no_target(
                 sample, f"known kind of prompt in column {self.category!r}"
             )
-        values, replies = {}, {}
+        values = {}
+        replies = {}
         try:
             for role in parts:
                 values[role], replies[role] = await self._value(role, sample, image)

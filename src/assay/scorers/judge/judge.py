@@ -314,7 +314,8 @@ class JudgeFailure(Exception):
 
     def __init__(self, reason: str, reply: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.reply = reason, reply
+        self.reason = reason
+        self.reply = reply
 
 
 async def ask_judge(

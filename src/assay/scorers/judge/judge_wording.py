@@ -221,9 +221,10 @@ class OwnPrompt:
         if not names & (
             (_PAIR - {"conversation_a", "conversation_b"}) if pairwise else _ONE
         ):
-            missing = (
-                "{{ answer_a }} and {{ answer_b }}" if pairwise else "{{ answer }}"
-            )
+            if pairwise:
+                missing = "{{ answer_a }} and {{ answer_b }}"
+            else:
+                missing = "{{ answer }}"
             raise UsageError(
                 "the judge would not see the answer",
                 where=where,

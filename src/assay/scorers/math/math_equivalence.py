@@ -90,7 +90,9 @@ class KillableWorker:
             stderr=subprocess.DEVNULL,
             env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
         )
-        self._owner, self._served, self._pending = os.getpid(), 0, b""
+        self._owner = os.getpid()
+        self._served = 0
+        self._pending = b""
         setup = {"path": sys.path, "seconds": self.seconds, "bytes": self.memory_bytes}
         line = self._exchange(setup, _START_SECONDS)
         if not line:
@@ -133,7 +135,8 @@ class KillableWorker:
         return line
 
     def _kill(self) -> None:
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is None:
             return
         process.kill()
@@ -181,11 +184,10 @@ class MathEquivalence(AgainstTargets):
         if "error" in reply:
             return Score.unparsed(reason=reply["error"])
         if reply["equal"] is None:
-            reason = (
-                "no mathematics in the answer"
-                if reply["gold_read"]
-                else "no mathematics in the target"
-            )
+            if reply["gold_read"]:
+                reason = "no mathematics in the answer"
+            else:
+                reason = "no mathematics in the target"
             if output.stop_reason == "length" and reply["gold_read"]:
                 outcome = Outcome.TRUNCATED
             else:

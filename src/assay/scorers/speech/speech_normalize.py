@@ -221,9 +221,11 @@ def _seed_tts(text: str) -> str:
 
 def _whisper(name: str) -> Normalizer:
     if name == "whisper-en":
-        module, kind = ("english", "English")
+        module = "english"
+        kind = "English"
     else:
-        module, kind = ("basic", "Basic")
+        module = "basic"
+        kind = "Basic"
     package = WHISPER.library(f"whisper_normalizer.{module}", f"normalizer {name!r}")
     normalize: Normalizer = getattr(package, f"{kind}TextNormalizer")()
     return normalize

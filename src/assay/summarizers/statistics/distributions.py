@@ -85,7 +85,8 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     """Return the x with I_x(a, b) = p."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"a beta quantile needs 0 <= p <= 1, got {p}")
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while True:
         middle = (low + high) / 2.0
         if middle <= low or middle >= high or high - low < 1e-15 * high:
@@ -113,9 +114,11 @@ def t_quantile(p: float, df: float) -> float:
     if p == 0.5:
         return 0.0
     tail = 2.0 * min(p, 1.0 - p)
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while t_two_sided(high, df) > tail:
-        low, high = high, high * 2.0
+        low = high
+        high = high * 2.0
     while True:
         middle = (low + high) / 2.0
         if middle <= low or middle >= high or high - low < 1e-15 * high:

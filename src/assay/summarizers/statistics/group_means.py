@@ -160,7 +160,9 @@ def _combined_spread(
     priors = [s.prior * x for s, x in zip(spreads, inverse_bases, strict=True)]
 
     # Each variance as a share of the sum: the square of a small one may be 0 as a float.
-    per_unit, per_df, skews = [], [], []
+    per_unit = []
+    per_df = []
+    skews = []
     for variance, spread in zip(variances, spreads, strict=True):
         if not variance:
             continue

@@ -197,9 +197,11 @@ def _least(shows: Callable[[float], bool], high: float) -> float:
     while high - low > 1e-9 * max(1.0, high):
         middle = (low + high) / 2
         if shows(middle):
-            low, high = (low, middle)
+            low = low
+            high = middle
         else:
-            low, high = (middle, high)
+            low = middle
+            high = high
     return high
 
 

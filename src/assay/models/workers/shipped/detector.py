@@ -64,11 +64,9 @@ class Detector:
         import torch
         import transformers
 
-        self.device, self.threshold, self.text_threshold = (
-            device,
-            threshold,
-            text_threshold,
-        )
+        self.device = device
+        self.threshold = threshold
+        self.text_threshold = text_threshold
         config = transformers.AutoConfig.from_pretrained(model, revision=revision)
         # The order matters: DETR is listed among the segmenters as well.
         families = {
@@ -94,11 +92,10 @@ class Detector:
             "fixed": self._fixed,
         }[family]
         reads_words = family == "zero_shot"
-        auto = (
-            transformers.AutoProcessor
-            if reads_words
-            else transformers.AutoImageProcessor
-        )
+        if reads_words:
+            auto = transformers.AutoProcessor
+        else:
+            auto = transformers.AutoImageProcessor
         self.processor = auto.from_pretrained(model, revision=revision)
         loaded = families[family].from_pretrained(
             model,
@@ -231,10 +228,8 @@ class Detector:
                 if not bool(mask.any()):
                     continue
                 sure = float(scores[query] * masks[query].sigmoid()[mask].mean())
-                rows, columns = (
-                    mask.any(1).nonzero().flatten(),
-                    mask.any(0).nonzero().flatten(),
-                )
+                rows = mask.any(1).nonzero().flatten()
+                columns = mask.any(0).nonzero().flatten()
                 box = [
                     int(columns[0]),
                     int(rows[0]),

@@ -78,11 +78,10 @@ class Inception:
 
         with torch.inference_mode():
             for name, shape in STEM:
-                values = (
-                    _max(values)
-                    if shape is None
-                    else self.convolve(name, values, shape)
-                )
+                if shape is None:
+                    values = _max(values)
+                else:
+                    values = self.convolve(name, values, shape)
             for block, branches in blocks():
                 values = self._block(block, branches, values)
             return values.mean((2, 3))
@@ -191,7 +190,8 @@ def _wide(pool: int) -> list[list[tuple[str, Any]]]:
 
 
 def _long(width: int) -> list[list[tuple[str, Any]]]:
-    across, down = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+    across = ((1, 7), 1, (0, 3))
+    down = ((7, 1), 1, (3, 0))
     return [
         [("branch1x1", (192, 1, 1, 0))],
         [

@@ -35,10 +35,8 @@ class Lpips:
 
     def __init__(self, backbone: str, heads: str, device: str = "cpu") -> None:
         self.device = device
-        self.backbone, head_weights = (
-            weights_of(backbone, device),
-            weights_of(heads, device),
-        )
+        self.backbone = weights_of(backbone, device)
+        head_weights = weights_of(heads, device)
         self.heads = [
             _entry(head_weights, f"lin{index}.model.1.weight", heads)
             for index in range(len(CONVOLUTIONS))

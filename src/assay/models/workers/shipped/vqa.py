@@ -37,24 +37,26 @@ class Vqa:
         import torch
         import transformers
 
-        self.device, self.question, self.suffix = device, question, suffix
+        self.device = device
+        self.question = question
+        self.suffix = suffix
         config = transformers.AutoConfig.from_pretrained(model, revision=revision)
         options = {"revision": revision, "dtype": getattr(torch, dtype)}
         self.processor = transformers.AutoProcessor.from_pretrained(
             model, revision=revision
         )
         if config.model_type == "blip":
-            self.weigh, kind = self._blip, transformers.BlipForQuestionAnswering
+            self.weigh = self._blip
+            kind = transformers.BlipForQuestionAnswering
         elif (
             type(config)
             in transformers.AutoModelForVisualQuestionAnswering._model_mapping
         ):
-            self.weigh, kind = (
-                self._classifier,
-                transformers.AutoModelForVisualQuestionAnswering,
-            )
+            self.weigh = self._classifier
+            kind = transformers.AutoModelForVisualQuestionAnswering
         elif type(config) in transformers.AutoModelForImageTextToText._model_mapping:
-            self.weigh, kind = self._writer, transformers.AutoModelForImageTextToText
+            self.weigh = self._writer
+            kind = transformers.AutoModelForImageTextToText
         else:
             raise ValueError(
                 f"{model} is a {config.model_type} model, which answers no questions about images"
@@ -182,7 +184,8 @@ class Vqa:
         def share(tokens: set[int]) -> float:
             return float(sum(probable[token] for token in tokens))
 
-        affirming, denying = begin(yes), begin(no)
+        affirming = begin(yes)
+        denying = begin(no)
         if affirming <= denying or denying <= affirming:
             raise ValueError(
                 "this model's tokenizer begins yes and no with the same token"

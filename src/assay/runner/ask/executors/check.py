@@ -83,10 +83,8 @@ def _has_ray() -> bool:
 def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
     """Raise if a replica could not build the same model."""
     where = f"model {planned.model_name!r}"
-    machine, fix = (
-        "a replica builds its model from its name, and",
-        "name it as file.py:name, or run without replicas",
-    )
+    machine = "a replica builds its model from its name, and"
+    fix = "name it as file.py:name, or run without replicas"
     try:
         json.dumps(dict(run.model_args))
         copy = trusted_model(planned.model_name, run)

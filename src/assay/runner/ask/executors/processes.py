@@ -136,11 +136,10 @@ class Process:
 
 def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]]:
     """Return the environment of each replica: the GPUs that it sees, and the number of its threads."""
-    threads = (
-        {}
-        if "OMP_NUM_THREADS" in os.environ
-        else {"OMP_NUM_THREADS": str(_cores_each(replicas))}
-    )
+    if "OMP_NUM_THREADS" in os.environ:
+        threads = {}
+    else:
+        threads = {"OMP_NUM_THREADS": str(_cores_each(replicas))}
     if gpus_per_replica is None:
         return [dict(threads) for _ in range(replicas)]
     if gpus_per_replica > 1 and gpus_per_replica != int(gpus_per_replica):
@@ -157,11 +156,10 @@ def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]
     parts = []
     for index in range(replicas):
         first = int(index * gpus_per_replica)
-        devices = (
-            devices_here[first : first + int(gpus_per_replica)]
-            if gpus_per_replica >= 1
-            else devices_here[first : first + 1]
-        )
+        if gpus_per_replica >= 1:
+            devices = devices_here[first : first + int(gpus_per_replica)]
+        else:
+            devices = devices_here[first : first + 1]
         parts.append(
             {
                 **threads,
@@ -183,8 +181,6 @@ def gpus() -> list[str]:
 
 def _cores_each(replicas: int) -> int:
     """Return the number of threads for each replica, so that all together have one per core."""
-    return (
-        max(1, len(os.sched_getaffinity(0)) // replicas)
-        if hasattr(os, "sched_getaffinity")
-        else 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)) // replicas)
+    return 1

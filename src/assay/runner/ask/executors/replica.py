@@ -103,7 +103,8 @@ class Replica:
             if isinstance(job.request.state, Held):
                 plain["state"] = job.request.state.token
             requests.append(plain)
-        released, self._released = self._released, []
+        released = self._released
+        self._released = []
         frame = {"call": "ask", "requests": requests, "released": released}
         head, answer_blobs = await _ask(
             self._channel,

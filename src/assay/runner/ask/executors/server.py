@@ -137,7 +137,10 @@ class Server:
 def _fault(error: AssayError) -> dict[str, Any]:
     """Return an error as data."""
     kind = "usage" if isinstance(error, UsageError) else "model"
-    problem = error.what if error.where is None else f"{error.where}: {error.what}"
+    if error.where is None:
+        problem = error.what
+    else:
+        problem = f"{error.where}: {error.what}"
     return {"kind": kind, "what": problem, "fix": error.fix}
 
 

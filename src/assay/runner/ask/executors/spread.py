@@ -119,7 +119,8 @@ class Spread:
             slot.failed_starts = 0
             slot.gone = asyncio.get_running_loop().create_future()
             slot.note("ready")
-            greet, self.greet = self.greet, None
+            greet = self.greet
+            self.greet = None
             if greet is not None:
                 await greet(replica)
             work.open(slot.number)

@@ -118,7 +118,8 @@ def is_quoted(response: str) -> bool:
 
 def _bracket_pairs(line: str) -> int:
     """Return the number of `[...]` on a line."""
-    pairs, position = 0, 0
+    pairs = 0
+    position = 0
     while (opening := line.find("[", position)) >= 0 and (
         closing := line.find("]", opening)
     ) >= 0:
