@@ -253,7 +253,7 @@ def test_a_request_refused_as_a_whole_refused_as_many_answers_as_the_others_gave
         ("b", 2, "refused"),
     ]
     assert len(Attempts(records)) == 6
-    assert len(Attempts(records[:1], asked=4)) == 4
+    assert len(Attempts(records[:1], per_request=4)) == 4
 
 
 @pytest.mark.parametrize("reducer", ["pass@2", "pass^2"])

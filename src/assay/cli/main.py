@@ -150,7 +150,7 @@ def _let_go_of_stdout() -> None:
 
 
 def _call(verb: str, words: list[str]) -> int:
-    """Import a command and call it. Raise if there is no command of that name."""
+    """Import a command and call it. Raise if no command has that name."""
     from ..core.errors import UnknownName, UsageError
 
     if verb in ANSWERS:

@@ -37,12 +37,12 @@ class Difference:
 
     case: str
     """The number of the case from 1, or `corpus`."""
-    what: str
+    number_name: str
     official: Any
     ours: Any
 
     def __str__(self) -> str:
-        name = f" {self.what}" if self.what else ""
+        name = f" {self.number_name}" if self.number_name else ""
         return f"case {self.case}{name}: official {self.official}, here {self.ours}"
 
 

@@ -22,7 +22,7 @@ MISSING = "missing_prediction"
 LIMIT = "limit"
 """Key in the details of an output: the limit at which its sample ended."""
 INTERRUPTED = "interrupted"
-"""Error kind of a helper model that the user stopped. There is no verdict."""
+"""Error kind of a helper model that the user stopped, so that it gave no verdict."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ class ScorerExtras(Protocol):
     higher_is_better: bool | Mapping[str, bool]
     """True if larger values are better, for all values or by name."""
     bounds: tuple[float, float] | Mapping[str, tuple[float, float] | None] | None
-    """Lowest and highest value, for all values or by name. None if there is no limit."""
+    """Lowest and highest value, for all values or by name. None if it is unlimited."""
     best_mark: float
     """For a judge: the grade of a perfect answer, used to probe the judge."""
     role: str

@@ -99,7 +99,7 @@ def as_score(value: object) -> Score:
 T = TypeVar("T")
 
 Bounds = tuple[float, float] | None
-"""The lowest and the highest value; `None` if there is no such bound."""
+"""The lowest and the highest value; `None` for a side without a bound."""
 SHARE: Bounds = (0.0, 1.0)
 
 

@@ -277,7 +277,7 @@ class CallLinks:
         return call
 
     def result(self, result: ToolResult) -> ToolResult:
-        """Return the result with the id of its call. Raise `ValueError` if there is no matching call."""
+        """Return the result with the id of its call. Raise `ValueError` if no call matches."""
         call_id = result.call_id
         if call_id.startswith(_UNLINKED):
             call_id = self._named(call_id.removeprefix(_UNLINKED))

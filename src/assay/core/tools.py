@@ -81,7 +81,7 @@ class ToolResult:
     call_id: str
     parts: "tuple[Part, ...]" = ()
     error: str = ""
-    """Why there is no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if there is a result.
+    """Why the call has no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if it has one.
 
     The message for the model is in `parts`.
     """

@@ -73,7 +73,7 @@ CONTINUATIONS = frozenset({"completion", "continuation"})
 QUESTIONS = frozenset({"question", "problem", "query", "instruction"})
 """Columns that always hold a question, even beside a continuation column."""
 PLAIN_TEXT = frozenset({"text"})
-"""Columns that hold a text to continue if there is no target."""
+"""Columns that hold a text to continue, for rows without a target."""
 ANYWHERE = Reach()
 """The allowlist of rows built by the user's own code: no restrictions."""
 

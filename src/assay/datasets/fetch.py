@@ -80,7 +80,7 @@ def _inner_address(address: IPv4Address | IPv6Address) -> IPv4Address | None:
 class Deadline:
     """A point in time on the monotonic clock by which everything must be read; `None` means never."""
 
-    at: float | None
+    until: float | None
 
 
 class _Reader(socket.SocketIO):
@@ -95,8 +95,8 @@ class _Reader(socket.SocketIO):
     def readinto(self, buffer: "WriteableBuffer") -> int | None:
         """Read the next bytes. Raise `TimeoutError` at the deadline."""
         timeout = self._timeout
-        if self._deadline.at is not None:
-            timeout = self._deadline.at - time.monotonic()
+        if self._deadline.until is not None:
+            timeout = self._deadline.until - time.monotonic()
             if timeout <= 0:
                 raise TimeoutError("timed out")
         self._plug.settimeout(timeout)
@@ -233,7 +233,7 @@ def opened(
             connection.request("GET", resource, headers=dict(headers))
             response = connection.getresponse()
             if response.status not in REDIRECTS:
-                deadline.at = until
+                deadline.until = until
                 yield response, url
                 return
             url = urljoin(url, response.headers.get("Location", ""))

@@ -25,7 +25,7 @@ LONGEST_SUFFIX = max(map(len, IMAGE_SUFFIXES))
 KEPT_CELLS = 8
 
 Lookup = Callable[[str], Any]
-"""Returns the `image` cell of the row with an index, or `None` if there is no such row."""
+"""Returns the `image` cell of the row with an index, or `None` if no row has it."""
 Fallback = Callable[[Mapping[str, Any]], str | None]
 """Returns the index of the row whose image replaces an empty or placeholder cell."""
 

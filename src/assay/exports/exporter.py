@@ -135,7 +135,7 @@ class ExportedSample:
 
     @property
     def error(self) -> str | None:
-        """Why there is no answer or no verdict; None if nothing failed."""
+        """Why an answer or a verdict is missing; None if nothing failed."""
         if self.rounds and (error := self.rounds[-1].output.get("error")):
             return f"{error['kind']}: {error['message']}"
         for score in self.scores:

@@ -45,7 +45,7 @@ class Row:
 
     @property
     def is_empty(self) -> bool:
-        """True if there is no prediction: null, which differs from an empty answer."""
+        """True for null in the file: a missing prediction, which differs from an empty answer."""
         return not self.candidates and all(
             is_missing(cell) or cell == "" for cell in self.media.values()
         )

@@ -131,7 +131,7 @@ class ContainerEngine:
         return [*words, "--format", "{{.Names}}"]
 
     def image(self, name: str, field: str = "{{.Id}}") -> list[str]:
-        """Return the command that prints a field of an image. It fails if there is no such image."""
+        """Return the command that prints a field of an image. It fails if the image does not exist."""
         return [self.program, "image", "inspect", "--format", field, name]
 
     def enter_namespaces(self) -> list[str]:

@@ -46,12 +46,12 @@ class Attempts(Sequence[ScoreRecord]):
     """
 
     records: Iterable[ScoreRecord]
-    """Iterated more than once."""
-    asked: int = 1
+    """Iterated twice: for the width of the columns, and for their rows."""
+    per_request: int = 1
     """Answers per request, if no request was answered."""
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        width = _width(self.records, self.asked)
+        width = _width(self.records, self.per_request)
         for record in self.records:
             if record.candidates:
                 yield from _answers(record, width)

@@ -10,7 +10,7 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Most calls of one answer that are run. The model is told that the others are not."""
+"""Most calls of one answer that are run. The model reads that the others were not run."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 

@@ -54,7 +54,7 @@ class Asking:
     """How reasoning is marked in the answers: see `think_tags_of`."""
     tokens: dict[str, float] = field(default_factory=dict, init=False)
     """Tokens and cost as counted by the backend, summed over the requests of this run."""
-    asked: int = field(default=0, init=False)
+    request_count: int = field(default=0, init=False)
     """Requests that this run sent to the model, whatever their result was."""
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class Asking:
         refused: ErrorBudgetExceeded | None = None
         for job, output in answers:
             self._write(job, output)
-            self.asked += 1
+            self.request_count += 1
             count_usage(self.tokens, output.usage)
             if self.spending is not None and (
                 output.error is None or output.usage is not None

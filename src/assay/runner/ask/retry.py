@@ -221,7 +221,7 @@ class ServerQueue:
         self.outage.note(None, now, request, self.policy.longest_wait)
         self.beginning.is_hopeless(None, request.sent_at, now, 0.0)
         self.limiter.succeeded()
-        if self.limiter.held:
+        if self.limiter.limit_before_refusal:
             self.limiter.let_go(request.sent_at)
 
     def _record_failure(

@@ -36,9 +36,9 @@ class Limiter:
     shrunk_at: float = float("-inf")
     refused_at: int = 0
     """The limit that the server last refused; 0 if that is long ago."""
-    held: float = 0.0
+    limit_before_refusal: float = 0.0
     """The limit before a key was refused; 0 if no key was."""
-    held_at: float = 0.0
+    key_refused_at: float = 0.0
     slowed_at: float = float("-inf")
     """The time of the first timeout in the latest round."""
     floor: float = 1.0
@@ -72,7 +72,7 @@ class Limiter:
     def succeeded(self) -> None:
         """Count a clean answer. After a whole round of them, raise the limit."""
         self.successes += 1
-        if self.limit >= self.ceiling or self.held:
+        if self.limit >= self.ceiling or self.limit_before_refusal:
             return
         following = min(float(self.ceiling), self.limit + max(1.0, self.limit * GROW))
         just_below = float(self.refused_at - 1)
@@ -88,22 +88,22 @@ class Limiter:
 
     def hold(self, now: float) -> None:
         """Allow one request at a time after a key was refused, until it is known whether the key works."""
-        if not self.held:
-            self.held = self.limit
-            self.held_at = now
+        if not self.limit_before_refusal:
+            self.limit_before_refusal = self.limit
+            self.key_refused_at = now
             self.limit = 1.0
 
     def let_go(self, started: float) -> None:
         """Restore the limit if a request that was sent after the refusal was answered, because then the key works."""
-        if started > self.held_at:
-            self.limit = self.held
-            self.held = 0.0
+        if started > self.key_refused_at:
+            self.limit = self.limit_before_refusal
+            self.limit_before_refusal = 0.0
             self._wake()
 
     def throttled(self, now: float, seconds: float = EPISODE_SECONDS) -> None:
         """Lower the limit by one step after a rate limit, once for each episode."""
         self.successes = 0
-        if now - self.shrunk_at >= seconds and not self.held:
+        if now - self.shrunk_at >= seconds and not self.limit_before_refusal:
             self.shrunk_at = now
             self.refused_at = int(self.limit)
             self.limit = max(1.0, self.limit * SHRINK)
@@ -114,7 +114,7 @@ class Limiter:
         Requests that were sent before the first timeout belong to the same round, and cannot lower it further.
         """
         self.successes = 0
-        if self.held:
+        if self.limit_before_refusal:
             return
         if started >= self.slowed_at:
             self.slowed_at, self.floor = now, max(1.0, self.limit / 2)

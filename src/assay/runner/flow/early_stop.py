@@ -84,7 +84,7 @@ class EarlyStop:
         rule = self._rule.text
         if self.fault:
             yield f"{name}: --until {rule} was not looked at: {self.fault}"
-        elif self._planned.taken is not None:
+        elif self._planned.counted_rows is not None:
             yield f"{name}: stopped early by --until {rule} after {plural(samples, 'sample')} in random order"
         elif is_whole:
             yield f"{name}: --until {rule} was not reached: all {plural(samples, 'sample')} asked"

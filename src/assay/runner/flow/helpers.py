@@ -63,7 +63,7 @@ class Helper(GivenModel):
     @property
     def spent(self) -> dict[str, float]:
         """Requests that this run sent, with tokens and cost as counted by the backend."""
-        return {"asked": self._asking.asked, **self._asking.tokens}
+        return {"asked": self._asking.request_count, **self._asking.tokens}
 
     async def answer(
         self,

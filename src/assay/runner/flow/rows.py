@@ -203,11 +203,11 @@ class TaskRun:
         """Return True if `--until` ends the run before this row, now or in the run that asked for the answers."""
         if (
             self.early is not None
-            and self.planned.taken is None
+            and self.planned.counted_rows is None
             and self.early.is_reached()
         ):
-            self.planned.taken = position
-        return self.planned.taken is not None and position >= self.planned.taken
+            self.planned.counted_rows = position
+        return self.planned.counted_rows is not None and position >= self.planned.counted_rows
 
     def _take_finished(self, sample: Sample, order: int, number: int) -> bool:
         """Fast path of `_reuse`: count a sample that is already answered and scored, and return True."""

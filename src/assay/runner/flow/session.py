@@ -218,7 +218,7 @@ class Session:
             tallies = task_run.verdicts.tallies
             task_run.early = early_stop(planned, tallies, self.writer)
         elif self.options.until is not None:
-            planned.taken = earlier.taken(planned)
+            planned.counted_rows = earlier.taken(planned)
         return task_run
 
     async def _run_planned(

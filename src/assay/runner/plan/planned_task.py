@@ -51,7 +51,7 @@ class PlannedTask:
     """True if the journal may have samples or epochs that are not part of this run."""
     earlier_values: Mapping[str, float] | None = None
     """The values of the baseline by sample id, for `--until decided`."""
-    taken: int | None = None
+    counted_rows: int | None = None
     """The number of rows that count, if `--until` ended the run early; None for all."""
     tools: ToolSet | None = None
     """The tools that the model may call, in a task with tools."""
@@ -147,7 +147,7 @@ class PlannedTask:
         return self._first[0]
 
     def first_prompt(self) -> Prompt | None:
-        """Return the prompt of the first sample; None if there is no sample, or if its template fails."""
+        """Return the prompt of the first sample; None if the task has no sample, or if its template fails."""
         sample = self.first_sample()
         try:
             if sample is None:

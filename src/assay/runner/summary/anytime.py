@@ -56,7 +56,7 @@ def _relabelled(
     rule: Until,
 ) -> Result:
     """Return one result with its anytime interval, or with a flag that it has none."""
-    has_stopped = planned.taken is not None
+    has_stopped = planned.counted_rows is not None
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
     values = _values(result, records, planned, scoring)
     try:

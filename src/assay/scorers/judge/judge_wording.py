@@ -1,4 +1,4 @@
-"""What a judge is told and how its reply is read: assay's own prompts or the user's, and the verdict in the reply.
+"""The prompt of a judge and the reading of its reply: assay's own prompts or the user's, and the verdict in the reply.
 
 Read a judge's verdict: one JSON object, or the last match of a pattern.
 
