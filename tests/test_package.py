@@ -135,7 +135,7 @@ def test_the_readme_can_be_followed_from_its_beginning(installed: Path, tmp_path
     follow(ROOT / "README.md", installed, tmp_path)
 
 
-def test_the_tutorial_can_be_followed_and_its_runs_be_looked_at(
+def test_the_tutorial_can_be_followed_and_its_runs_be_inspected(
     installed: Path, tmp_path: Path
 ):
     follow(

@@ -516,7 +516,7 @@ def test_the_official_file_of_imagine_bench_asks_in_instruction():
         ("wise_verified", (1, 401, 521, 641, 761, 881)),
     ],
 )
-def test_the_field_of_a_wise_prompt_goes_by_its_category_or_by_its_number_in_that_version(
+def test_the_field_of_a_wise_prompt_uses_its_category_or_by_its_number_in_that_version(
     name, firsts
 ):
     field = TASKS[name].dataset.read.tags

@@ -207,7 +207,7 @@ def test_a_judge_grades_what_was_said(name, helper, tmp_path):
 @pytest.mark.parametrize(
     "name", [name for name in SPEAKING if name.startswith("speech_text")]
 )
-def test_a_models_speech_is_held_against_its_own_text(name, helper, tmp_path):
+def test_a_models_speech_is_compared_with_its_own_text(name, helper, tmp_path):
     said = "海水是咸的" if "zh" in name else "the sea is salty"
     sound = (
         PACKAGE / "benchmarks" / "data" / "speech" / "sounds" / "tone0.wav"
@@ -251,7 +251,7 @@ def test_the_quality_of_a_models_speech_is_rated(name, tmp_path):
     assert all(0 < value < 5 for value in values.values())
 
 
-def test_the_voice_of_the_speech_is_held_against_that_of_the_recording(tmp_path):
+def test_the_voice_of_the_speech_is_compared_with_that_of_the_recording(tmp_path):
     encoder = tmp_path / "encoder.py"
     encoder.write_text(ENCODER)
     echo = Scripted(lambda request: Output.of(request.prompt.media[0]))
@@ -415,7 +415,7 @@ def test_a_row_that_cannot_be_asked_is_listed_with_its_reason(
     assert isinstance(second, BadSample) and what in second.error.what
 
 
-def test_parquet_with_bytes_is_read_as_the_hub_has_it(tmp_path):
+def test_parquet_with_bytes_is_read_as_on_the_hub(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

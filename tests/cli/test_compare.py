@@ -61,7 +61,7 @@ def test_a_wide_terminal_has_one_table(runs):
     assert row[-1] == "better"
 
 
-def test_the_baseline_of_a_run_is_no_difference_between_runs(assay, runs):
+def test_the_baseline_of_a_run_is_not_a_difference_between_runs(assay, runs):
     said = assay(
         "run",
         "ten.jsonl",

@@ -41,7 +41,7 @@ def test_more_images_than_a_model_takes_are_refused_before_the_run(assay, eyes):
     assert not (eyes / "run").exists()
 
 
-def test_a_later_row_with_too_many_images_is_no_answer(assay, eyes):
+def test_a_later_row_with_too_many_images_is_not_an_answer(assay, eyes):
     said = assay("run", "mixed.jsonl", "--model", "one.py:Eye", "-o", "run", "--json")
 
     result = said.json["results"][0]

@@ -3,7 +3,7 @@
 import pytest
 
 
-def test_what_is_here_is_said(assay):
+def test_installed_parts_are_listed(assay):
     said = assay("doctor")
 
     assert said.code == 0

@@ -65,7 +65,7 @@ def test_an_lm_eval_file_of_several_models_needs_a_choice(assay, folder):
     )
 
 
-def test_what_is_no_run_is_refused(assay):
+def test_what_is_not_a_run_is_refused(assay):
     assert assay("export", "nope", "--to", "csv").code == 2
 
 

@@ -57,7 +57,7 @@ def test_the_exit_code_of_an_undecided_run_is_its_own(assay, runs):
     assert said.json["checks"][0]["needed"] > 200
 
 
-def test_github_gets_a_job_summary_in_which_names_are_no_markup(
+def test_github_gets_a_job_summary_in_which_names_are_not_markup(
     assay, runs, monkeypatch
 ):
     (runs / "good").rename(runs / "<b>good|")

@@ -34,7 +34,7 @@ def test_nothing_is_overwritten(assay, folder):
 
 
 @pytest.mark.parametrize("name", ["../mine", "a b", "", "1st"])
-def test_a_name_that_is_no_file_name_is_refused(assay, name):
+def test_a_name_that_is_not_a_file_name_is_refused(assay, name):
     assert assay("new", "model", name).code == 2
 
 

@@ -162,7 +162,7 @@ def test_generation_options_a_seed_and_an_endpoint_reach_the_model(
     )  # one for each sample, the same in every batch
 
 
-def test_sizes_that_are_no_numbers_are_refused(tmp_path, rows):
+def test_sizes_that_are_not_numbers_are_refused(tmp_path, rows):
     with pytest.raises(UsageError, match="--sizes takes numbers"):
         command(
             [

@@ -68,7 +68,7 @@ def test_a_wrong_assumption_is_one_line(assay, typed, said):
     assert done.code in (1, 2) and said in done.err and done.err.count("\n") == 1
 
 
-def test_a_limit_that_gives_no_useful_value_is_said_with_one_that_does(assay, many):
+def test_a_limit_without_a_useful_value_is_reported_with_one_that_works(assay, many):
     said = assay("run", many, "--model", "four.py:generate", "--limit", "20", "-o", "a")
 
     assert (

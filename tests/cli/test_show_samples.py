@@ -233,7 +233,7 @@ def test_a_named_sample_is_shown_also_where_the_last_table_is_not_about_it(assay
     assert "What is 4 + 4?" in assay("show", run, "--sample", "s4").out
 
 
-def test_text_that_is_no_text_is_still_json(assay, folder):
+def test_text_that_is_not_text_is_still_json(assay, folder):
     (folder / "odd.py").write_text("def generate(messages):\n    return 'a\\ud800b'\n")
     assay("run", "sums.jsonl", "--model", "odd.py:generate", "-o", "odd")
 

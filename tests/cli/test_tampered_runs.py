@@ -79,7 +79,7 @@ def test_a_bundle_is_written_of_a_run_whose_numbers_cannot_be_used(assay, runs):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_run_without_its_journal_is_no_fault_of_assay(verb, assay, runs):
+def test_a_run_without_its_journal_is_not_a_fault_of_assay(verb, assay, runs):
     (runs / "run" / "records.jsonl").unlink()
 
     said = assay(*VERBS[verb])

@@ -56,7 +56,7 @@ def assert_usage_fault(said, *texts):
 
 @pytest.mark.parametrize("run", ["nowhere", "empty", "file.txt"])
 @pytest.mark.parametrize("verb", RUN_READERS)
-def test_what_is_no_run_is_a_usage_fault(verb, run, assay, good):
+def test_what_is_not_a_run_is_a_usage_fault(verb, run, assay, good):
     words = [word.format(run=run) for word in RUN_READERS[verb]]
 
     assert_usage_fault(assay(*words), run)

@@ -245,7 +245,7 @@ def test_a_run_of_the_first_version_is_shown_and_called_unverified(assay, folder
     assert "ok: the journal gives the 1 numbers of the table" in said.out
 
 
-def test_a_table_that_cannot_be_made_again_is_not_called_verified(assay, folder, run):
+def test_a_table_that_cannot_be_rebuilt_is_not_called_verified(assay, folder, run):
     (folder / "sums.jsonl").unlink()
 
     said = assay("verify", "out")
@@ -256,7 +256,7 @@ def test_a_table_that_cannot_be_made_again_is_not_called_verified(assay, folder,
     )
 
 
-def test_a_folder_that_is_no_run_is_refused(assay, folder):
+def test_a_folder_that_is_not_a_run_is_refused(assay, folder):
     said = assay("verify", str(folder))
 
     assert said.code == 2 and "not a run folder" in said.err

@@ -164,7 +164,7 @@ def test_what_was_read_counts_though_no_function_names_it(tmp_path):
         'import numpy\nCFG = numpy.fromfile(HERE / "c.json", "u1")\n',
     ],
 )
-def test_a_file_counts_however_its_name_was_made_and_whoever_opened_it(tmp_path, text):
+def test_a_file_counts_under_any_name_and_opened_by_anyone(tmp_path, text):
     assert digest(tmp_path / "a", text + USE, {"say": "B"}) != digest(
         tmp_path / "b", text + USE, {"say": "C"}
     )

@@ -193,7 +193,7 @@ def test_what_holds_itself_or_has_no_state_can_be_described() -> None:
     assert code_digest(locked) == code_digest(Long(threading.Lock()))
 
 
-def test_more_state_than_can_be_looked_at_counts_as_changed(monkeypatch) -> None:
+def test_more_state_than_can_be_inspected_counts_as_changed(monkeypatch) -> None:
     monkeypatch.setattr(fingerprint, "MOST_VALUES", 100)
     large = Long(list(range(200)))
 

@@ -141,7 +141,7 @@ def test_the_command_says_equal_and_returns_0(capsys):
     )
 
 
-def test_a_scorer_stands_for_all_its_protocols():
+def test_a_scorer_represents_all_its_protocols():
     protocols = ["a013f00", "always", "vlmeval"]
     assert [fixture.name for fixture in select("vqa_accuracy")] == [
         f"vqa_accuracy@{one}" for one in protocols

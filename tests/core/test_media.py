@@ -77,7 +77,7 @@ def test_a_file_that_is_not_there_is_a_located_error(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "a\0b.png", "."])
-def test_what_is_no_regular_file_is_refused_and_not_read(path):
+def test_what_is_not_a_regular_file_is_refused_and_not_read(path):
     with pytest.raises(DataError, match="cannot open image"):
         Image(path).data()
 
@@ -119,7 +119,7 @@ def test_what_is_held_is_named_by_the_bytes_it_was_held_with(tmp_path):
     assert picture == Image(b"second") and picture.digest != early
 
 
-def test_bytes_that_are_no_medium_are_not_made_ready_to_send():
+def test_bytes_that_are_not_a_medium_are_not_made_ready_to_send():
     with pytest.raises(
         DataError,
         match="the image is not sent: its bytes are not those of an image, audio or video",

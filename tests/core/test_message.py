@@ -52,7 +52,7 @@ def test_a_list_of_parts_is_one_turn_in_the_order_given():
 
 
 @pytest.mark.parametrize("value", [None, 3, [], [3]])
-def test_what_is_no_message_is_refused(value):
+def test_what_is_not_a_message_is_refused(value):
     with pytest.raises(TypeError):
         as_messages(value)
 

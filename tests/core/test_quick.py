@@ -43,7 +43,7 @@ def test_the_parameters_of_quick_classes_are_their_fields():
     }
 
 
-def test_a_field_that_is_no_parameter_is_refused():
+def test_a_field_that_is_not_a_parameter_is_refused():
     with pytest.raises(TypeError, match="leave the class a plain dataclass"):
 
         @quick

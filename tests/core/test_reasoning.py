@@ -105,7 +105,7 @@ def test_any_answer_is_kept_whole(form, answer):
 
 
 @each(OPEN)
-def test_reasoning_that_never_ends_is_no_answer(form):
+def test_reasoning_that_never_ends_is_not_an_answer(form):
     output = Output.of(form + "42")
     [candidate] = output.candidates
 
@@ -166,7 +166,7 @@ def test_blocks_inside_and_after_an_answer(text, answer):
         ("42", "42"),
     ],
 )
-def test_a_block_that_a_server_left_beside_the_reasoning_is_no_answer(text, answer):
+def test_a_block_that_a_server_left_beside_the_reasoning_is_not_an_answer(text, answer):
     output = Output((Candidate((Reasoning("hm"), Text(text))),))
 
     assert output.text == answer

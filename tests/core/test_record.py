@@ -106,7 +106,7 @@ def test_what_a_model_may_return_becomes_an_output():
     assert as_output(Output.of("a")) == Output.of("a")
 
 
-def test_one_candidate_can_be_looked_at_alone():
+def test_one_candidate_can_be_inspected_alone():
     output = Output.of("a", "b")
 
     assert output.text == "a"

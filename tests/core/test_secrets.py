@@ -107,7 +107,7 @@ def _key(identity):
     )
 
 
-def test_a_folder_named_behind_a_local_path_is_no_secret_and_a_key_there_is():
+def test_a_folder_named_behind_a_local_path_is_not_a_secret_and_a_key_there_is():
     said = veiled(
         {"data": "annotations?images_dir=/data/my_pictures&api_key=abcdefgh12345678"}
     )["data"]

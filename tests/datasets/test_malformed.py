@@ -523,7 +523,7 @@ def test_case_31_the_wrong_separator_is_refused_with_a_hint(
 @pytest.mark.parametrize(
     "odd", ["../../x", "x" * 300, "Q8", "q 7", "ключ", "a/b\\c", "CON"]
 )
-def test_cases_35_36_38_odd_ids_are_kept_as_they_are(
+def test_cases_35_36_38_unusual_ids_are_kept_unchanged(
     write: Write, read: type[Read], odd: str
 ) -> None:
     rows = [dict(row) for row in ROWS]

@@ -149,7 +149,7 @@ def test_sharegpt_rows_are_conversations(tmp_path):
     assert sample.input[0].role == "user" and sample.target == "4"
 
 
-def test_a_tools_column_of_other_things_is_no_tools(tmp_path):
+def test_a_tools_column_of_other_things_is_not_tools(tmp_path):
     from assay.datasets import open_dataset
 
     row = {"question": "What for?", "tools": "hammer, saw", "answer": "wood"}

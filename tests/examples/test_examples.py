@@ -45,7 +45,7 @@ def summary_of(folder: Path) -> dict:
     return json.loads((folder / "summary.json").read_text())
 
 
-def test_no_example_is_forgotten_here():
+def test_every_example_has_a_test():
     shipped = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
 
     assert shipped == set(CHECKED)

@@ -86,7 +86,7 @@ def test_lm_eval_results_without_samples_have_the_interval_of_their_standard_err
     assert row.ci[1] == pytest.approx(0.25 + 1.96 * 0.25, abs=1e-3)
 
 
-def test_a_number_that_is_no_mean_of_samples_keeps_the_value_of_the_file():
+def test_a_number_that_is_not_a_mean_of_samples_keeps_the_value_of_the_file():
     document = json.loads(LM_EVAL.read_text())
     document["results"]["pick"]["acc,none"] = 0.5
     LM_EVAL.write_text(json.dumps(document))

@@ -49,7 +49,7 @@ def test_a_pillow_image_is_saved_as_it_is():
         np.zeros((2, 2), np.int32),
     ],
 )
-def test_an_array_that_is_no_image_is_refused(array):
+def test_an_array_that_is_not_an_image_is_refused(array):
     with pytest.raises(UsageError, match="no image can be made of"):
         image_from(array)
 
@@ -82,7 +82,7 @@ def test_equal_sounds_have_equal_digests():
     )
 
 
-def test_a_file_of_floats_keeps_what_lies_beyond_one():
+def test_a_file_of_floats_keeps_values_above_one():
     assert (
         decode_audio(
             audio_from(np.array([0.0, 2.5]), 8_000, subtype="FLOAT")
@@ -107,6 +107,6 @@ def test_a_file_of_floats_keeps_what_lies_beyond_one():
         (np.zeros(2), 0, "sampling rate"),
     ],
 )
-def test_an_array_that_is_no_sound_is_refused(samples, rate, match):
+def test_an_array_that_is_not_sound_is_refused(samples, rate, match):
     with pytest.raises(UsageError, match=match):
         audio_from(samples, rate)

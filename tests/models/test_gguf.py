@@ -163,7 +163,7 @@ class TestRealModel:
             "fix: give a larger context than 1024, or truncate=left or middle"
         )
 
-    def test_text_that_is_no_unicode_fails_alone(self, smollm2):
+    def test_text_that_is_not_unicode_fails_alone(self, smollm2):
         broken, whole = smollm2.generate(
             [ask("\ud800", max_tokens=1), ask("hi", max_tokens=1)]
         )
@@ -302,7 +302,7 @@ class TestLongPrompts:
         assert output.usage.input_tokens == 128
 
     @pytest.mark.costly
-    def test_an_answer_that_ends_for_want_of_room_says_so(self, small, monkeypatch):
+    def test_an_answer_cut_by_the_context_is_marked(self, small, monkeypatch):
         monkeypatch.setattr(small, "truncate", "refuse")
         prompt = Prompt((Message.of("Text", self.long[:900]), Message("Summary")))
         length = len(small._prompts.encode(prompt))
@@ -580,7 +580,7 @@ class TestLikelihood:
 
         assert output.error is not None and not output.error.retryable
 
-    def test_text_that_is_no_unicode_fails_alone(self, smollm2):
+    def test_text_that_is_not_unicode_fails_alone(self, smollm2):
         texts = ("\ud800", "hi")
         broken, right = (
             Prompt(

@@ -256,7 +256,7 @@ def test_a_server_of_one_connection_at_a_time_is_asked_over_one():
     assert server.connections == server.most_open == 1
 
 
-def test_equal_long_bodies_without_ids_are_asked_for_once_more():
+def test_equal_long_bodies_without_ids_are_requested_again():
     def long(question):
         return answer(None, f"{question} " * 300)
 

@@ -397,7 +397,7 @@ def test_a_whole_run_keeps_the_images_as_files(folders, tmp_path):
         "pictures",
     ),
 )
-def test_what_is_wrong_is_said(folders, change, args, words):
+def test_faults_are_reported(folders, change, args, words):
     with pytest.raises(UsageError, match=words):
         model = build_model(f"diffusers/{folders}/{change}", args)
         assert model.abilities

@@ -284,7 +284,7 @@ def test_several_candidates_of_a_response_are_several_calls(service, put_to):
     assert output.usage.output_tokens == 3 * 87
 
 
-def test_candidates_that_came_before_a_failure_are_kept_for_the_next_try_and_paid_for(
+def test_candidates_received_before_a_failure_are_kept_for_the_retry_and_counted_in_the_cost(
     put_to,
 ):
     from aiohttp import web
@@ -317,7 +317,7 @@ def test_the_same_request_asked_anew_is_drawn_anew(service, put_to):
     assert len(server.asked) == 4
 
 
-def test_a_seed_the_responses_api_has_no_place_for_is_in_the_record(service, put_to):
+def test_a_seed_that_the_responses_api_cannot_take_is_recorded(service, put_to):
     server = service(RESPONSE)
 
     [seeded, plain] = put_to(server, "openai/m", ask(seed=7), ask(), api="responses")

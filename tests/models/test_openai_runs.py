@@ -319,7 +319,7 @@ def test_an_exception_for_some_samples_does_not_stop_the_run(capsys, rows):
     assert not [line for line in lines if "stopped" in line]
 
 
-def test_a_question_without_a_reference_goes_by_chat(capsys, tmp_path, monkeypatch):
+def test_a_question_without_a_reference_uses_chat(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("questions.jsonl").write_text('{"question": "Why is the sky blue?"}\n')
     Path("judge.py").write_text(
@@ -438,7 +438,7 @@ def test_a_wrong_address_is_one_clear_line(capsys, rows, url, code, expected):
 
 
 @pytest.mark.parametrize("scheme", ["openai", "anthropic", "gemini"])
-def test_no_key_is_one_clear_line_before_anything_is_asked(capsys, rows, scheme):
+def test_a_missing_key_is_reported_in_one_line_before_any_request(capsys, rows, scheme):
     left, lines = said_by(capsys, rows, "--model", f"{scheme}/m")
 
     assert left == 2

@@ -346,7 +346,7 @@ def test_an_option_that_an_unknown_server_may_ignore_is_noted(put_to, server):
     assert "could not be confirmed" in notes[0]
 
 
-def test_a_server_is_not_looked_at_where_all_options_are_of_the_public_api(put_to):
+def test_a_server_is_not_inspected_where_all_options_are_of_the_public_api(put_to):
     server = Listing({})
 
     put_to(server, "openai/m", ask(temperature=0, stop=("\n",), max_tokens=4))
@@ -445,7 +445,7 @@ def test_a_completed_response_as_long_as_allowed_was_cut(put_to, service):
     assert [body["stream"] for body in server.asked] == [False, False]
 
 
-def test_a_limit_that_stands_in_the_body_is_one_too(put_to, service):
+def test_a_limit_in_the_body_is_one_too(put_to, service):
     server = service(response("one two", 24))
 
     [cut] = put_to(
@@ -592,7 +592,7 @@ def test_reasoning_is_read_in_every_form(put_to, service, message):
     assert (output.text, output.reasoning) == ("42", "hm")
 
 
-def test_a_content_list_of_unknown_pieces_is_no_empty_answer(put_to, service):
+def test_a_content_list_of_unknown_pieces_is_not_an_empty_answer(put_to, service):
     [output] = put_to(service(chat([{"type": "new"}])), "openai/m", ask())
 
     assert "no piece of `content` can be read" in output.error.message

@@ -250,7 +250,7 @@ class TestVoices:
 
         assert first.media[0].digest == again.media[0].digest
 
-    def test_text_that_looks_like_an_option_is_only_said(self, name):
+    def test_text_that_looks_like_an_option_stays_text(self, name):
         [output] = build_model(name).generate([ask("--help; touch /tmp/never")])
 
         assert output.error is None and output.media[0].format == "wav"

@@ -97,7 +97,7 @@ def test_readers_agree_with_bfcl_eval_or_read_more():
         ("phi", "<|tool_call|>[<|/tool_call|>"),
     ],
 )
-def test_text_that_is_no_call_stays_text(syntax, text):
+def test_text_that_is_not_a_call_stays_text(syntax, text):
     reading = SYNTAXES[syntax].read(text)
 
     assert (reading.calls, reading.words) == ((), text)

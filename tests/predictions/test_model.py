@@ -135,7 +135,7 @@ def test_a_part_of_the_data_leaves_the_other_predictions_unmentioned():
     assert result.notes == ()
 
 
-def test_null_is_no_prediction_and_an_empty_text_is_one():
+def test_null_is_not_a_prediction_and_an_empty_text_is_one():
     result = run(predict(a=None, b="", c="4"))
 
     assert result.results[0].n == 2

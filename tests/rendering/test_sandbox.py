@@ -313,7 +313,7 @@ def test_a_medium_where_only_words_can_stand_is_the_word_for_it(sample):
     assert built.answer(sample) == "see [image]"
 
 
-def test_a_long_row_is_no_runaway():
+def test_a_long_row_is_not_a_runaway():
     row = {"text": "word " * 400_000}
 
     built = build_template(

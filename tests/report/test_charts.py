@@ -178,7 +178,7 @@ def test_rows_of_intervals_share_one_scale():
     )
 
 
-def test_nothing_to_draw_is_no_drawing():
+def test_nothing_to_draw_is_not_a_drawing():
     assert charts.histogram([None, float("nan")], "x") is None
     assert charts.calibration([0.5] * 9, [1.0] * 9) is None
     assert charts.scatter([Point("a", 0, 1, 2)]) is None

@@ -281,7 +281,7 @@ def test_an_answer_with_a_secret_is_reported_marked_and_not_cached(
     assert other.usage["q/" + model]["asked"] == 1 and not other.notes
 
 
-def test_an_entry_of_the_cache_that_lost_a_secret_is_no_answer(tmp_path):
+def test_an_entry_of_the_cache_that_lost_a_secret_is_not_an_answer(tmp_path):
     cache = ResponseCache(tmp_path)
     cache.put("key", Output.of("[redacted]"))
 

@@ -121,7 +121,7 @@ def test_no_attack_gets_out(way: str, there):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_attack_takes_more_than_its_share(way: str, there):
+def test_no_attack_exceeds_its_resource_limits(way: str, there):
     assert (
         that_succeed(tried(way, GREEDY), lambda name: escape(WAYS[way], name, there))
         == {}

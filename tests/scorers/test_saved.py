@@ -40,7 +40,7 @@ def test_nothing_saved_is_none():
 @pytest.mark.parametrize(
     ("cell", "value"), [("[1]", [1]), ("plain", "plain"), (3, 3), ("", "")]
 )
-def test_text_that_is_no_json_stays_text(cell, value):
+def test_text_that_is_not_json_stays_text(cell, value):
     assert read_json(cell) == value
 
 

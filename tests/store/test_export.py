@@ -89,7 +89,7 @@ def test_csv_has_a_row_for_each_sample_and_scorer(reader, tmp_path):
     assert rows[3]["error"] == "no question" and rows[3]["prompt"] == ""
 
 
-def test_what_a_model_wrote_is_no_formula(reader, tmp_path):
+def test_what_a_model_wrote_is_not_a_formula(reader, tmp_path):
     write_csv(reader, tmp_path / "x.csv")
 
     row = read_csv(tmp_path / "x.csv")[0]

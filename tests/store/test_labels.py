@@ -56,7 +56,7 @@ def test_a_file_of_that_name_that_is_not_ours_is_refused(tmp_path: Path, content
     assert layout.labels.read_text() == content
 
 
-def test_a_link_in_its_place_is_not_followed(tmp_path: Path):
+def test_a_link_instead_of_it_is_not_followed(tmp_path: Path):
     target = tmp_path / "elsewhere"
     target.write_text("mine")
     Layout(tmp_path).labels.symlink_to(target)

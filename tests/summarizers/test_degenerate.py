@@ -90,7 +90,7 @@ def everything_in(result):
 
 @each("shape", SHAPES)
 @each("name", SUMMARIZERS)
-def test_an_interval_has_a_width_or_is_not_there(name, shape):
+def test_an_interval_has_a_width_or_is_missing(name, shape):
     summarizer = summarizers.build({"name": name, **SUMMARIZERS[name]})
 
     results = list(summarizer(list(records(shape)), Context()))

@@ -226,7 +226,7 @@ def test_a_metric_that_a_sample_does_not_have_is_left_out_for_it():
     assert results["x"].n == 3
 
 
-def test_a_value_that_is_no_number_is_unresolved_not_zero():
+def test_a_value_that_is_not_a_number_is_unresolved_not_zero():
     records = [
         record("a", 1.0),
         record("b", math.nan),
@@ -470,7 +470,7 @@ def test_a_round_that_a_dialogue_does_not_have_is_not_missing():
     assert not any("without a value" in flag for flag in results["round_2"].flags)
 
 
-def test_a_metric_that_is_no_round_is_missing_where_a_sample_lacks_it():
+def test_a_metric_that_is_not_a_round_is_missing_where_a_sample_lacks_it():
     records = [record("a", {"speed": 1.0, "taste": 1.0}), record("b", {"speed": 0.0})]
 
     results = {

@@ -131,7 +131,7 @@ def test_a_column_called_weight_is_not_taken_for_one(tmp_path):
 
 
 @pytest.mark.parametrize("points", [0, -1, "much", None, True])
-def test_a_weight_that_is_no_number_above_0_is_a_fault_of_its_row(tmp_path, points):
+def test_a_weight_that_is_not_a_number_above_0_is_a_fault_of_its_row(tmp_path, points):
     rows = [*ROWS, {**ROWS[0], "id": "bad", "points": points}]
 
     result = run(tmp_path, rows).results[0]

@@ -115,7 +115,7 @@ def test_one_direction_for_all_numbers_of_a_summarizer(tmp_path):
     assert not rows(run(tmp_path, summarizers=error))["error"].higher_is_better
 
 
-def test_bounds_that_are_no_pair_are_refused_before_the_run(tmp_path):
+def test_bounds_that_are_not_pair_are_refused_before_the_run(tmp_path):
     def wrong(sample, output):
         return 1.0
 

@@ -100,7 +100,7 @@ def test_samples_without_a_level_and_levels_without_a_value_are_flagged():
     )
 
 
-def test_nothing_to_summarize_is_no_number():
+def test_nothing_to_summarize_is_not_a_number():
     (result,) = WorstCase()(
         [record("j", None, "judge_error", tags={"level": "a"})], Context()
     )

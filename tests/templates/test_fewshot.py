@@ -504,7 +504,7 @@ def largest(
     ],
     ids=["options reordered", "a trailing blank", "other blanks", "both"],
 )
-def test_a_question_of_another_file_is_no_shot_for_its_equal(twin):
+def test_a_question_of_another_file_is_not_a_shot_for_its_equal(twin):
     pool = [twin, *LETTERS[:2]]
     template = apply_fewshot(
         build_template(kind="choice"),

@@ -85,7 +85,7 @@ def test_a_template_may_set_jinjas_options_for_block_tags(key, trim, lstrip):
     assert prompt.messages[-1].text == expected.render(options=["x", "y"])
 
 
-def test_a_block_option_that_is_no_truth_value_is_refused():
+def test_a_block_option_that_is_not_a_truth_value_is_refused():
     with pytest.raises(UsageError, match="trim_blocks must be true or false, got 'no'"):
         build_template({"prompt": "{{ question }}", "trim_blocks": "no"})
 

@@ -68,7 +68,7 @@ def test_failure_of_the_user_is_not_the_models_fault(tmp_path):
     assert done.results[0].outcomes == {"judge_error": 1}
 
 
-def test_persona_that_is_no_jinja_is_refused_before_work(tmp_path):
+def test_persona_that_is_not_jinja_is_refused_before_work(tmp_path):
     task = TASK.replace("{{ dish }}", "{{ dish")
     file = tmp_path / "order.py"
     file.write_text(task, encoding="utf-8")

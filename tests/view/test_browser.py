@@ -518,7 +518,7 @@ def test_a_folder_with_an_unreadable_run_still_lists_the_others(
 
 
 @pytest.mark.costly
-def test_without_the_link_there_is_a_sentence_and_no_number(
+def test_without_the_link_the_page_shows_a_sentence_and_no_number(
     window: Browser, viewer, two_runs: Path
 ):
     server = viewer(two_runs)

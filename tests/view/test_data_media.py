@@ -53,7 +53,7 @@ def test_a_medium_is_found_in_its_row_first_and_again(tmp_path: Path, kind: str)
     assert found == [images[3], images[0], images[3], images[4]]
 
 
-def test_what_is_not_there_or_is_no_medium_is_none(tmp_path: Path):
+def test_what_is_not_there_or_is_not_a_medium_is_none(tmp_path: Path):
     text = b"not a medium, but long enough to be taken for base64 by its length" * 8
     held = DataMedia(
         [

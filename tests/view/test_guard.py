@@ -224,12 +224,12 @@ def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
 @pytest.mark.parametrize(
     "origin", ["runs.example.org", "ftp://x", "https://x/path", "https://me@x"]
 )
-def test_what_is_no_origin_is_refused_in_one_line(tmp_path: Path, origin: str):
+def test_what_is_not_an_origin_is_refused_in_one_line(tmp_path: Path, origin: str):
     with pytest.raises(UsageError, match="is not an origin"):
         make_app(tmp_path, origin)
 
 
-def test_a_long_body_is_refused_before_the_token_is_looked_at(app: Guard):
+def test_a_long_body_is_refused_before_the_token_is_inspected(app: Guard):
     sender, headers = client(app), {"X-Assay": "1"}
 
     declared = sender.post("/api/session", content=b"x" * 20_000, headers=headers)

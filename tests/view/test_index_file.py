@@ -108,7 +108,7 @@ def test_a_file_of_that_name_that_is_not_ours_is_left_alone(tmp_path: Path):
     assert len(open_index(layout)) == 4
 
 
-def test_a_link_in_its_place_is_not_written_through(tmp_path: Path):
+def test_a_link_instead_of_it_is_not_written_through(tmp_path: Path):
     layout = Layout(sums(tmp_path / "run", count=4))
     target = tmp_path / "precious"
     target.write_text("mine")

@@ -119,7 +119,7 @@ def test_words_are_found_in_any_case_and_writing(journal: Journal, words: str):
     assert index.search(words) == [0]
 
 
-def test_names_of_members_and_digests_are_no_words(journal: Journal):
+def test_names_of_members_and_digests_are_not_words(journal: Journal):
     index = written(journal, answered("a", "?", "x"), judged("a", 1.0))
 
     assert [
@@ -134,7 +134,9 @@ def test_text_with_a_nul_does_not_shift_what_follows(journal: Journal):
     assert index.search("found") == [1]
 
 
-def test_what_a_judge_was_asked_is_no_sample_and_is_found_by_its_key(journal: Journal):
+def test_what_a_judge_was_asked_is_not_a_sample_and_is_found_by_its_key(
+    journal: Journal,
+):
     call = {**answered("k", "Right?", "yes", task="sums#judge"), "key": "k" * 32}
     index = written(journal, answered("a", "?", "x"), call)
 

@@ -129,6 +129,6 @@ def test_labels_that_are_digits_become_letters():
     ],
     ids=("labels", "endings", "ways"),
 )
-def test_an_answer_that_is_no_option_is_a_fault_of_the_row(read, row, words):
+def test_an_answer_that_is_not_an_option_is_a_fault_of_the_row(read, row, words):
     with pytest.raises(DataError, match=words):
         read(row)

@@ -75,7 +75,7 @@ def test_the_published_verdicts_are_reproduced_by_the_filters_once_the_answer_is
     assert [value["flexible"] == 1.0 for value in ours] == expected
 
 
-def test_examples_come_from_train_where_the_data_has_it(tmp_path):
+def test_examples_come_from_train_if_the_data_has_it(tmp_path):
     write_rows(tmp_path / "test.jsonl", numbered("test", 3))
     write_rows(tmp_path / "train.jsonl", numbered("train", 9))
     model = Scripted("#### 1")

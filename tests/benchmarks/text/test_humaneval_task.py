@@ -78,7 +78,7 @@ def test_functions_are_run_and_the_run_says_by_which_tier(tmp_path):
 
 
 @needs_sandbox
-def test_an_execution_is_made_again_only_if_its_program_tests_or_limits_changed(
+def test_an_execution_is_repeated_only_if_its_program_tests_or_limits_changed(
     tmp_path,
 ):
     data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)

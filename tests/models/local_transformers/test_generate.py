@@ -406,7 +406,7 @@ def test_an_answer_gets_the_room_that_was_asked_for_up_to_three_quarters_of_the_
         assert cut.details["truncated_tokens"] == length - kept
 
 
-def test_an_answer_that_ends_for_want_of_room_says_so(llama_folder):
+def test_an_answer_cut_by_the_context_is_marked(llama_folder):
     from assay.models.local_transformers import LocalTransformers
 
     model = LocalTransformers(str(llama_folder), context=64)

@@ -44,7 +44,7 @@ def test_a_folder_that_is_not_there_is_found_before_anything_is_loaded():
 
 
 @torch_only
-def test_a_folder_without_a_configuration_is_no_model(tmp_path):
+def test_a_folder_without_a_configuration_is_not_a_model(tmp_path):
     with pytest.raises(UsageError, match=r"the folder has no config\.json"):
         LocalTransformers(str(tmp_path))
 
@@ -591,7 +591,7 @@ def test_a_chat_template_of_ones_own_replaces_the_models(llama_folder):
 
 
 @torch_only
-def test_a_file_that_is_no_gguf_is_a_model_error(tmp_path, monkeypatch):
+def test_a_file_that_is_not_gguf_is_a_model_error(tmp_path, monkeypatch):
     pytest.importorskip("gguf", reason="pip install gguf")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     file = tmp_path / "weights.gguf"

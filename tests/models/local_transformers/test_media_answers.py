@@ -191,7 +191,7 @@ def test_penalties_are_those_of_what_was_written_and_small_ones_count(llava, way
 
 @WAYS
 @pytest.mark.parametrize("name", MODELS)
-def test_an_answer_that_ends_for_want_of_room_says_so(name, way, request):
+def test_an_answer_cut_by_the_context_is_marked(name, way, request):
     path = request.getfixturevalue(name).path
     content = (medium(name), "What?")
     [usual] = LocalTransformers(path, max_tokens=5).generate([ask(*content)])
@@ -244,7 +244,7 @@ def ends_after(model, tokens):
 
 
 @pytest.mark.parametrize("tokens", [0, 2, 1000])
-def test_a_transcript_ends_by_itself_or_for_want_of_room(whisper, tokens):
+def test_a_transcript_ends_by_itself_or_at_the_end_of_the_context(whisper, tokens):
     ends_after(whisper, tokens)
     sounds = [sound(440), sound(2000)]
 

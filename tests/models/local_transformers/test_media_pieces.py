@@ -102,7 +102,7 @@ def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
     assert alike_pieces([seen, heard, seen], 1) == [[heard], [seen], [seen]]
 
 
-def test_a_medium_that_no_token_stands_for_is_refused():
+def test_a_medium_without_a_token_is_refused():
     import torch
 
     with pytest.raises(CannotShare, match="no token stands for its image input"):

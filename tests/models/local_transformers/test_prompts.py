@@ -78,7 +78,9 @@ def test_a_stop_string_that_the_template_writes_is_a_fault(make):
     assert kinds(renderer, stops=("assistant", "\n", "###")) == ["stop_in_template"]
 
 
-def test_the_mark_that_ends_an_answer_is_no_fault_though_it_ends_the_question_too(make):
+def test_the_mark_that_ends_an_answer_is_not_a_fault_though_it_ends_the_question_too(
+    make,
+):
     renderer = Renderer(make.tokenizer(template=make.chatml))
 
     assert kinds(renderer, stops=("<|im_end|>", "</s>", "Question:")) == []
@@ -174,7 +176,7 @@ TURNS = {
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_turns_that_end_are_no_fault(make, name):
+def test_turns_that_end_are_not_fault(make, name):
     assert kinds(Renderer(make.tokenizer(template=TURNS[name]))) == []
 
 

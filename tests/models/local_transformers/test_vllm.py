@@ -187,7 +187,7 @@ def test_prompts_with_images_go_through_the_chat_with_their_bytes(served):
     )
 
 
-def test_a_whole_run_goes_through_it(served, vllm, llama_folder, tmp_path):
+def test_a_whole_run_uses_it(served, vllm, llama_folder, tmp_path):
     rows = [
         {"question": f"{n}+1?", "options": ["3", "4"], "answer": "AB"[n - 2]}
         for n in (2, 3)

@@ -158,7 +158,7 @@ def test_the_error_for_a_model_that_yields_asks_it_to_return(requests):
         "a text for a part",
     ],
 )
-def test_an_output_without_an_answer_is_no_wrong_answer(kind, returned, line):
+def test_an_output_without_an_answer_is_not_a_wrong_answer(kind, returned, line):
     output = ask_one(kind(lambda _: [returned]), text(1)[0])
 
     assert output.error.kind == "exception" and output.error.message.startswith(line)

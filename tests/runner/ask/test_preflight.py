@@ -62,7 +62,7 @@ def test_a_run_that_asks_nothing_looks_at_nothing(tmp_path):
     assert again.looked_at == []
 
 
-def test_a_prompt_that_cannot_be_looked_at_stops_no_run(tmp_path):
+def test_a_prompt_that_cannot_be_inspected_stops_no_run(tmp_path):
     watcher, model = Silent(), Reader()
     model.broken = True
 
@@ -200,7 +200,7 @@ def test_replicas_that_find_nothing_wrong_say_nothing(tmp_path: Path, is_driven)
     assert warnings == [] and (tmp_path / "looked").exists()
 
 
-def test_two_tasks_in_the_same_replicas_are_each_looked_at(tmp_path: Path):
+def test_two_tasks_in_the_same_replicas_are_each_inspected(tmp_path: Path):
     rows = [{"id": "s", "question": "q", "answer": "x"}]
     tasks = [
         assay.Task("one", rows),
@@ -215,7 +215,7 @@ def test_two_tasks_in_the_same_replicas_are_each_looked_at(tmp_path: Path):
     assert len([note for note in done.notes if note.startswith("warning")]) == 1
 
 
-def test_what_a_driver_asks_of_a_model_at_hand_is_looked_at_once(tmp_path):
+def test_what_a_driver_asks_of_a_model_at_hand_is_inspected_once(tmp_path):
     watcher, model = Silent(), Reader()
 
     done = assay.run(

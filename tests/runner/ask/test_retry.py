@@ -165,7 +165,7 @@ def test_the_limiter_uses_all_the_places_it_grew_by():
     assert run_virtually(main()) == (100, 105)
 
 
-def test_a_place_called_for_one_who_left_goes_to_the_next():
+def test_a_slot_granted_to_a_cancelled_request_goes_to_the_next():
     limiter = Limiter(1)
 
     async def main():
@@ -370,7 +370,7 @@ def test_a_host_that_takes_no_call_for_minutes_costs_no_request_its_tries(away):
     assert all(output.text == "yes" for _, output in answers)
 
 
-def test_a_late_answer_is_no_sign_of_life():
+def test_a_late_answer_is_not_a_sign_of_life():
     outage = Outage(32)
     gone, late = (
         ErrorInfo("connection", "refused"),

@@ -103,7 +103,7 @@ def test_what_a_driver_asks_is_counted_too(tmp_path):
 
 
 @pytest.mark.parametrize("said", ["many", None, -1, [3]])
-def test_what_is_no_number_of_tokens_is_not_counted(said):
+def test_what_is_not_a_number_of_tokens_is_not_counted(said):
     cuts = Cuts()
 
     cuts.count(("a", 0, 0), Output(details={"truncated_tokens": said}))

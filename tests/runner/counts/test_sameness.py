@@ -158,7 +158,7 @@ def test_a_run_that_only_scores_says_it_too(tmp_path):
     )
 
 
-def test_what_a_driver_asks_is_looked_at_as_well(tmp_path):
+def test_what_a_driver_asks_is_inspected_as_well(tmp_path):
     def driver(engine):
         engine.generate(
             [Prompt((Message.of("user", f"q{at}"),)) for at in range(5)],
@@ -194,7 +194,7 @@ def test_structured_answers_are_compared_by_what_they_hold():
     assert len(lines) == 1 and len(empty) == 1 and "said nothing" in empty[0]
 
 
-def test_thoughts_are_no_answer():
+def test_thoughts_are_not_answer():
     outputs = [
         Output((Candidate((Reasoning(f"hm {at}"), Text("")), "length"),))
         for at in range(3)

@@ -31,7 +31,7 @@ def test_a_wrong_rule_is_one_line_with_the_nearest():
         assert said in str(caught.value), text
 
 
-def test_an_interval_that_is_narrow_enough_ends_the_run_when_it_is_looked_at():
+def test_an_interval_that_is_narrow_enough_ends_the_run_when_it_is_inspected():
     rule = parse_until("ci=0.02")
 
     assert rule.ends(at(0.50, 0.539), count=100, seed=0)

@@ -227,7 +227,7 @@ def test_what_a_judge_costs_is_counted_at_its_prices(tmp_path, prices, cost):
     assert spent.get("cost") == cost and spent["input_tokens"] == 1_000_000
 
 
-def test_a_judges_price_that_is_no_number_is_refused_before_the_run(tmp_path, judge):
+def test_a_judges_price_that_is_not_a_number_is_refused_before_the_run(tmp_path, judge):
     task = Task(
         "t", dataset=[{"id": "1", "question": "q", "answer": "x"}], scorers="judge"
     )

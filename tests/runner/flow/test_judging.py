@@ -80,9 +80,7 @@ def test_the_same_run_again_does_not_ask_the_judge(judged):
     assert asked == 0 and result.value("judge") == 4.0
 
 
-def test_verdicts_lost_by_a_kill_are_made_again_from_what_the_judge_said(
-    judged, tmp_path
-):
+def test_verdicts_lost_by_a_kill_are_rebuilt_from_what_the_judge_said(judged, tmp_path):
     judged()
     journal = tmp_path / "run" / "records.jsonl"
     kept = [

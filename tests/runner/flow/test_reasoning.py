@@ -155,7 +155,7 @@ def test_wrong_think_tags_are_refused_before_the_run(tmp_path):
 @pytest.mark.parametrize(
     ("stop_reason", "outcome"), [("length", "truncated"), ("stop", "unparsed")]
 )
-def test_reasoning_that_never_ends_is_no_answer(tmp_path, stop_reason, outcome):
+def test_reasoning_that_never_ends_is_not_an_answer(tmp_path, stop_reason, outcome):
     model = Model("<think>Is it 42", stop_reason)
 
     result = run(tmp_path, model, scorers=["includes", "number", "wer"])

@@ -36,7 +36,7 @@ def test_the_lines_of_a_file_are_counted_and_the_limit_kept(
     assert expected_requests(cell) == expected
 
 
-def test_a_header_is_no_sample(tmp_path: Path):
+def test_a_header_is_not_a_sample(tmp_path: Path):
     data = tmp_path / "rows.csv"
     data.write_text("question,answer\na,b\nc,d")
 

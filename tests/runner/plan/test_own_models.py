@@ -164,7 +164,7 @@ def nothing(messages):
 
 
 @pytest.mark.parametrize("name", ["chat", "picture", "nothing"])
-def test_what_is_no_answer_is_a_fault_of_the_model_and_not_a_wrong_answer(
+def test_what_is_not_an_answer_is_a_fault_of_the_model_and_not_a_wrong_answer(
     tmp_path, name
 ):
     (tmp_path / "own.py").write_text(OWN)

@@ -117,7 +117,7 @@ def test_a_damaged_entry_is_asked_again(tmp_path):
     assert model.calls == 6 and result.status == "complete"
 
 
-def test_an_answer_whose_picture_was_deleted_is_no_hit(tmp_path):
+def test_an_answer_whose_picture_was_deleted_is_not_a_hit(tmp_path):
     cache = ResponseCache(tmp_path)
     cache.put("k", Output.of(Image(b"\x89PNG\r\n\x1a\n picture")))
     for path in (tmp_path / "media").rglob("*.png"):
@@ -138,7 +138,7 @@ def test_an_unusable_cache_is_reported_before_anything_is_written(tmp_path):
     assert not (tmp_path / "a").exists()
 
 
-def test_a_file_that_is_no_database_is_reported(tmp_path):
+def test_a_file_that_is_not_a_database_is_reported(tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "responses.sqlite").write_text(
         "this is not a database, but long enough to be one" * 20

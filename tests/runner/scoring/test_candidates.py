@@ -348,7 +348,7 @@ def test_a_model_that_gives_fewer_candidates_than_asked_has_failed_and_says_so(
     )
 
 
-def test_a_function_that_knows_nothing_of_n_is_asked_four_times(tmp_path):
+def test_a_function_without_the_parameter_n_is_called_four_times(tmp_path):
     calls = []
 
     def one(messages):

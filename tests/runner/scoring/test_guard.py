@@ -89,12 +89,12 @@ def test_another_thread_has_no_guard_and_disturbs_none():
     assert GUARD.thread == 0
 
 
-def test_an_overrun_is_no_exception_that_a_scorer_could_swallow():
+def test_an_overrun_is_not_an_exception_that_a_scorer_could_swallow():
     assert not issubclass(ScorerOverrun, Exception)
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "long", True])
-def test_a_limit_that_is_no_time_is_refused(seconds):
+def test_a_limit_that_is_not_a_time_is_refused(seconds):
     with pytest.raises(UsageError, match="--scorer_seconds is"):
         assay.run(
             assay.Task("words", ROWS, scorers=["exact_match"]),

@@ -89,7 +89,7 @@ def test_an_answer_that_can_be_read_is_scored_though_it_was_cut(tmp_path):
 @pytest.mark.parametrize(
     "number", [float("nan"), float("inf"), {"a": 1.0, "b": float("-inf")}]
 )
-def test_a_score_that_is_no_number_is_an_error_of_the_scorer(tmp_path, number):
+def test_a_score_that_is_not_a_number_is_an_error_of_the_scorer(tmp_path, number):
     result = run(
         tmp_path,
         Saying(),
@@ -201,7 +201,7 @@ def test_another_reducer_makes_another_number_without_asking(tmp_path):
     assert result.value == 1.0 and model.calls == 10
 
 
-def test_a_row_that_is_no_row_does_not_take_the_place_of_a_repeat(tmp_path):
+def test_a_row_that_is_not_a_row_does_not_take_the_place_of_a_repeat(tmp_path):
     rows = [*ROWS[:4], {"id": "2", "question": "again", "answer": "x"}, *ROWS[4:]]
     for _ in range(2):
         (result,) = run(tmp_path, Saying(), dataset=rows, epochs=3)

@@ -106,7 +106,7 @@ def test_a_folder_that_the_user_names_may_hold_it(place):
     assert run(place, str(place / "data/task.yaml"), "--media_root", str(place))[0] == 0
 
 
-def test_what_is_no_image_is_not_shown_and_its_bytes_are_not_printed(place, capsys):
+def test_what_is_not_an_image_is_not_shown_and_its_bytes_are_not_printed(place, capsys):
     (place / "data/task.yaml").write_text(template("text.png"))
 
     code, outcomes = run(place, str(place / "data/task.yaml"))

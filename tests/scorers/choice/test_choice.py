@@ -95,7 +95,7 @@ def test_options_that_are_only_in_the_question_are_given_by_letters():
         Sample(id="a", target="x", choices=("x", "y")),
     ],
 )
-def test_a_target_that_is_no_letter_of_the_choices_is_a_fault_of_the_data(sample):
+def test_a_target_that_is_not_a_letter_of_the_choices_is_a_fault_of_the_data(sample):
     score = Choice()(sample, Output.of("A"))
 
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
@@ -120,7 +120,7 @@ def test_several_targets_may_be_written_in_different_ways() -> None:
     assert values == [1.0, 0.0, 1.0]
 
 
-def test_a_target_that_is_no_option_is_still_a_data_error() -> None:
+def test_a_target_that_is_not_an_option_is_still_a_data_error() -> None:
     sample = Sample("1", "q", "fish", ("cat", "dog", "bird"))
 
     assert Choice()(sample, Output.of("A")).outcome == "data_error"

@@ -722,7 +722,7 @@ def test_an_option_letter_is_never_taken_from_a_word_of_the_refusal() -> None:
         ("The answer is (A) (B)", None),
     ],
 )
-def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(
+def test_a_letter_that_is_the_text_of_the_one_before_is_not_a_second_answer(
     text: str, answer: str | None
 ) -> None:
     blood_groups = dict(zip("ABCD", "CADB", strict=True))

@@ -23,7 +23,7 @@ def test_the_official_letter_is_the_first_declared_else_the_last_alone(text, let
     assert official_letter(text) == letter
 
 
-def test_an_unread_answer_is_no_letter_unless_a_guess_is_asked_for():
+def test_an_unread_answer_is_not_a_letter_unless_a_guess_is_asked_for():
     silent, guessing = (
         MmluPro()(SAMPLE, Output.of("hm")),
         MmluPro(guess=True)(SAMPLE, Output.of("hm")),

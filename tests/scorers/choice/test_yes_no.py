@@ -55,7 +55,7 @@ def test_an_answer_with_neither_is_unparsed_and_still_counted():
     assert score.details["confusion"] == [0, 0, 0, 0, 1, 0]
 
 
-def test_silence_at_the_token_limit_is_no_yes_even_for_a_rule_that_never_abstains():
+def test_silence_at_the_token_limit_is_not_a_yes_even_for_a_rule_that_never_abstains():
     score = YesNo("pope_official")(
         Sample(id="a", target="yes"), Output((Candidate((), "length"),))
     )

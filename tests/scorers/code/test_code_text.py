@@ -97,7 +97,7 @@ def test_the_program_is_the_last_block_that_defines_what_is_tested(text, program
     assert whole_program(text, tests=TESTS)[0] == program
 
 
-def test_an_example_of_the_output_is_no_program_of_cases():
+def test_an_example_of_the_output_is_not_a_program_of_cases():
     text = "```python\nprint(2 * int(input()))\n```\nOutput:\n```\n4\n```"
 
     assert whole_program(text)[0] == "print(2 * int(input()))\n"

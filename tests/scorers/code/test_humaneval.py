@@ -74,7 +74,7 @@ def test_verdicts_that_contradict_each_other_are_an_error(tmp_path):
         '{"task_id": "a", "completion": "x", "passed": "yes"}',
     ],
 )
-def test_a_line_that_is_no_verdict_is_named(tmp_path, line):
+def test_a_line_that_is_not_a_verdict_is_named(tmp_path, line):
     file = written(tmp_path / "r.jsonl", line)
 
     with pytest.raises(DataError, match=r"r\.jsonl:1: not a verdict"):
@@ -109,7 +109,7 @@ def test_a_completion_must_parse_and_define_the_function(completion, value):
     assert PythonSyntax()(SAMPLE, Output.of(completion)).value == value
 
 
-def test_an_empty_completion_is_no_function_although_signature_and_docstring_parse():
+def test_an_empty_completion_is_not_a_function_although_signature_and_docstring_parse():
     sample = Sample(
         "a", fields={"prompt": 'def f():\n    """One."""\n', "entry_point": "f"}
     )

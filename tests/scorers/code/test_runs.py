@@ -148,7 +148,7 @@ def test_impossible_limits_are_refused(options):
         Runs(**options)
 
 
-def test_a_sandbox_that_fails_is_no_wrong_answer():
+def test_a_sandbox_that_fails_is_not_a_wrong_answer():
     found = score(
         Runs(), "def add(a, b): return a + b", fails=True, tests="assert add(1, 2) == 3"
     )
@@ -192,13 +192,13 @@ def test_tests_that_are_neither_code_nor_cases_are_a_fault_of_the_data(tests):
 
 
 @pytest.mark.parametrize("text", ["\ud800 = 1", "x = '\0'", "\x00\x01", "\ufeffx = 1"])
-def test_an_answer_that_is_no_text_of_python_is_wrong_and_no_failure_of_the_sandbox(
+def test_an_answer_that_is_not_text_of_python_is_wrong_and_no_failure_of_the_sandbox(
     text,
 ):
     assert score(Runs(), text, tests="assert f() == 1").value == 0.0
 
 
-def test_an_answer_without_text_is_no_program():
+def test_an_answer_without_text_is_not_a_program():
     import asyncio
 
     from assay.core import Image, Output, Sample

@@ -68,7 +68,7 @@ def test_questions_may_be_json_text():
     assert Dpg()(sample, Output()).value == 1.0
 
 
-def test_a_missing_answer_is_no_verdict():
+def test_a_missing_answer_is_not_a_verdict():
     verdict = score({1: "yes"})
 
     assert verdict.outcome is Outcome.JUDGE_ERROR

@@ -109,7 +109,7 @@ def test_without_a_checkout_the_run_is_refused_with_the_way_to_get_one(monkeypat
         missing.check("task 'gedit_upstream'")
 
 
-def test_a_folder_that_is_no_checkout_is_named(tmp_path):
+def test_a_folder_that_is_not_a_checkout_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"no Benchmark/Basic/prompts\.json"):
         ImgEditPublished(str(tmp_path))
 

@@ -66,7 +66,7 @@ def test_counting_prompts_use_a_higher_threshold(tag, value):
     )
 
 
-def test_at_most_sixteen_objects_of_a_class_are_looked_at():
+def test_at_most_sixteen_objects_of_a_class_are_inspected():
     wanted = {"include": [], "exclude": [{"class": "dog", "count": 17}]}
 
     assert score(wanted, {"dog": [AT_LEFT] * 20}).value == 1.0
@@ -87,7 +87,7 @@ def test_the_surest_object_must_have_the_colour(color, value):
     assert score(wanted, {"car": cars}).value == value
 
 
-def test_a_colour_that_was_not_saved_is_no_verdict():
+def test_a_colour_that_was_not_saved_is_not_a_verdict():
     wanted = {
         "tag": "colors",
         "include": [{"class": "car", "count": 1, "color": "red"}],
@@ -156,7 +156,7 @@ def test_metadata_and_detections_may_be_json_text_in_columns():
 @pytest.mark.parametrize(
     "detections", [None, "none", {"dog": [[1, 2]]}, {"dog": [{"score": 1}]}]
 )
-def test_detections_that_cannot_be_used_are_no_verdict(detections):
+def test_detections_that_cannot_be_used_are_not_verdict(detections):
     assert (
         score({"include": [{"class": "dog", "count": 1}]}, detections).outcome
         is Outcome.JUDGE_ERROR

@@ -47,7 +47,7 @@ def test_a_judge_that_fails_once_leaves_no_value():
     assert (score.value, score.outcome) == (None, Outcome.JUDGE_ERROR)
 
 
-def test_no_image_is_no_edit():
+def test_no_image_is_not_an_edit():
     score = asyncio.run(
         VieScore(models={"judge": Judge()})(SAMPLE, Output.of("I drew it."))
     )

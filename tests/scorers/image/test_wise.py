@@ -35,7 +35,7 @@ def test_three_ratings_become_one_score(rating):
         Json({"consistency": None}),
     ],
 )
-def test_ratings_that_are_missing_or_off_the_scale_are_no_verdict(rating):
+def test_ratings_that_are_missing_or_off_the_scale_are_not_verdict(rating):
     assert legacy(rating).outcome is Outcome.JUDGE_ERROR
 
 
@@ -56,7 +56,7 @@ def test_the_verified_version_is_right_or_wrong(verdict, value):
 @pytest.mark.parametrize(
     "verdict", ["2", "perhaps", "10", "-1", "Score: -1", Json({"score": 0.5})]
 )
-def test_anything_but_0_and_1_is_no_verdict(verdict):
+def test_anything_but_0_and_1_is_not_a_verdict(verdict):
     assert (
         WiseVerified()(Sample(id="a"), Output.of(verdict)).outcome
         is Outcome.JUDGE_ERROR

@@ -75,7 +75,7 @@ def test_a_reply_may_have_further_fields():
         Output.failed("timeout", "too slow"),
     ],
 )
-def test_a_reply_without_every_rating_on_the_scale_is_no_verdict(reply):
+def test_a_reply_without_every_rating_on_the_scale_is_not_a_verdict(reply):
     score, _ = rate(reply)
 
     assert (score.value, score.outcome) == (None, Outcome.JUDGE_ERROR)

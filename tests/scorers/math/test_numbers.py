@@ -43,7 +43,7 @@ def test_gsm8k_agrees_with_the_published_filters_and_also_compares_numbers(
     }
 
 
-def test_the_gold_may_be_the_whole_solution_as_the_dataset_has_it():
+def test_the_gold_may_be_the_whole_solution_as_in_the_dataset():
     solution = "Natalia sold 48/2 = <<48/2=24>>24 clips in May.\n#### 1,072"
 
     assert gsm8k("#### 1072", solution).value == {
@@ -111,7 +111,7 @@ def test_a_tolerance_outside_its_range_is_refused_before_the_run():
         NumberMatch(relative_tolerance=2)
 
 
-def test_a_target_that_is_no_number_is_a_fault_of_the_data():
+def test_a_target_that_is_not_a_number_is_a_fault_of_the_data():
     assert (
         NumberMatch()(Sample(id="a", target="red"), Output.of("5")).outcome
         is Outcome.DATA_ERROR
@@ -230,7 +230,7 @@ def test_a_lone_number_is_read_as_its_gold_in_gsm8k_too():
         ("10^5", "100000", 1.0),
     ],
 )
-def test_exponents_and_digits_of_units_are_no_numbers(answer, target, equal):
+def test_exponents_and_digits_of_units_are_not_numbers(answer, target, equal):
     assert (
         NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == equal
     )
@@ -602,7 +602,7 @@ def test_words_times_and_parts_of_a_whole_are_read(answer, target, equal):
     ],
 )
 @pytest.mark.parametrize("target", ["17", "18"])
-def test_one_of_two_numbers_is_no_answer(answer, target):
+def test_one_of_two_numbers_is_not_an_answer(answer, target):
     score = NumberMatch()(Sample("1", "q", target), Output.of(answer))
 
     assert (score.value, score.outcome) == (0.0, Outcome.UNPARSED)

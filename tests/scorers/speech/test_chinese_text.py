@@ -19,7 +19,7 @@ def test_marks_and_blanks_of_every_script_go():
     assert strip_marks("“今天”，　天气 ~ ok! ＄（好）\u200b…—「」") == "今天天气ok好"
 
 
-def test_the_chinese_digit_zero_is_no_mark():
+def test_the_chinese_digit_zero_is_not_a_mark():
     assert strip_marks("二〇二四年") == "二〇二四年"
 
 

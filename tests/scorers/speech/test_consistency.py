@@ -81,7 +81,7 @@ def test_speech_without_text_leaves_nothing_to_compare():
     assert score("x", spoken("")).outcome is Outcome.UNPARSED
 
 
-def test_a_recognizer_that_fails_is_no_verdict_on_the_model():
+def test_a_recognizer_that_fails_is_not_a_verdict_on_the_model():
     ours = score(Output.failed("timeout", "60 s"), spoken("hi"))
 
     assert (ours.value, ours.outcome) == (None, Outcome.JUDGE_ERROR)

@@ -93,7 +93,7 @@ def test_each_chinese_character_and_each_sign_is_a_token():
 @pytest.mark.parametrize(
     "target", [{"text": "none"}, (None,), AllOf(("x", ("y", None)))]
 )
-def test_a_reference_that_is_no_text_is_a_fault_of_the_data(target):
+def test_a_reference_that_is_not_text_is_a_fault_of_the_data(target):
     score = ExistsMatch()(Sample(id="a", target=target), Output.of("none and text"))
 
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)

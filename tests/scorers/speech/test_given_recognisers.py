@@ -55,7 +55,7 @@ class TestSpokenWer:
 
         assert score.outcome is Outcome.UNPARSED and score.details["D"] == 2
 
-    def test_a_recogniser_that_fails_is_no_error_of_the_voice(self):
+    def test_a_recogniser_that_fails_is_not_an_error_of_the_voice(self):
         scorer = SpokenWer(models={"asr": Heard(Output.failed("timeout", "too slow"))})
 
         score = judged(scorer, Sample("a", target="yes"), SPEECH)
@@ -100,7 +100,7 @@ class TestRenderedText:
             "ned": 0.0,
         }
 
-    def test_a_reader_that_fails_is_no_error_of_the_image(self):
+    def test_a_reader_that_fails_is_not_an_error_of_the_image(self):
         scorer = RenderedText(models={"ocr": Heard(Output.failed("oom", "too large"))})
 
         assert (

@@ -55,5 +55,5 @@ def test_an_output_that_cannot_be_compared_with_the_reference_is_unparsed(made):
 
 
 @pytest.mark.parametrize("reference", ["text", sound(0 * TONE)])
-def test_a_reference_that_is_no_sound_is_a_fault_of_the_data(reference):
+def test_a_reference_that_is_not_sound_is_a_fault_of_the_data(reference):
     assert score(reference, sound(TONE)).outcome is Outcome.DATA_ERROR

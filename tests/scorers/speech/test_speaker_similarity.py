@@ -72,7 +72,7 @@ def test_the_encoder_is_part_of_the_metrics_name():
         (ONE, Encoder(lambda _: "hello"), "no embedding"),
     ],
 )
-def test_an_encoder_that_fails_is_no_verdict_on_the_model(made, encoder, reason):
+def test_an_encoder_that_fails_is_not_a_verdict_on_the_model(made, encoder, reason):
     ours = score(ONE, made, encoder)
 
     assert (ours.value, ours.outcome) == (None, Outcome.JUDGE_ERROR)

@@ -87,7 +87,7 @@ def test_an_empty_target_is_a_fault_of_the_data_since_every_answer_includes_it(t
 @pytest.mark.parametrize(
     "target", [{"text": "x"}, b"x", (None,), ({"text": "x"},), (("x", "y"), "z")]
 )
-def test_a_target_that_is_no_text_is_a_fault_of_the_data(scorer, target):
+def test_a_target_that_is_not_text_is_a_fault_of_the_data(scorer, target):
     score = ask(scorer, str(target), target)
 
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)

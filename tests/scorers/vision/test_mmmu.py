@@ -19,7 +19,7 @@ def test_an_open_question_is_scored_not_refused(said, value):
     assert (score.value, score.outcome) == (value, Outcome.SCORED)
 
 
-def test_a_question_with_options_goes_by_its_letter_and_none_is_drawn():
+def test_a_question_with_options_uses_its_letter_and_none_is_drawn():
     right, unread = (
         Mmmu()(CLOSED, Output.of("The answer is B.")),
         Mmmu()(CLOSED, Output.of("No idea at all")),

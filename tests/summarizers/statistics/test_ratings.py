@@ -101,7 +101,7 @@ def test_elo_moves_both_models_by_the_surprise():
     [[], [Battle("a", "a", 1.0)], [Battle("a", "b", 2.0)]],
     ids=["none", "itself", "two"],
 )
-def test_battles_that_mean_nothing_are_refused(battles):
+def test_invalid_battles_are_refused(battles):
     for method in (bradley_terry, elo):
         with pytest.raises(ValueError):
             method(battles)

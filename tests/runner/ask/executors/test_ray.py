@@ -366,7 +366,7 @@ def test_a_cluster_that_wants_a_token_is_one_clear_line(tmp_path: Path, monkeypa
     assert "\n" not in str(caught.value) and "RAY_AUTH_MODE" not in os.environ
 
 
-def test_what_is_no_address_is_refused(tmp_path: Path):
+def test_what_is_not_an_address_is_refused(tmp_path: Path):
     pytest.importorskip("ray", reason="Ray is not installed")
 
     with pytest.raises(

@@ -131,7 +131,7 @@ def test_a_request_on_which_three_replicas_died_is_given_back_as_a_failure():
     assert work.take_for(1, 1) == [] and work.is_done()
 
 
-def test_a_replica_that_has_a_suspect_takes_nothing_beside_it():
+def test_a_replica_with_a_suspected_request_takes_no_other_request():
     work = make(4)
     (suspect,) = work.take_for(1, 1)
     suspect.died_on = (1,)
