@@ -122,7 +122,12 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         "source": fixture.source,
         "made_by": fixture.made_by,
         "differences": [
-            {"case": d.case, "what": d.number_name, "official": d.official, "ours": d.ours}
+            {
+                "case": d.case,
+                "what": d.number_name,
+                "official": d.official,
+                "ours": d.ours,
+            }
             for d in verdict.differences
         ],
     }

@@ -85,9 +85,11 @@ def continue_reasoning(output: Output, request: Request) -> Output:
 
 def _begun_with(mark: str, candidate: Candidate) -> Candidate:
     """Return a candidate whose text begins with a mark."""
-    if not candidate.parts or not isinstance(candidate.parts[0], Text):
+    if not candidate.parts:
         return candidate
     first, *others = candidate.parts
+    if not isinstance(first, Text):
+        return candidate
     if begins_with_mark(first.text):
         return candidate
     begun = replace(first, text=mark + first.text)

@@ -72,12 +72,9 @@ def main(settings: "dict[str, Any]") -> None:
 def judge(settings: "dict[str, Any]") -> None:
     """Execute a program and its tests. `settings["facts"]` has both, and the descriptor for the verdict."""
     facts = settings.pop("facts")
-    tests = facts.pop("tests")
-    program = facts.pop("program")
+    tests, program = facts.pop("tests"), facts.pop("program")
     entry = tests["entry"]
-    execute = exec
-    audit = sys.audit
-    compare_modules = compare_with
+    execute, audit, compare_modules = exec, sys.audit, compare_with
     module = type(sys)(MODULE)
     scope = module.__dict__
     test_scope: dict[str, Any] = {"__name__": "tests", "__builtins__": builtins}
@@ -197,11 +194,8 @@ def hook_for(
 
     Only the hook has the parts, so that the program cannot read them in a frame.
     """
-    process = posix.getpid()
-    get_process = posix.getpid
-    get_thread = _thread.get_ident
-    get_frame = sys._getframe
-    find_tampering = describe_tampering
+    process, get_process, get_thread = posix.getpid(), posix.getpid, _thread.get_ident
+    get_frame, find_tampering = sys._getframe, describe_tampering
     busy: set[int] = set()
     reported: set[str] = set()
 

@@ -18,8 +18,7 @@ def limit(kind: int, soft: int, hard: int | None = None) -> None:
     most = resource.getrlimit(kind)[1]
     hard = soft if hard is None else hard
     if most != resource.RLIM_INFINITY:
-        soft = min(soft, most)
-        hard = min(hard, most)
+        soft, hard = min(soft, most), min(hard, most)
     resource.setrlimit(kind, (soft, hard))
 
 

@@ -93,8 +93,7 @@ def main(settings: dict) -> None:  # type: ignore[type-arg]
         try:
             reply, contents = operation(*blobs, **request)  # type: ignore[operator]
         except (Refused, OSError, ValueError, tarfile.TarError) as error:
-            reply = {"error": str(error)}
-            contents = []
+            reply, contents = {"error": str(error)}, []
         reply["sizes"] = [len(content) for content in contents]
         replies.write(json.dumps(reply).encode() + b"\n" + b"".join(contents))
         replies.flush()
@@ -170,8 +169,7 @@ class Streams:
     """The standard streams of one command."""
 
     def __init__(self, process, stdin: bytes, most_output: int) -> None:  # type: ignore[no-untyped-def]
-        self.stdout = bytearray()
-        self.stderr = bytearray()
+        self.stdout, self.stderr = bytearray(), bytearray()
         self.is_truncated = False
         self._process = process
         self._unsent = memoryview(stdin)

@@ -207,7 +207,10 @@ class TaskRun:
             and self.early.is_reached()
         ):
             self.planned.counted_rows = position
-        return self.planned.counted_rows is not None and position >= self.planned.counted_rows
+        return (
+            self.planned.counted_rows is not None
+            and position >= self.planned.counted_rows
+        )
 
     def _take_finished(self, sample: Sample, order: int, number: int) -> bool:
         """Fast path of `_reuse`: count a sample that is already answered and scored, and return True."""

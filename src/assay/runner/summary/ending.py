@@ -186,7 +186,9 @@ def _counted(
             or not (planned.holds_more or planned.rounds)
         ):
             continue
-        ids = dict.fromkeys(item.id for item in islice(planned.view(), planned.counted_rows))
+        ids = dict.fromkeys(
+            item.id for item in islice(planned.view(), planned.counted_rows)
+        )
         epochs = planned.task.epochs
         rounds = [[id, epoch, count] for (id, epoch), count in planned.rounds.items()]
         if rounds or any(id not in ids or epoch >= epochs for id, epoch in places):
