@@ -37,14 +37,22 @@ def option_rows(dialect: str) -> dict[str, dict[str, Record]]:
 def add_options(parser: argparse.ArgumentParser, dialect: str) -> None:
     """Add the options of a toolkit to a parser, in the groups of its table."""
     for title, rows in option_rows(dialect).items():
-        group = parser if title == "options" else parser.add_argument_group(title)
+        if title == "options":
+            add_argument = parser.add_argument
+        else:
+            add_argument = parser.add_argument_group(title).add_argument
         for names, row in rows.items():
-            settings = {key: row[key] for key in row if key not in NOTES}
-            if settings.pop("hidden", False):
-                settings["help"] = argparse.SUPPRESS
-            if "type" in settings:
-                settings["type"] = TYPES[settings["type"]]
-            group.add_argument(*names.split(), **settings)
+            add_argument(*names.split(), **_settings(row))
+
+
+def _settings(row: Record) -> Record:
+    """Return the arguments of argparse for one row."""
+    settings = {key: value for key, value in row.items() if key not in NOTES}
+    if settings.pop("hidden", False):
+        settings["help"] = argparse.SUPPRESS
+    if "type" in settings:
+        settings["type"] = TYPES[settings["type"]]
+    return settings
 
 
 def noted_options(dialect: str, note: str) -> Record:

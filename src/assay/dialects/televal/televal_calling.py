@@ -286,13 +286,15 @@ def converse_as_upstream(model: Any, structure: object, options: Fields) -> Any:
 
 def _script(apart: Fields, *, is_reversed: bool) -> Script:
     """Return the turns of both speakers. Swapped texts leave their further fields where they were."""
-    turns = list(zip(apart["audio"], apart["query"], strict=False))
-    metas = apart.get("meta_info") or [{}] * len(turns)
-    speakers = (turns[0::2], turns[1::2])
-    user, other = speakers[::-1] if is_reversed else speakers
-    users = [Turn(*turn, meta) for turn, meta in zip(user, metas[0::2], strict=False)]
-    others = [Turn(*turn, meta) for turn, meta in zip(other, metas[1::2], strict=False)]
-    rounds = min(len(users), len(others))
-    return Script(
-        tuple(users[:rounds]), tuple(others[:rounds]), apart.get("instruct") or ""
-    )
+    clips, texts = apart["audio"], apart["query"]
+    metas = apart.get("meta_info") or [{}] * len(texts)
+    first, second = (1, 0) if is_reversed else (0, 1)
+    users = _turns(clips[first::2], texts[first::2], metas[0::2])
+    replies = _turns(clips[second::2], texts[second::2], metas[1::2])
+    rounds = min(len(users), len(replies))
+    instruct = apart.get("instruct") or ""
+    return Script(tuple(users[:rounds]), tuple(replies[:rounds]), instruct)
+
+
+def _turns(clips: Any, texts: Any, metas: Any) -> list[Turn]:
+    return [Turn(*parts) for parts in zip(clips, texts, metas, strict=False)]

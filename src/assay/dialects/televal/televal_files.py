@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...core import Output, Sample, ScoreRecord, Task
-from ...core.record import output_from_plain
 from ...datasets import open_dataset
 from ...store import RunReader, safe_name
 from ...store.file_ledger import FileLedger
 from ...store.layout import write_whole
+from ..run_answers import answered, output_of
 from ..shapes import Fields, Record
 from .eras import Era
 from .references import encoded
@@ -157,26 +157,16 @@ def _answered(
     model: str,
 ) -> Iterator[tuple[Sample, Output]]:
     """Yield every answered sample with its answer; for a dialogue, the last one with the texts of all."""
-    answers = reader.index.cell(task.name, model).answers
-    for sample in open_dataset(
+    samples = open_dataset(
         task.dataset,
         to_sample=task.to_sample,
         where=f"task {task.name!r}",
-    ):
-        stored = answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
-        if (
-            not isinstance(sample, Sample)
-            or not stored
-            or any(a is None or a.failed for a in stored)
-        ):
+    )
+    answers = reader.index.cell(task.name, model).answers
+    for sample, entries in answered(samples, answers):
+        if len(entries) < 1 + len(sample.turns) or None in entries:
             continue
-        outputs = [
-            output_from_plain(reader.index.output(a).output, reader.blobs)
-            for a in stored
-            if a is not None
-        ]
-        if len(outputs) < 1 + len(sample.turns):
-            continue
+        outputs = [output_of(reader, entry) for entry in entries]
         last = outputs[-1]
         if len(outputs) > 1:
             details = {**last.details, "rounds": [output.text for output in outputs]}

@@ -13,7 +13,6 @@ from typing import Any
 from ... import registry
 from ...code.userfiles import file_digest
 from ...core import AssayError, Sample, UsageError
-from ...core.record import output_from_plain
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
@@ -26,6 +25,7 @@ from ..kits.imported_answers import prediction_files, refuse_other_dataset
 from ..kits.smp.misc import githash, timestr
 from ..kits.state import working_in
 from ..protocol import UPSTREAM, choose
+from ..run_answers import answered, output_of
 from .dataset_tasks import tasks_of, upstreams_class
 from .kept_tables import keep_table
 from .ulmeval_evaluation import file_label
@@ -177,7 +177,7 @@ def write_promised(
     """
     digests: list[str] = []
     files = files_of(today, stem)
-    rows = answered(source, RunReader(folder))
+    rows = answered_rows(source, RunReader(folder))
     if rows:
         files.append(today / f"{stem}.pkl")
         write_pickle(
@@ -190,22 +190,13 @@ def write_promised(
     return digests
 
 
-def answered(source: GuestSamples, reader: RunReader) -> list[tuple[Sample, Any]]:
+def answered_rows(source: GuestSamples, reader: RunReader) -> list[tuple[Sample, Any]]:
     """Return the answered samples of a run's only task and model, with their outputs."""
     cells = [cell for (task, _), cell in reader.index.cells.items() if "#" not in task]
     if not cells:
         return []
-    rows = []
-    for sample in source.reading_from(None):
-        stored = (
-            cells[0].answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
-        )
-        if (
-            stored
-            and stored[-1] is not None
-            and not stored[-1].failed
-            and isinstance(sample, Sample)
-        ):
-            plain = reader.index.output(stored[-1]).output
-            rows.append((sample, output_from_plain(plain, reader.blobs)))
-    return rows
+    samples = source.reading_from(None)
+    return [
+        (sample, output_of(reader, entries[-1]))
+        for sample, entries in answered(samples, cells[0].answers)
+    ]

@@ -18,6 +18,7 @@ from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, link_up, table_digest
 from ..kits.smp.file import get_eval_file_format, get_pred_file_format
+from ..run_answers import answered
 from ..shapes import Fields
 from .dataset_facts import SNAPSHOT, is_mme
 from .evaluating import model_label, plain_cell, prediction_of
@@ -78,14 +79,7 @@ class Predictions:
 
     def answered(self) -> Iterator[tuple[Sample, str]]:
         """Yield the answered samples with their answers in the form of the files."""
-        for sample in self._samples:
-            stored = (
-                self._answers.get((sample.id, 0))
-                if isinstance(sample, Sample)
-                else None
-            )
-            if not stored or stored[-1] is None or stored[-1].failed:
-                continue
+        for sample, stored in answered(self._samples, self._answers):
             texts = []
             for answer in stored:
                 candidates = (
