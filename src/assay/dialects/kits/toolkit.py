@@ -1,5 +1,6 @@
 """A toolkit as the shared layer sees it: its names and classes, the files users write for it, and its checkout."""
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -178,3 +179,19 @@ def find_class(
     if name not in classes:
         raise UnknownName(noun, str(name), classes, where=where, hint=HINT)
     return classes[name]
+
+
+def names_of_parts(
+    package: str, names: Mapping[str, str], *parts: str
+) -> Callable[[str], Any]:
+    """Return a module's `__getattr__` that looks a name up in the first part that offers it."""
+
+    def find(name: str) -> Any:
+        for part in parts if not name.startswith("__") else ():
+            module_name, _, offered = names[f"{package}.{part}"].partition(":")
+            module = importlib.import_module(module_name)
+            if name in (offered.split() or module.__all__):
+                return getattr(module, name)
+        raise AttributeError(f"the {package} dialect has no {name!r} in {package!r}")
+
+    return find

@@ -1,6 +1,6 @@
 """The package `ulmeval` itself: public names of any of its parts, looked up on demand."""
 
-from ..kits.package_parts import names_of_parts
+from ..kits.toolkit import names_of_parts
 from .claims import NAMES
 
 __version__ = "0.2rc1"
