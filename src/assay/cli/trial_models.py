@@ -90,7 +90,7 @@ class TrialModels:
         )
 
     def _model(self, role: str) -> Model | None:
-        from ..runner.plan.models import judge_model
+        from ..runner.plan.judges import judge_model
 
         if role not in self._built:
             model = None

@@ -63,6 +63,10 @@ class BatchClient:
             raise reply.failure
         return reply.body
 
+    def take_notes(self) -> list[str]:
+        """Return no notes: the replies of a batch are read once."""
+        return []
+
     async def get(self, url: str, headers: Mapping[str, str]) -> Reply:
         """Send a GET request now, as for the list of models."""
         return await self._client.get(url, headers)

@@ -1,22 +1,20 @@
-"""The models of a run and its judges: their names, and how they are built and checked.
+"""The models of a run: their names, and how they are built and checked.
 
 A replica imports this module and nothing else of the plan, so that it starts fast.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, cast
 
 from ...code.userfiles import is_reference
-from ...core import AssayError, Model, Task, UsageError, digest_of
+from ...core import AssayError, Model, UsageError
 from ...core.errors import UnknownOption
-from ...core.secrets import left_out, veiled
+from ...core.secrets import left_out
 from ...models import build_model
 from ...models.other_names import in_our_words
 from ..counts.spending import model_options
 from ..options import RunOptions
-from ..scoring.scoring import Scoring
-from .settings import collecting, has_foreign_code
 
 
 def name_models(
@@ -112,76 +110,3 @@ def check_secrets(args: Mapping[str, Any], flag: str) -> None:
         where=flag,
         fix=fix,
     )
-
-
-def check_judges(
-    asking: Sequence[tuple[Scoring, str]],
-    run: RunOptions,
-    tasks: Sequence[Task],
-    faults: list[AssayError],
-) -> None:
-    """List scorers that cannot use helper models, roles without a model, and models that cannot be built.
-
-    Nothing is loaded.
-    """
-    for scoring, task in asking:
-        with collecting(faults):
-            _check_scorer(scoring, task)
-    asked_by = {
-        role: (scoring.name, task) for scoring, task in asking for role in scoring.roles
-    }
-    has_own_names = has_foreign_code(run, tasks)
-    for role in run.judges:
-        # An unused judge gets a note. A model that does not exist is an error, unless the code of another
-        # system, which has model names of its own, reads the settings.
-        if role in asked_by or not has_own_names:
-            with collecting(faults):
-                judge = judge_model(run, role)
-                if role in asked_by and hasattr(judge, "check_ready"):
-                    judge.check_ready()
-    for role, (scorer, task) in asked_by.items():
-        if role in run.judges:
-            continue
-        if run.helper_of(role) is not None:
-            with collecting(faults):
-                judge_model(run, role)
-            continue
-        fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
-        fault = UsageError(
-            f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix
-        )
-        faults.append(fault)
-
-
-def _check_scorer(scoring: Scoring, task: str) -> None:
-    """Raise if a scorer names roles of helper models and could not ask them."""
-    if not scoring.roles or hasattr(scoring.scorer, "in_run"):
-        return
-    scoring.check_takes_models(f"task {task!r}")
-    if not scoring.is_async and not scoring.is_set_level:
-        raise UsageError(
-            f"scorer {scoring.name!r} asks helper models and is not async",
-            where=f"task {task!r}",
-            fix="write `async def __call__(self, sample, output)`, and `await self.models[role].ask(text)` in it",
-        )
-
-
-def count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any]:
-    """Add the identities of judges to the digests of their scorers, and return the identities by role.
-
-    Another judge gives other verdicts, so scores by another judge must not be reused.
-    """
-    roles = sorted({role for scoring in scorings for role in scoring.roles})
-    identities = {role: veiled(judge_model(run, role).identity) for role in roles}
-    for scoring in scorings:
-        scoring.digest = digest_of(
-            [scoring.digest, {role: identities[role] for role in scoring.roles}]
-        )[:16]
-    return identities
-
-
-def judge_model(run: RunOptions, role: str) -> Model:
-    """Return the model that fills a role, built but not loaded."""
-    args = model_options(run.judge_args_of(role))
-    check_secrets(args, "--judge_args")
-    return build_model(run.helper_of(role) or role, args)

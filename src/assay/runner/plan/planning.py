@@ -55,9 +55,10 @@ from .checks import (
     check_repeats,
     check_tools,
 )
+from .judges import check_judges, count_judges
 from .labels import name_apart
 from .measure_notes import context_notes, measure_notes, scorer_notes
-from .models import Refused, check_judges, count_judges, trusted_model
+from .models import Refused, trusted_model
 from .planned_task import PlannedTask, digests_of
 from .protocol import protocol_of
 from .scorable import (
