@@ -234,3 +234,33 @@ def test_silence_is_mixed_to_silence():
     made = decode_audio(stereo(0 * TONE, 0 * TONE), channels=1)
 
     assert made.conversions == ("mixed 2 channels to 1",)
+
+
+def test_speech_that_cancels_beside_a_hum_that_does_not_is_kept():
+    hum = 0.2 * TONE[::-1]
+
+    made = decode_audio(stereo(TONE + hum, -TONE + hum), channels=1)
+
+    assert made.conversions[0].startswith("took channel 1 of 2")
+    assert np.corrcoef(made.samples, TONE)[0, 1] > 0.9
+
+
+def test_a_clip_whose_channels_cancel_in_one_half_is_not_mixed():
+    long = 0.5 * np.sin(np.arange(64_000) / 10)
+    right = np.concatenate([long[:32_000], -long[32_000:]])
+
+    made = decode_audio(stereo(long, right), channels=1)
+
+    assert made.conversions[0].startswith("took channel 1 of 2")
+    assert np.abs(made.samples[40_000:]).max() > 0.4
+
+
+def test_six_channels_of_which_one_speaks_are_mixed():
+    stream = io.BytesIO()
+    channels = np.zeros((1600, 6))
+    channels[:, 2] = TONE
+    soundfile.write(stream, channels, 16000, format="WAV")
+
+    made = decode_audio(Audio(stream.getvalue()), channels=1)
+
+    assert made.conversions == ("mixed 6 channels to 1",)

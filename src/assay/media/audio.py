@@ -133,8 +133,15 @@ def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
     return half, taps / totals
 
 
-CANCELLED = 0.01
-"""Share of the loudest channel's power below which a mix has lost the signal. One silent channel leaves 0.25."""
+CANCELLED = 0.1
+"""Power of the sum of channels as a share of their summed powers, below which they cancel each other.
+
+It is 1 for independent channels and for one channel beside silent ones.
+"""
+MOST_CANCELLED = 0.05
+"""Share of a clip's power in parts that cancel, above which the channels are not mixed."""
+MIX_FRAMES = 16384
+"""Length of these parts: a third of a second to two seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,10 +234,17 @@ def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
     import numpy as np
 
     count = samples.shape[1]
-    mixed = samples.mean(axis=1, dtype=np.float32, keepdims=True)
-    powers = np.square(samples, dtype=np.float64).sum(axis=0)
-    power_left = float(np.square(mixed, dtype=np.float64).sum())
-    if power_left >= CANCELLED * powers.max():
+    powers = np.zeros(count)
+    cancelled = 0.0
+    for start in range(0, len(samples), MIX_FRAMES):
+        part = samples[start : start + MIX_FRAMES].astype(np.float64)
+        part_powers = np.square(part).sum(axis=0)
+        power_of_sum = np.square(part.sum(axis=1)).sum()
+        if power_of_sum < CANCELLED * part_powers.sum():
+            cancelled += part_powers.sum()
+        powers += part_powers
+    if cancelled <= MOST_CANCELLED * powers.sum():
+        mixed = samples.mean(axis=1, dtype=np.float32, keepdims=True)
         return mixed, f"mixed {count} channels to 1"
     # Take the first of channels that are equally loud but for rounding.
     loudest = int(np.argmax(powers >= 0.99 * powers.max()))
