@@ -134,6 +134,18 @@ def test_a_file_of_a_shared_dataset_is_read_with_a_warning(project):
     assert "other, task share" in note
 
 
+def test_a_file_with_the_lines_of_another_one_is_read_with_a_warning(project):
+    second_task(project)
+    project.televal("infer")
+    folder = project.root / "save/prediction/echo"
+    (folder / "other.jsonl").write_bytes((folder / "task.jsonl").read_bytes())
+
+    result, _ = project.televal("eval", "other")
+
+    (note,) = [note for note in result.notes if "other.jsonl" in note]
+    assert note.startswith("warning:") and "task.jsonl has the same lines" in note
+
+
 def test_upstreams_shared_file_is_judged_with_a_warning(project):
     second_task(project)
     five_rows(project)

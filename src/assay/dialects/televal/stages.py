@@ -239,7 +239,22 @@ def _notes(stage: Stage, shop: Workshop, dataset: str, task: Task) -> tuple[str,
             f"warning: {note}; it is named by the dataset, which {tasks} share: "
             f"check that {stage.task} wrote it"
         )
+    elif twin := _same_lines(file):
+        note = (
+            f"warning: {note}; {twin.name} has the same lines: "
+            f"check that they are of {stage.task}"
+        )
     return (note,)
+
+
+def _same_lines(file: Path) -> Path | None:
+    """Return another prediction file of the model with the same content, or None."""
+    size = file.stat().st_size
+    for other in sorted(file.parent.glob("*.jsonl")):
+        is_alike = other != file and size and other.stat().st_size == size
+        if is_alike and other.read_bytes() == file.read_bytes():
+            return other
+    return None
 
 
 def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
