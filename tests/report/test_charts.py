@@ -40,6 +40,9 @@ CASES = {
     f"histogram({json.dumps(SECONDS)}, {{label: 's', log: true, unit: ' s'}})": charts.histogram(
         SECONDS, "s", log=True, unit=" s"
     ),
+    "histogram([1.2001, 1.2002, 1.2003, 1.2101], {label: 'near'})": charts.histogram(
+        [1.2001, 1.2002, 1.2003, 1.2101], "near"
+    ),
     "histogram([0, 1, 1, null, 0.5], {label: 'few'})": charts.histogram(
         [0, 1, 1, None, 0.5], "few"
     ),
@@ -230,3 +233,9 @@ def test_a_group_with_more_errors_is_drawn_as_worse():
 
     assert colours[0] == list(reversed(colours[1]))
     assert colours[0][0] != colours[0][1]
+
+
+def test_few_values_that_are_written_alike_are_ranges_not_bars():
+    drawn = str(charts.histogram([1.20001, 1.20002, 1.20003, 1.21], "seconds"))
+
+    assert "<title>" in drawn and " to " in drawn

@@ -606,6 +606,7 @@ def test_axe_finds_nothing_on_any_page(
         f"/#/run/{first}/samples?id=s033": ".sample h1",
         f"/#/run/{other}/live": ".facts-row",
         f"/#/run/{other}/label": ".label-box h1",
+        "/#/leaderboard": ".board",
         f"/#/compare/{first}/{other}": ".sentence",
     }
     for page, ready in pages.items():

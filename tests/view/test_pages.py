@@ -8,6 +8,8 @@ import pytest
 from browser import Browser, Viewer, needs_browser
 from made_runs import answered, judged, result, sums, write_run
 
+from assay.comparison.board_rendering import PAGE
+from assay.report.grid import html_grid
 from assay.view.report_file import html_report
 from assay.view.view_server import ANSWERS
 
@@ -444,3 +446,74 @@ def test_the_live_page_shows_how_far_a_generator_with_a_limit_is(
         window.wait("/2 of at most 8/.test(document.body.textContent)")
 
         assert window.js("return document.querySelector('progress').value") == 0.25
+
+
+@pytest.mark.costly
+def test_the_live_page_says_how_many_tasks_have_started(
+    window: Browser, viewer, tmp_path: Path
+):
+    from made_runs import manifest
+
+    from assay.store import RunWriter
+
+    described = manifest("sums", "words", config={"tasks": ["sums", "words"]})
+    with RunWriter(tmp_path / "going") as writer:
+        writer.write_manifest({**described, "status": "running"})
+        writer.journal.append(answered("s0", "?", "4"))
+        writer.journal.flush()
+        server = viewer(tmp_path)
+        enter(window, server)
+        window.open(f"{server.address}/#/run/{run_id('going')}/live")
+
+        window.wait("/1 of 2 tasks/.test(document.body.textContent)")
+
+
+@pytest.mark.costly
+def test_a_comparison_shows_answers_without_their_reasoning(
+    window: Browser, viewer, tmp_path: Path
+):
+    for name, word, value in (("first", "four", 1.0), ("second", "five", 0.0)):
+        parts = [
+            {"type": "reasoning", "text": "secret thoughts"},
+            {"type": "text", "text": word},
+        ]
+        candidates = [{"parts": parts, "stop_reason": "stop"}]
+        lines = []
+        for n in range(20):
+            lines += [
+                answered(f"s{n}", "2 + 2?", candidates, "four"),
+                {**judged(f"s{n}", value), "order": n},
+            ]
+        write_run(tmp_path / name, lines, [result("sums", "exact", value, 20)])
+    server = viewer(tmp_path)
+    enter(window, server)
+    window.open(f"{server.address}/#/compare/{run_id('first')}/{run_id('second')}")
+    window.wait("document.querySelector('.flip summary')")
+
+    window.click(".flip summary")
+    window.wait("document.querySelector('.pairwise .text')")
+
+    shown = window.js(
+        "return [...document.querySelectorAll('.pairwise .grid > .card > .text')].map((e) => e.textContent)"
+    )
+    assert shown == ["four", "five"]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_leaderboard_as_a_file_is_no_wider_than_its_window(
+    window: Browser, tmp_path: Path, width: int
+):
+    cells = [str(n) for n in range(30)]
+    table = html_grid([f"a long heading {n}" for n in range(30)], [cells])
+    path = tmp_path / "board.html"
+    path.write_text(PAGE.format(table=table, notes=f"<li>{'x' * 300}</li>"), "utf-8")
+
+    try:
+        window.size(width, 800)
+        window.open(path.as_uri())
+
+        page = window.js("return document.documentElement.scrollWidth")
+        assert page <= width
+    finally:
+        window.size(1280, 800)

@@ -33,11 +33,13 @@ CSV_COLUMNS = (
 MOST_NAMED = 6
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>body{{font:15px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}}
-table{{border-collapse:collapse}}td,th{{padding:.35rem .8rem;text-align:left;border-bottom:1px solid #8884}}
-td{{font-variant-numeric:tabular-nums}}</style></head>
-<body><h1>Leaderboard</h1>{table}<ul>{notes}</ul></body></html>
+<style>:root{{color-scheme:light dark}}body{{font:15px/1.5 system-ui,sans-serif;margin:2rem}}
+div{{overflow-x:auto}}table{{border-collapse:collapse}}th{{min-width:7rem}}li{{overflow-wrap:anywhere}}
+td,th{{padding:.35rem .8rem;text-align:left;vertical-align:top;border-bottom:1px solid #8884}}
+td{{font-variant-numeric:tabular-nums}}@media(max-width:40rem){{body{{margin:1rem}}}}</style></head>
+<body><h1>Leaderboard</h1><div tabindex="0" role="region" aria-label="Ranks">{table}</div><ul>{notes}</ul></body></html>
 """
 
 

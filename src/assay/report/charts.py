@@ -162,7 +162,7 @@ def histogram(
     unit: str = "",
     axis: str = "",
 ) -> Markup | None:
-    """Return a histogram; with few different values, a bar for each of them.
+    """Return a histogram; with few values that are written differently, a bar for each of them.
 
     With `log`, the axis is logarithmic if the largest number is `LOG_RATIO` times the smallest, or more.
     """
@@ -175,7 +175,8 @@ def histogram(
     if not numbers:
         return None
     distinct = set(numbers[:5000])
-    if not log and len(distinct) <= 12:
+    names = {short(value) for value in distinct}
+    if not log and len(names) == len(distinct) <= 12:
         counted = Counter(numbers)
         rows = [Bar(short(v) + unit, counted[v]) for v in sorted(distinct)]
         return bars(rows, label, width, height, axis)

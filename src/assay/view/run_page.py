@@ -120,10 +120,13 @@ def progress(run: RunView) -> dict[str, Any]:
     cell_of = np.array(columns["cell"] or [0] * columns["n"], np.int64)
     row_of = np.array(rows_of(columns), np.int64)
     cells = []
+    started_cells = {(cell["task"], cell["model"]) for cell in columns["cells"]}
+    planned = {(cell["task"], cell["model"]) for cell in manifest.get("cells", ())}
     limit = _limit_of(manifest)
     for code, cell in enumerate(columns["cells"]):
         members = np.flatnonzero(cell_of == code)
         if not len(members):
+            started_cells.discard((cell["task"], cell["model"]))
             continue
         counts = np.bincount(
             outcome[members], minlength=len(columns["outcomes"])
@@ -154,6 +157,7 @@ def progress(run: RunView) -> dict[str, Any]:
         "seconds": _since(started) if run.is_live else None,
         "journal_bytes": run.index.end,
         "cells": cells,
+        "not_started": len(planned - started_cells),
         "tokens_out": sum(n for n in columns["tokens_out"] or () if n > 0),
         "tokens_in": sum(n for n in columns["tokens_in"] or () if n > 0),
     }

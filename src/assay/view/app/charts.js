@@ -132,7 +132,8 @@ export function histogram(values, { label: name, width = 360, height = 166, log 
   let low = Infinity, high = -Infinity;
   for (const v of known) { if (v < low) low = v; if (v > high) high = v; }
   const distinct = new Set(known.length > 5000 ? known.slice(0, 5000) : known);
-  if (!log && distinct.size <= 12) return bars([...distinct].sort((a, b) => a - b).map((v) => ({ name: short(v) + unit, n: known.filter((w) => w === v).length })), { label: name, width, height, axis });
+  const names = distinct.size <= 12 ? [...distinct].map((v) => short(v)) : [];
+  if (!log && names.length && new Set(names).size === names.length) return bars([...distinct].sort((a, b) => a - b).map((v) => ({ name: short(v) + unit, n: known.filter((w) => w === v).length })), { label: name, width, height, axis });
   if (high === low) { low -= 0.5; high += 0.5; }
   const counts = new Array(bins).fill(0);
   for (const v of known) counts[Math.min(bins - 1, Math.floor(((v - low) / (high - low)) * bins))]++;

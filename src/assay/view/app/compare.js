@@ -132,7 +132,8 @@ function beside(older, newer, c, source, oldRow, newRow) {
 function answerText(sample) {
   const candidates = sample.rounds[sample.rounds.length - 1]?.output?.candidates ?? [];
   const error = sample.rounds[sample.rounds.length - 1]?.output?.error;
-  return candidates.map((/** @type {any} */ x) => x.text ?? (x.parts ?? []).map((/** @type {any} */ p) => p.text ?? `[${p.type}]`).join("")).join("\n") || (error ? `(no answer: ${error.kind})` : "(nothing)");
+  const isSaid = (/** @type {any} */ part) => part.type !== "reasoning";
+  return candidates.map((/** @type {any} */ x) => x.text ?? (x.parts ?? []).filter(isSaid).map((/** @type {any} */ p) => p.text ?? `[${p.type}]`).join("")).join("\n") || (error ? `(no answer: ${error.kind})` : "(nothing)");
 }
 
 /**

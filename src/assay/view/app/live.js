@@ -1,7 +1,7 @@
 // @ts-check
 /** A run in progress: how far it is, how fast, its value so far, and what fails. */
 
-import { count, duration, h, num, outcomeClass, outcomeWords, replace, trouble, when } from "./dom.js";
+import { count, duration, h, num, outcomeClass, outcomeWords, plural, replace, trouble, when } from "./dom.js";
 import { figure, outcomeStrip, runningLine } from "./charts.js";
 import { statusBadge } from "./runs.js";
 
@@ -55,7 +55,8 @@ function state(now, seen, id) {
   return [
     h("div", { class: "facts-row card" }, h("div", { class: "fact" }, h("span", { class: "muted small" }, "status"), statusBadge(now.live ? "running" : now.status === "running" ? "stopped" : now.status)),
       fact("samples", expected ? `${count(total)} of ${isExact ? "" : "at most "}${count(expected)}` : count(total)), now.live ? fact("rate", `${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} a second`) : null,
-      left ? fact("left", `${isExact ? "about" : "at most about"} ${left}`) : null, now.seconds ? fact("so far", duration(now.seconds)) : fact("started", when(now.started)), now.tokens_out ? fact("tokens", `${count(now.tokens_in)} in, ${count(now.tokens_out)} out`) : null),
+      now.not_started ? fact("started", `${now.cells.length} of ${plural(now.cells.length + now.not_started, "task")}`) : null,
+      left ? fact(now.not_started ? "left in these" : "left", `${isExact ? "about" : "at most about"} ${left}`) : null, now.seconds ? fact("so far", duration(now.seconds)) : fact("started", when(now.started)), now.tokens_out ? fact("tokens", `${count(now.tokens_in)} in, ${count(now.tokens_out)} out`) : null),
     now.cells.length ? null : h("p", { class: "muted" }, "No answer has come yet."),
     ...now.cells.map((/** @type {any} */ c) => cellCard(c, id)),
   ];

@@ -62,7 +62,7 @@ function panel(sample, place) {
     sample.damage ? h("div", { class: "notice bad", role: "alert" }, h("p", null, sample.damage)) : null,
     tagChips(verdict),
     conversation(sample, place),
-    sample.target !== undefined && sample.target !== null ? section("Target", h("div", { class: "target" }, text(asText(sample.target), place))) : null,
+    sample.target !== undefined && sample.target !== null ? section("Target", h("div", { class: "target", dir: "auto" }, text(asText(sample.target), place))) : null,
     place.blind ? null : sample.verdicts.length ? section("Verdict", ...sample.verdicts.map((/** @type {any} */ v) => verdictBox(v, place))) : section("Verdict", h("p", { class: "muted" }, "This sample has no verdict yet.")),
     sample.calls.length ? section(sample.calls.every((/** @type {any} */ c) => c.role.startsWith("judge")) ? "Judge" : "Helpers", ...sample.calls.map((/** @type {any} */ c) => callBox(c, place))) : null,
     last && !place.blind ? section("Cost and time", costs(sample.rounds)) : null,
