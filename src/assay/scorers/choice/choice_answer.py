@@ -1,8 +1,7 @@
-"""The words of one answer: which option each names, the sentence around it, and options named by their text.
+"""The words of one answer: which option each names, the sentence around it, and options that are not declared.
 
-Read an answer by the text of an option, where nothing is declared and no letter stands for it.
-
-Only short answers and last sentences are read: a text may be mentioned without being taken.
+`TextReader` reads the options that an answer names without declaring one. It reads little, because an option may be
+mentioned without being taken.
 """
 
 import re
@@ -12,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from .choice_grammar import (
     BECAUSE,
+    BREAKS_OFF,
     CONCLUDED_TEXT,
     CONCLUSION,
     CORRECTS,
@@ -30,6 +30,7 @@ from .choice_grammar import (
     OPENS,
     OPTION_TEXT,
     OPTION_WORD,
+    OTHER_ANSWER,
     QUESTION,
     REPORTS,
     RESULT,
@@ -266,7 +267,7 @@ class TextReader(AnswerWords):
             return None
         letter = self.letter_at(0)
         first_sentence = self.sentence_behind(1)
-        is_taken_back = LETTER in self.classes or CORRECTS in self.classes
+        is_taken_back = OTHER_ANSWER.search(self.classes) is not None
         if letter is None or is_taken_back or LEAVES_OPEN.search(first_sentence):
             return None
         return self.result(letter, "leading-text", 0, 0)
@@ -297,7 +298,7 @@ class TextReader(AnswerWords):
         is_long = len(self.classes) > SHORT_WORDS
         if is_long or MAY_NOT_ANSWER.search(self.classes):
             return False
-        if TALKS_ABOUT.search(self.plain):
+        if TALKS_ABOUT.search(self.plain) or BREAKS_OFF.search(self.classes):
             return False
         return all(map(self._is_distinct, named))
 
