@@ -30,7 +30,6 @@ from .choice_grammar import (
     OPENS,
     OPTION_TEXT,
     OPTION_WORD,
-    OTHER_ANSWER,
     QUESTION,
     REPORTS,
     RESULT,
@@ -267,7 +266,8 @@ class TextReader(AnswerWords):
             return None
         letter = self.letter_at(0)
         first_sentence = self.sentence_behind(1)
-        is_taken_back = OTHER_ANSWER.search(self.classes) is not None
+        others = {LETTER, CORRECTS, DECLINES}
+        is_taken_back = not others.isdisjoint(self.classes)
         if letter is None or is_taken_back or LEAVES_OPEN.search(first_sentence):
             return None
         return self.result(letter, "leading-text", 0, 0)

@@ -414,12 +414,6 @@ LEAVES_OPEN = pattern(
     "It is a dog, but",
 )
 """The sentence behind "yes" or "no" does not settle it."""
-OTHER_ANSWER = pattern(
-    any_of("LETTER CORRECTS DECLINES"),
-    "Yes, wait",
-    "Yes, please upload the image",
-)
-"""What else an answer that opens with yes or no may say instead."""
 BREAKS_OFF = pattern(
     any_of(ENDS) + none_of(f"LETTER TEXT {ENDS}") + "+$",
     "It is a dog. The second one",
