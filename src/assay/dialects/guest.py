@@ -32,7 +32,7 @@ from .overlay import STANDS_IN, Libraries, Overlay, Part, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
 from .scripts import run_code
 from .shapes import Fields, Record
-from .source_names import names_in, words_in
+from .source_names import module_exists, names_in, words_in
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
@@ -62,14 +62,6 @@ def stands_for(name: str, names: Mapping[str, str]) -> str | None:
             return None
         return ".".join([real, *inner])
     return None
-
-
-def module_exists(real: str) -> bool:
-    """Return True if assay has such a module."""
-    try:
-        return importlib.util.find_spec(real) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def replacement(real: str | None, guest: "Guest | None" = None) -> ModuleType | None:

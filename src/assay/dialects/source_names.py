@@ -1,12 +1,13 @@
 """Names in a Python file, read from its text: those that it defines, and those that it imports. Nothing is run."""
 
 import ast
-from collections.abc import Iterator, Sequence
+import importlib.util
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from ..code.sources import parsed
+from ..code.sources import names_imported, parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +143,23 @@ def words_in(file: Path) -> frozenset[str]:
             node.id for node in ast.walk(tree) if isinstance(node, ast.Name)
         )
     return frozenset()
+
+
+def missing_packages(file: Path, is_local: Callable[[str], bool]) -> list[str]:
+    """Return the packages that a file imports at its top level, that are not local, and that are not installed."""
+    missing: dict[str, None] = {}
+    tree = parsed(file)
+    for node in tree.body if tree is not None else ():
+        for name in names_imported(node):
+            top = name.partition(".")[0]
+            if top and not is_local(top) and not module_exists(top):
+                missing[top] = None
+    return list(missing)
+
+
+def module_exists(name: str) -> bool:
+    """Return True if a module can be imported. Its parents are run, the module itself is not."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

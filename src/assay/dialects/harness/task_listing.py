@@ -1,8 +1,10 @@
 """The names of a library with their kinds, for `assay ls` and `assay show`, without importing the library."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from .. import source_names
 from .library import Library
 from .task_index import (
     Index,
@@ -107,21 +109,14 @@ def _summary(entry: IndexEntry) -> str:
 
 def missing_packages(entry: IndexEntry) -> list[str]:
     """Return the packages that the task's helper modules import and that are not installed."""
-    import importlib.util
-    from pathlib import Path
-
-    from ...code.sources import names_imported, parsed
-
-    missing: dict[str, None] = {}
     folder = Path(entry.path).parent
     modules = {function.rpartition(".")[0] for function in entry.functions}
+    missing: dict[str, None] = {}
     for module in sorted(filter(None, modules)):
         file = folder / f"{module.replace('.', '/')}.py"
-        tree = parsed(file) if file.is_file() else None
-        for node in tree.body if tree is not None else ():
-            for name in names_imported(node):
-                top = name.partition(".")[0]
-                is_local = not top or (folder / f"{top}.py").exists()
-                if not is_local and importlib.util.find_spec(top) is None:
-                    missing[top] = None
+        if file.is_file():
+            packages = source_names.missing_packages(
+                file, lambda top: (folder / f"{top}.py").exists()
+            )
+            missing.update(dict.fromkeys(packages))
     return list(missing)

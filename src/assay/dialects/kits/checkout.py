@@ -5,7 +5,6 @@ dataset, with all the libraries they need. Only the file that defines the reques
 """
 
 import ast
-import importlib.util
 import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 from ...code.sources import parsed
 from ...core import EMPTY, AssayError, UsageError
 from ..shapes import Fields, Record
+from ..source_names import missing_packages
 
 ENVIRONMENT_CALLS = ("os.environ.get", "os.getenv")
 ARITHMETIC: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -124,7 +124,7 @@ class Checkout:
 
     def check_packages(self, file: Path, name: str) -> None:
         """Raise if a file imports packages that are not installed; the message names all of them."""
-        missing = self.missing_packages(file)
+        missing = missing_packages(file, lambda top: top == self.package.name)
         if not missing:
             return
         installs = " ".join(PIP_NAMES.get(package, package) for package in missing)
@@ -133,30 +133,6 @@ class Checkout:
             where=str(file),
             fix=f"pip install {installs}",
         )
-
-    def missing_packages(self, file: Path) -> list[str]:
-        """Return the packages that a file imports at its top level and that are not installed."""
-        tree = parsed(file)
-        modules: list[str] = []
-        for node in tree.body if tree is not None else ():
-            if isinstance(node, ast.Import):
-                modules += [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                modules.append(str(node.module))
-        missing: list[str] = []
-        for module in modules:
-            package = module.partition(".")[0]
-            is_theirs = package == self.package.name or package in missing
-            if not is_theirs and not _is_installed(package):
-                missing.append(package)
-        return missing
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _files_that_name(folder: Path, name: str) -> Iterator[Path]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...imports.documents import number_of
 from ..returned import bare
 from ..shapes import Record
 
@@ -88,14 +89,14 @@ def _from_records(
         numbers = {
             str(name): number
             for name, cell in record.items()
-            if (number := _number(cell)) is not None
+            if (number := number_of(bare(cell))) is not None
         }
         if len(records) == 1:
             return numbers
         words = [
             str(cell)
             for cell in record.values()
-            if isinstance(cell, str) and _number(cell) is None
+            if isinstance(cell, str) and number_of(cell) is None
         ]
         row_name = ".".join(words) or str(label)
         by_label[row_name if row_name not in by_label else f"{row_name}.{label}"] = (
@@ -109,17 +110,4 @@ def _given(value: object) -> float | None:
     single = bare(value)
     if isinstance(single, float) and not math.isfinite(single):
         return single
-    return _number(single)
-
-
-def _number(value: object) -> float | None:
-    """Return a finite number, or a text that is one; `None` for anything else, such as an empty cell."""
-    value = bare(value)
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if isinstance(value, (bool, int, float)) and math.isfinite(value):
-        return float(value)
-    return None
+    return number_of(single)

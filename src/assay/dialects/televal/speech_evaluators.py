@@ -26,9 +26,9 @@ from ...scorers.speech.dnsmos import Dnsmos
 from ...scorers.speech.heard import SpeechConsistency, transcribe
 from ...scorers.speech.speech_normalize import normalize_chinese
 from ...scorers.speech.wer import rate_details
-from ..guest import module_exists
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
+from ..source_names import module_exists
 from .answer_evaluators import BuiltInEvaluator, TextProcessor
 from .eras import SEED, Era, era_here
 from .facade.utils import parallel_batch as parallel_batch

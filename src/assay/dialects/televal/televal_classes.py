@@ -14,8 +14,9 @@ from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
 from ...core.errors import users_line
 from ...registry import check_options
-from ..guest import Guest, module_exists, replacement, stands_for
+from ..guest import Guest, replacement, stands_for
 from ..protocol import is_upstream
+from ..source_names import module_exists
 from .claims import NAMES
 from .eras import SUPPLIED, era_of, supplied
 from .televal_secrets import expand

@@ -1,10 +1,10 @@
 """`smp` of both toolkits: helper functions, and the libraries that a star import of it provides."""
 
 import importlib
-import importlib.util
 from types import ModuleType
 from typing import Any
 
+from ...source_names import module_exists as _module_exists
 from . import file, images, log, misc
 from .file import *  # noqa: F403
 from .images import *  # noqa: F403
@@ -45,15 +45,8 @@ def offered(*modules: ModuleType) -> list[str]:
     return names + [
         name
         for name, target in PLACES.items()
-        if _is_installed(target.partition(":")[0].partition(".")[0])
+        if _module_exists(target.partition(":")[0].partition(".")[0])
     ]
-
-
-def _is_installed(top: str) -> bool:
-    try:
-        return importlib.util.find_spec(top) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def __getattr__(name: str) -> Any:
