@@ -272,6 +272,24 @@ def test_rows_that_a_helper_loads_come_from_the_folder_of_data(here, task):
     assert len(media) == 3
 
 
+def test_aggregation_reads_the_options_of_lmms_eval_s_command_line(here, task):
+    here.write(
+        "tasks/utils.py",
+        HELPERS
+        + """
+def percent(items, args):
+    assert (args.tasks, args.log_samples, args.batch_size) == ("pictures", True, 1)
+    return len(args.log_samples_suffix)
+""",
+    )
+
+    result = assay.run(
+        task, model=Scripted(["yes"]), data=here.pictures(2), output="out"
+    )
+
+    assert values(result)["score"] == len("model_outputs")
+
+
 FAULTS = [
     ("output_type: generate_visual_cot\n", "draw between two thoughts"),
     ("generation_kwargs: {num_beams: 4}\n", "num_beams=4 cannot be honoured"),

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from types import SimpleNamespace
 from typing import Any
 
 from ...core import AssayError, ErrorInfo, Output, Prompt
@@ -314,9 +313,11 @@ def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
 
     Some aggregations write a file for a server below the output folder.
     """
-    arguments = SimpleNamespace(output_path=folder, log_samples=True, tasks="")
-    for subtask in documents.loaded.tasks.values():
+    for name, subtask in documents.loaded.tasks.items():
         task = subtask.task
+        arguments = lmms_package.command_line_defaults()
+        arguments.tasks, arguments.output_path = name, folder
+        arguments.log_samples = True
         task.args = arguments
         process = type(task).process_results
         # Failures of a task's own code do not go away by waiting.

@@ -3,6 +3,9 @@
 import importlib
 import logging
 import os
+import sys
+import warnings
+from argparse import Namespace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,25 @@ def module(name: str) -> Any:
     """Return a module of the package: `api.task`, `tasks`."""
     load_package()
     return importlib.import_module(f"lmms_eval.{name}")
+
+
+@cache
+def _parsed_defaults() -> Namespace:
+    """Return what lmms-eval's command line parses without arguments."""
+    with warnings.catch_warnings():  # The module changes the filters of warnings.
+        command_line = module("__main__")
+    given, sys.argv = sys.argv, sys.argv[:1]
+    try:
+        _, arguments = command_line.parse_eval_args()
+    finally:
+        sys.argv = given
+    defaults: Namespace = arguments
+    return defaults
+
+
+def command_line_defaults() -> Namespace:
+    """Return a copy of the options of lmms-eval's command line, which some tasks read."""
+    return Namespace(**vars(_parsed_defaults()))
 
 
 def _quiet_logger() -> None:
