@@ -103,12 +103,139 @@ FAULTS = [
         "key `task`",
     ),
     (f"{HEAD}{ASKS}", "a base file of lm-eval without a name", "key `task`"),
+    (
+        f'task: bad\n{HEAD}doc_to_text: "{{{{question"\ndoc_to_target: answer\n',
+        "`doc_to_text` is no valid template",
+        "correct the template",
+    ),
+    (
+        f"task: bad\n{HEAD}doc_to_text: question\ndoc_to_target: anser\n",
+        "the rows have no column 'anser'",
+        "did you mean 'answer'?",
+    ),
+    (
+        f"task: bad\n{HEAD}doc_to_text: question\n",
+        "`doc_to_target` is missing",
+        "column",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}output_type: generate\n".replace(
+            "output_type: generate_until\n", ""
+        ),
+        "`output_type` is unknown: 'generate'",
+        "did you mean 'generate_until'?",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}metric_list: exact_match\n",
+        "`metric_list` is no list of mappings",
+        "`- `",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}metric_list: []\n",
+        "`metric_list` is empty",
+        "remove the key",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}metric_list: [{{metric: exact_match, agregation: mean}}]\n",
+        "unknown key 'agregation'",
+        "did you mean 'aggregation'?",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}metric_list: [{{metric: exact_match, case: true}}]\n",
+        "the metrics cannot be computed",
+        "their arguments",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}metric_list: [{{metric: acc}}]\n",
+        "the metrics cannot be computed",
+        "output type",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}repeats: 1000000000\n",
+        "`repeats` is 1000000000",
+        "from 1 to 10000",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}num_fewshot: -1\n",
+        "`num_fewshot` is -1",
+        "whole number",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}generation_kwargs: [until]\n",
+        "`generation_kwargs` is no mapping",
+        "max_gen_toks",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}generation_kwargs: {{until: 5}}\n",
+        "until=5",
+        "until: [",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}generation_kwargs: {{max_gen_toks: 0}}\n",
+        "from 1, got 0",
+        "key `generation_kwargs`",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}filter_list: [{{filter: [{{function: take_first}}]}}]\n",
+        "a pipeline without `name`",
+        "- name: NAME",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}repeats: 2\nfilter_list: [{{name: x, filter: [{{function: take_first_k, k: 5}}]}}]\n",
+        "the filter 'x' fails",
+        "`repeats`",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}doc_to_text: again\n",
+        "has the key 'doc_to_text' in line 5 and again",
+        "keep one",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}process_results: !function exits.read\n",
+        "ends Python while it is loaded",
+        "exits.py:2",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}process_results: !function helper.NUMBER\n",
+        "helper.NUMBER is 3 and no function",
+        "(doc, results)",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}process_results: !function helper.ask\n",
+        "helper.ask does not take (doc, results)",
+        "parameters",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}process_docs: !function helper.nothing\n",
+        "`process_docs` returns nothing",
+        "return the rows",
+    ),
+    (
+        "task: bad\nclass: !function helper.Plain\n",
+        "names a class that is not a task",
+        "subclass",
+    ),
+    (
+        "group: bad\ntask: []\n",
+        "names no member",
+        "list the names",
+    ),
+    (
+        "group: bad\ntask: [bad]\n",
+        "holds itself",
+        "bad -> bad",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("yaml", "what", "fix"), FAULTS, ids=[f[1] for f in FAULTS])
 def test_fault_of_a_task_file_is_one_line(here, yaml, what, fix):
-    here.write("helper.py", "def ask(doc):\n    return doc['nothing']\n")
+    here.write(
+        "helper.py",
+        "NUMBER = 3\n\n\ndef ask(doc):\n    return doc['nothing']\n\n\n"
+        "def nothing(rows):\n    pass\n\n\nclass Plain:\n    pass\n",
+    )
+    here.write("exits.py", "import sys\nsys.exit(3)\n")
     here.write("broken.py", "import no_such_package\n")
     here.write("runs.py", "def read(doc, results):\n    exec(results[0])\n")
     task = here.write("bad.yaml", yaml)
@@ -117,6 +244,56 @@ def test_fault_of_a_task_file_is_one_line(here, yaml, what, fix):
 
     assert what in text
     assert fix in text
+
+
+CHOICE = "task: bad\noutput_type: multiple_choice\ndataset_path: json\ntest_split: test\ndoc_to_text: question\n"
+CHOICE_FAULTS = [
+    (
+        f"{CHOICE}doc_to_choice: [x]\ndoc_to_target: gold\n",
+        "is none of the 1 choices",
+        "an index from 0",
+    ),
+    (
+        f"{CHOICE}doc_to_choice: [x, y]\ndoc_to_target: question\n",
+        "is none of the 2 choices",
+        "row 1, key `doc_to_target`",
+    ),
+    (f"{CHOICE}doc_to_choice: []\ndoc_to_target: gold\n", "is empty", "a list of"),
+    (f"{CHOICE}doc_to_target: gold\n", "`doc_to_choice` is missing", "a list of"),
+    (
+        f"{CHOICE}doc_to_choice: question\ndoc_to_target: gold\n",
+        "which is not a list of choices",
+        "key `doc_to_choice`",
+    ),
+]
+
+
+@pytest.mark.parametrize(("yaml", "what", "fix"), CHOICE_FAULTS)
+def test_fault_of_choices_is_one_line(here, yaml, what, fix):
+    text = fault(here.write("bad.yaml", yaml), here.choices())
+
+    assert what in text
+    assert fix in text
+
+
+def test_file_with_a_byte_order_mark_is_read(here):
+    task = here.write("marked.yaml", f"\ufefftask: marked\n{HEAD}{ASKS}")
+
+    result = assay.run(task, model=Scripted(["1"]), data=here.sums(2), output="out")
+
+    assert result.results[0].metric == "exact_match"
+
+
+def test_metric_of_a_group_that_no_task_computes_is_refused(here, text_task):
+    group = here.write(
+        "group.yaml",
+        "group: all\ntask: [sums]\naggregate_metric_list: [{metric: exact_mach}]\n",
+    )
+
+    text = fault(group, here.sums())
+
+    assert "unknown metric 'exact_mach'" in text
+    assert "did you mean 'exact_match'?" in text
 
 
 def test_missing_split_names_those_of_the_data(here):

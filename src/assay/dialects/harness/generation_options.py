@@ -64,12 +64,17 @@ def options_of(kwargs: Mapping[str, Any], where: str) -> GenerateOptions:
             options.pop(name, None)
     elif "seed" not in options:
         options["seed"] = OTHER_SEED
-    return GenerateOptions(
-        temperature=temperature,
-        max_tokens=DEFAULT_MAX_TOKENS if length is None else int(length),
-        stop=tuple(stop for stop in stops if stop),
-        **options,
-    )
+    max_tokens = DEFAULT_MAX_TOKENS if length is None else int(length)
+    try:
+        return GenerateOptions(
+            temperature=temperature,
+            max_tokens=max_tokens,
+            stop=tuple(stop for stop in stops if stop),
+            **options,
+        )
+    except UsageError as error:
+        key = f"{where}, key `generation_kwargs`"
+        raise UsageError(error.what, where=key, fix=error.fix) from error
 
 
 def _number(value: Any, name: str, where: str) -> float | None:

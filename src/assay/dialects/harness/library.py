@@ -69,7 +69,7 @@ class Library:
 def top_level_keys(text: str) -> set[str]:
     """Return the top-level keys of a YAML text, without parsing the YAML."""
     keys = set()
-    for line in text.splitlines():
+    for line in text.removeprefix("\ufeff").splitlines():
         name, colon, _ = line.partition(":")
         if colon and name and not name[0].isspace():
             keys.add(name.strip().strip("\"'"))

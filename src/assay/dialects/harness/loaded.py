@@ -35,6 +35,8 @@ class Loaded:
     tasks: Mapping[str, LoadedTask]
     group: Any = None
     """The group of the library; None for a single task."""
+    is_own: bool = False
+    """True for a task of a user's file."""
     random_state: RandomState = field(default_factory=RandomState)
     """Random numbers after the tasks were loaded; their documents continue from here."""
 
@@ -103,6 +105,10 @@ class Document:
     """The log entries of the library about the document, one for each filter."""
 
 
+NO_TEXT = "Context is not a string!"
+"""How lm-eval says that a question is not a text."""
+
+
 def row_fault(error: Exception, where: str) -> Exception:
     """Return a one-line error for an exception that a task's code raised about a row."""
     if isinstance(error, (UsageError, DataError)):
@@ -122,6 +128,13 @@ def row_fault(error: Exception, where: str) -> Exception:
             fix="name the columns of --data as the task does",
         )
     text = " ".join(str(error).split())
+    if text.startswith(NO_TEXT):
+        value = text.removeprefix(NO_TEXT).strip(" :")
+        return UsageError(
+            f"gives {shorten(value, 60)}, which is not a text",
+            where=f"{where}, key `doc_to_text`",
+            fix="return a text from the function, or name a column of texts",
+        )
     if text.startswith("Sample larger than population"):
         return UsageError(
             "the task shows more examples than its data has rows for",

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from ...core import AssayError, UsageError, shorten, trust
 
+NO_ROWS = "out of bounds for size 0"
+"""How `datasets` says that a task reads the first row of none."""
+KEYS_READ = frozenset({"doc_to_text", "doc_to_target", "doc_to_choice"})
+"""Functions of the libraries that read the key of the same name."""
 Explain = Callable[[], UsageError | None]
 """Returns the error about unknown names in a task's configuration, or None."""
 
@@ -60,6 +64,12 @@ def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
             where=where,
             fix="name the columns of --data as the task does (`assay show` prints them)",
         )
+    if NO_ROWS in text:
+        return UsageError(
+            "no rows are left to ask",
+            where=where,
+            fix="check the data, and what `process_docs` leaves of it",
+        )
     kind = type(error).__name__
     if kind == "UndefinedError":
         return UsageError(
@@ -67,7 +77,51 @@ def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
             where=where,
             fix="name the columns of --data as the task does",
         )
-    return UsageError(f"cannot be loaded: {kind}: {shorten(text, 160)}", where=where)
+    if text.endswith("has no attribute 'task_name'"):
+        return UsageError(
+            "names a class that is not a task",
+            where=f"{where}, key `class`",
+            fix="name a subclass of the library's `Task`",
+        )
+    line = _own_line(error, where)
+    if isinstance(error, SystemExit):
+        return UsageError(
+            f"ends Python while it is loaded (`sys.exit`, code {text})",
+            where=line or where,
+            fix="remove the call",
+        )
+    return UsageError(
+        f"cannot be loaded: {kind}: {shorten(text, 160)}",
+        where=line or f"{where}{_key_of(error)}",
+        fix="correct this line" if line else None,
+    )
+
+
+def _key_of(error: BaseException) -> str:
+    """Return the key that the library was reading, as the end of a location; empty if it is not known."""
+    key = ""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_name
+        if name in KEYS_READ:
+            key = f", key `{name}`"
+        trace = trace.tb_next
+    return key
+
+
+def _own_line(error: BaseException, where: str) -> str:
+    """Return the last line of a user's own helper module in a traceback; empty if there is none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    folder = Path(where).parent
+    line = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if Path(where).is_file() and folder in file.parents:
+            line = f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return line
 
 
 def _names_helper(where: str, module: str) -> bool:

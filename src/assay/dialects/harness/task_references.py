@@ -14,12 +14,13 @@ from ...core import (
     trust,
 )
 from ...runner.options import RunOptions
+from .config_values import check_group_values, check_task_values
 from .index_building import group_name, index_of_files, index_of_folder
 from .library import Library
 from .loaded import Loaded, TaskReference
-from .task_index import Index, find_entry, installed_index, leaf_names
+from .task_index import Index, IndexEntry, find_entry, installed_index, leaf_names
 from .task_settings import TaskSettings
-from .task_yaml import merged_yaml
+from .task_yaml import as_list, merged_yaml
 
 DIGEST_CHARACTERS = 8
 KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})
@@ -70,6 +71,13 @@ def expanded(
         return [reference]
     if entry.kind == "group" and not _only_names_members(entry.path, library):
         return [reference]
+    check_members(reference.name, index, library)
+    if not leaf_names(reference.name, index):
+        raise UsageError(
+            "names no member",
+            where=f"{entry.path}, key `task`",
+            fix="list the names of its tasks",
+        )
     parts: list[TaskReference] = []
     for member in entry.members:
         single = replace(reference, name=member)
@@ -116,13 +124,30 @@ def check_files(name: str, index: Index, library: Library) -> None:
         is_installed = folder is not None and entry.path.startswith(str(folder))
         if not is_installed:
             trust.check(entry.path)
-            merged_yaml(entry.path, library)
+            _check_own_file(entry, library)
 
 
-def check_members(name: str, index: Index, library: Library) -> None:
+def _check_own_file(entry: IndexEntry, library: Library) -> None:
+    """Raise for what is wrong in a user's own file of a task or a group."""
+    config = merged_yaml(entry.path, library)
+    if entry.kind == "group":
+        check_group_values(config, entry.path)
+        return
+    for item in as_list(config.get("task_list")):
+        if isinstance(item, Mapping) and item.get("task") == entry.name:
+            config = {**config, **item}
+    check_task_values(config, entry.path, is_lm_eval=library.module == "lm_eval")
+
+
+def check_members(
+    name: str,
+    index: Index,
+    library: Library,
+    chain: tuple[str, ...] = (),
+) -> None:
     """Raise for a group that only names a task, and no file defines it."""
     entry = index.get(name)
-    if entry is None or entry.kind != "group":
+    if entry is None or entry.kind != "group" or name in chain:
         return
     for member in _names_alone(merged_yaml(entry.path, library).get("task")):
         if member not in index:
@@ -133,7 +158,7 @@ def check_members(name: str, index: Index, library: Library) -> None:
                 where=f"{entry.path}, key `task`",
                 hint="no file defines it",
             )
-        check_members(member, index, library)
+        check_members(member, index, library, (*chain, name))
 
 
 def _names_alone(members: Any) -> Iterator[str]:

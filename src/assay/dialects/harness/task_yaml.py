@@ -16,7 +16,7 @@ MOST_ALIASES = 40
 MOST_NESTED = 50
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class TaskLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A YAML loader that keeps `!function` as a text."""
 
 
@@ -25,7 +25,7 @@ def _function_text(loader: object, suffix: str, node: Any) -> str:
     return f"!{suffix} {value}"
 
 
-_Loader.add_multi_constructor("!", _function_text)
+TaskLoader.add_multi_constructor("!", _function_text)
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     if data.count(b"*") > MOST_ALIASES:
         _check_size(file)
     try:
-        loaded = yaml.load(data, Loader=_Loader)  # noqa: S506 - a SafeLoader
+        loaded = yaml.load(data, Loader=TaskLoader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -90,7 +90,7 @@ def _check_size(file: Path) -> None:
     """Raise for a file whose aliases or nesting would grow without bound when it is copied or printed."""
     aliases = depth = 0
     try:
-        for event in yaml.parse(file.read_bytes(), Loader=_Loader):
+        for event in yaml.parse(file.read_bytes(), Loader=TaskLoader):
             aliases += isinstance(event, yaml.AliasEvent)
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)

@@ -22,6 +22,7 @@ from ..harness.loaded import (
 from ..harness.random_state import RandomState
 from ..harness.task_settings import TaskSettings
 from .lm_requests import ChatText, questions_of
+from .own_tasks import check_gold
 from .task_loading import MOST_KEPT, load
 
 CHUNK = 32
@@ -119,6 +120,8 @@ class LmDocuments:
             )
         except Exception as error:
             raise row_fault(error, where) from error
+        if self.loaded.is_own:
+            check_gold(task, row, where)
         document.instances = requests if isinstance(requests, list) else [requests]
         changes = dict(settings.generation)
         document.questions = questions_of(document.instances, changes, where)

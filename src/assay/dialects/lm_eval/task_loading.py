@@ -10,6 +10,7 @@ from typing import Any
 
 from ...core import UsageError
 from ...core.errors import suggest
+from ..harness.config_values import check_templates
 from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
@@ -27,6 +28,7 @@ from . import lm_eval_package as package
 from .claims import LIBRARY
 from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval
 from .config_names import check_names, unknown_names
+from .own_tasks import check_own_group, check_own_task
 
 _lock = threading.Lock()
 
@@ -79,7 +81,10 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
 
     def explain() -> UsageError | None:
         config = merged_yaml(entry.path, LIBRARY)
-        return unknown_names(config, reference.where)
+        compile_template = package.module("utils").env.from_string
+        return check_templates(
+            config, reference.where, compile_template
+        ) or unknown_names(config, reference.where)
 
     with (
         translating(reference.where, explain),
@@ -94,9 +99,14 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     for name, task in tasks.items():
         _confine(task, index.get(name), name)
         check_names(task, name)
+        if reference.path and name in index:
+            check_own_task(task, index[name].path)
         loaded_tasks[name] = described(name, task, shots[name])
     group = loaded["groups"].get(reference.name)
-    return Loaded(reference.name, loaded_tasks, group, state)
+    if group is not None and reference.path:
+        check_own_group(group, tasks, entry.path)
+    is_own = bool(reference.path)
+    return Loaded(reference.name, loaded_tasks, group, is_own, state)
 
 
 def _manager(name: str, index: Index) -> Any:
@@ -202,7 +212,14 @@ def _process_once(config: Any) -> None:
     @functools.wraps(process)
     def process_once(rows: object) -> Any:
         if id(rows) not in processed:
-            processed[id(rows)] = rows, process(rows)
+            rows_left = process(rows)
+            if rows_left is None:
+                raise UsageError(
+                    "`process_docs` returns nothing",
+                    where=f"task {str(config.task)!r}, key `process_docs`",
+                    fix="return the rows",
+                )
+            processed[id(rows)] = rows, rows_left
         return processed[id(rows)][1]
 
     if config.fewshot_config.process_docs is process:

@@ -80,7 +80,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     if entry.kind == "group":
         [(key, members)] = loaded.items()
         group = LmmsGroup(key, members)
-    return Loaded(reference.name, loaded_tasks, group, state)
+    return Loaded(reference.name, loaded_tasks, group, bool(reference.path), state)
 
 
 def _manager(name: str, index: Index) -> Any:

@@ -1,0 +1,321 @@
+"""Check the values in a user's own task file: their kinds and ranges, and keys that are written twice.
+
+The library itself would fail on most of them with an error of Python, or after a model was asked.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ...core import UsageError, nearest, shorten
+from ...core.errors import suggest
+from .task_yaml import FUNCTION, TaskLoader
+
+MOST_REPEATS = 10_000
+LM_EVAL_TYPES = (
+    "generate_until",
+    "loglikelihood",
+    "loglikelihood_rolling",
+    "multiple_choice",
+)
+TEXTS = (
+    "dataset_path",
+    "test_split",
+    "validation_split",
+    "training_split",
+    "fewshot_split",
+    "target_delimiter",
+    "fewshot_delimiter",
+    "output_type",
+)
+"""Keys whose value is a text."""
+TEXTS_OR_FUNCTIONS = ("doc_to_text", "description", "gen_prefix")
+FUNCTIONS = ("process_docs", "process_results", "custom_dataset")
+"""Keys whose value is a function."""
+METRIC_KEYS = (
+    "metric",
+    "aggregation",
+    "higher_is_better",
+    "hf_evaluate",
+    "ignore_case",
+    "ignore_punctuation",
+    "ignore_numbers",
+    "regexes_to_ignore",
+)
+"""Keys of a metric. Others are passed to its function."""
+NUMBERS = ("temperature", "top_p", "top_k")
+"""Generation options whose value is a number."""
+COUNTS = {"num_fewshot": 0, "repeats": 1}
+"""Keys whose value is a whole number, and the least one."""
+
+
+def check_task_values(config: Mapping[str, Any], where: str, is_lm_eval: bool) -> None:
+    """Raise for a value of a merged task file that no task can have."""
+    check_one_key_each(where)
+    if "class" in config:
+        return
+    if isinstance(config.get("task"), str) and not config["task"].strip():
+        raise _fault(where, "task", "is empty", "give the task a name")
+    for key in TEXTS:
+        _check_kind(config, key, str, "a text", where)
+    for key in FUNCTIONS:
+        _check_function(config, key, where)
+    for key in TEXTS_OR_FUNCTIONS:
+        _check_kind(config, key, (str, list), "a text", where)
+    for key, least in COUNTS.items():
+        _check_count(config, key, least, where)
+    _check_generation(config, where)
+    _check_metrics(config, where)
+    _check_filters(config, where)
+    if is_lm_eval:
+        _check_output_type(config, where)
+
+
+def check_group_values(config: Mapping[str, Any], where: str) -> None:
+    """Raise for a value of a group file that no group can have."""
+    check_one_key_each(where)
+    members = config.get("task")
+    if not members:
+        raise _fault(where, "task", "names no member", "list the names of its tasks")
+    for member in members if isinstance(members, list) else [members]:
+        if not isinstance(member, (str, Mapping)):
+            raise _fault(
+                where,
+                "task",
+                f"holds {shorten(member)}, which is no name",
+                "list names of tasks",
+            )
+    for entry in _mappings_in(config, "aggregate_metric_list", where):
+        if not isinstance(entry.get("metric"), (str, list)):
+            raise _fault(
+                where,
+                "aggregate_metric_list",
+                "has an entry without `metric`",
+                "write `- metric: NAME`",
+            )
+
+
+def check_one_key_each(where: str) -> None:
+    """Raise if a file has a key twice. YAML readers take the last one in silence."""
+    file = Path(where)
+    if not file.is_file():
+        return
+    try:
+        node = yaml.compose(file.read_bytes(), Loader=TaskLoader)
+    except yaml.YAMLError:
+        return  # Reading the file says where.
+    seen: dict[str, int] = {}
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        name = str(key.value)
+        line = key.start_mark.line + 1
+        if name in seen:
+            raise UsageError(
+                f"has the key {name!r} in line {seen[name]} and again",
+                where=f"{where}:{line}",
+                fix="keep one of them",
+            )
+        seen[name] = line
+
+
+def _check_output_type(config: Mapping[str, Any], where: str) -> None:
+    """Raise for an unknown output type, and for keys that its kind of task needs."""
+    output_type = config.get("output_type", "generate_until")
+    if output_type not in LM_EVAL_TYPES:
+        raise _fault(
+            where,
+            "output_type",
+            f"is unknown: {output_type!r}",
+            suggest(output_type, LM_EVAL_TYPES, "known types:"),
+        )
+    if output_type == "loglikelihood_rolling":
+        return
+    for key in ("doc_to_text", "doc_to_target"):
+        if config.get(key) is None:
+            raise _fault(where, key, "is missing", "a column, a text with {{column}}s")
+    if output_type != "multiple_choice":
+        return
+    choices = config.get("doc_to_choice")
+    if choices is None or choices == []:
+        problem = "is missing" if choices is None else "is empty"
+        raise _fault(
+            where,
+            "doc_to_choice",
+            problem,
+            "a list of answers, a column with one, or a text with {{column}}",
+        )
+
+
+def _check_generation(config: Mapping[str, Any], where: str) -> None:
+    options = config.get("generation_kwargs")
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise _fault(
+            where, "generation_kwargs", "is no mapping", "write `max_gen_toks: 64`"
+        )
+    for name in NUMBERS:
+        value = options.get(name)
+        if value is not None and not isinstance(value, (int, float)):
+            raise _fault(
+                where,
+                "generation_kwargs",
+                f"has {name}={value!r}, which is not a number",
+                f"write {name} as a number",
+            )
+    until = options.get("until")
+    endings = until if isinstance(until, list) else [until]
+    if not all(ending is None or isinstance(ending, str) for ending in endings):
+        raise _fault(
+            where,
+            "generation_kwargs",
+            f"has until={shorten(until)}, which is neither a text nor a list of texts",
+            'write `until: ["\\n"]`',
+        )
+
+
+def _check_metrics(config: Mapping[str, Any], where: str) -> None:
+    if "metric_list" not in config or config["metric_list"] is None:
+        return
+    metrics = list(_mappings_in(config, "metric_list", where))
+    if not metrics:
+        raise _fault(
+            where, "metric_list", "is empty", "name a metric, or remove the key"
+        )
+    for metric in metrics:
+        if not isinstance(metric.get("metric"), str):
+            raise _fault(
+                where,
+                "metric_list",
+                "has an entry without `metric`",
+                "write `- metric: NAME`",
+            )
+        for key in metric:
+            close = nearest(str(key), METRIC_KEYS)
+            if close is not None and key not in METRIC_KEYS:
+                raise _fault(
+                    where,
+                    "metric_list",
+                    f"has the unknown key {key!r}",
+                    f"did you mean {close!r}?",
+                )
+        direction = metric.get("higher_is_better", True)
+        if not isinstance(direction, bool):
+            raise _fault(
+                where,
+                "metric_list",
+                f"has higher_is_better={shorten(direction)}",
+                "write true or false",
+            )
+
+
+def _check_filters(config: Mapping[str, Any], where: str) -> None:
+    names = set()
+    for pipeline in _mappings_in(config, "filter_list", where):
+        name = pipeline.get("name")
+        if not isinstance(name, str):
+            raise _fault(
+                where,
+                "filter_list",
+                "has a pipeline without `name`",
+                "write `- name: NAME`",
+            )
+        if name in names:
+            raise _fault(
+                where,
+                "filter_list",
+                f"has two pipelines of the name {name!r}",
+                "rename one of them",
+            )
+        names.add(name)
+        for step in _mappings_in(pipeline, "filter", where):
+            if not isinstance(step.get("function"), str):
+                raise _fault(
+                    where,
+                    "filter_list",
+                    f"has a step without `function` in the pipeline {name!r}",
+                    "write `- function: NAME`",
+                )
+
+
+def _mappings_in(
+    config: Mapping[str, Any], key: str, where: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the entries of a list of mappings. Raise if the value is something else."""
+    value = config.get(key)
+    entries = [] if value is None else value
+    is_list = isinstance(entries, list)
+    if not is_list or not all(isinstance(entry, Mapping) for entry in entries):
+        raise _fault(
+            where,
+            key,
+            f"is no list of mappings: {shorten(value)}",
+            "begin each entry with `- `",
+        )
+    yield from entries
+
+
+def _check_function(config: Mapping[str, Any], key: str, where: str) -> None:
+    value = config.get(key)
+    if value is None:
+        return
+    if not isinstance(value, str) or not value.startswith(FUNCTION.strip()):
+        raise _fault(
+            where,
+            key,
+            f"is no function: {shorten(value)}",
+            "write `!function MODULE.NAME`",
+        )
+
+
+def _check_kind(
+    config: Mapping[str, Any],
+    key: str,
+    kind: Any,
+    words: str,
+    where: str,
+) -> None:
+    value = config.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise _fault(
+            where, key, f"is {shorten(value)}, which is not {words}", "put it in quotes"
+        )
+
+
+def _check_count(config: Mapping[str, Any], key: str, least: int, where: str) -> None:
+    value = config.get(key)
+    if value is None:
+        return
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    if not is_count or not least <= value <= MOST_REPEATS:
+        raise _fault(
+            where,
+            key,
+            f"is {shorten(value)}",
+            f"a whole number from {least} to {MOST_REPEATS}",
+        )
+
+
+def check_templates(
+    config: Mapping[str, Any], where: str, compile_template: Callable[[str], object]
+) -> UsageError | None:
+    """Return what is wrong with the first template that cannot be compiled, or None."""
+    from jinja2 import TemplateError
+
+    for key, value in config.items():
+        if not isinstance(value, str) or "{" not in value:
+            continue
+        try:
+            compile_template(value)
+        except TemplateError as error:
+            message = str(error).rstrip(".")
+            return _fault(
+                where, key, f"is no valid template: {message}", "correct the template"
+            )
+    return None
+
+
+def _fault(where: str, key: str, problem: str, fix: str) -> UsageError:
+    """Return an error about the value of a key."""
+    return UsageError(f"`{key}` {problem}", where=f"{where}, key `{key}`", fix=fix)

@@ -1,0 +1,154 @@
+"""Try out a user's own task before a model is asked: its functions, metrics, filters and right answers."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core import UnknownName, UsageError, nearest, shorten
+from ..harness.task_yaml import FUNCTION, merged_yaml
+from .claims import LIBRARY
+
+ANSWER = "1"
+"""An answer with which metrics and filters are tried."""
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "process_docs": ("dataset",),
+    "process_results": ("doc", "results"),
+    "doc_to_text": ("doc",),
+    "doc_to_target": ("doc",),
+    "doc_to_choice": ("doc",),
+    "doc_to_image": ("doc",),
+    "doc_to_audio": ("doc",),
+}
+"""Keys that hold functions, and what lm-eval calls them with."""
+COLUMN_KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
+
+
+def check_own_task(task: Any, path: str) -> None:
+    """Raise for what would fail, or count nothing, only after the model was asked."""
+    if not hasattr(task, "_config") or not hasattr(task, "_metric_fn_list"):
+        return
+    config = merged_yaml(path, LIBRARY)
+    _check_functions(task, config, path)
+    row = next(iter(task.eval_docs), None)
+    if isinstance(row, Mapping):
+        _check_columns(config, list(row), path)
+    if row is None or task.OUTPUT_TYPE != "generate_until":
+        return
+    _try_filters(task, row, path)
+    if task.config.process_results is None:
+        _try_metrics(task, row, path)
+
+
+def _check_functions(task: Any, config: Mapping[str, Any], path: str) -> None:
+    """Raise for a value after `!function` that cannot be called with what lm-eval passes to it."""
+    for key, arguments in ARGUMENTS.items():
+        text = config.get(key)
+        if not isinstance(text, str) or not text.startswith(FUNCTION):
+            continue
+        function = getattr(task.config, key, None)
+        name = text.removeprefix(FUNCTION)
+        where = f"{path}, key `{key}`"
+        if function is not None and not callable(function):
+            raise UsageError(
+                f"{name} is {shorten(function, 40)} and no function",
+                where=where,
+                fix=f"name a function of ({', '.join(arguments)})",
+            )
+        try:
+            inspect.signature(function).bind_partial(*arguments)  # type: ignore[arg-type]
+        except ValueError:
+            continue  # a function without a signature
+        except TypeError as error:
+            raise UsageError(
+                f"{name} does not take ({', '.join(arguments)})",
+                where=where,
+                fix="give it these parameters",
+            ) from error
+
+
+def _check_columns(
+    config: Mapping[str, Any], columns: Sequence[str], path: str
+) -> None:
+    """Raise for a bare word that is nearly the name of a column. lm-eval takes it for a constant."""
+    for key in COLUMN_KEYS:
+        word = config.get(key)
+        if not isinstance(word, str) or not word.isidentifier() or word in columns:
+            continue
+        close = nearest(word, columns)
+        if close is not None:
+            raise UsageError(
+                f"the rows have no column {word!r}",
+                where=f"{path}, key `{key}`",
+                fix=f"did you mean {close!r}?",
+            )
+
+
+def _try_filters(task: Any, row: Any, path: str) -> None:
+    repeats = task.config.repeats or 1
+    for pipeline in task._filters:
+        answers: Any = [[ANSWER] * repeats]
+        try:
+            for make_filter in pipeline.filters:
+                answers = list(make_filter().apply(answers, [row]))
+        except Exception as error:
+            text = " ".join(str(error).split())
+            raise UsageError(
+                f"the filter {pipeline.name!r} fails for the answer {ANSWER!r}: "
+                f"{type(error).__name__}: {shorten(text, 120)}",
+                where=f"{path}, key `filter_list`",
+                fix="check its steps and `repeats`",
+            ) from error
+
+
+def _try_metrics(task: Any, row: Any, path: str) -> None:
+    """Raise for a metric that cannot be computed for any answer."""
+    try:
+        values = task.process_results(row, [ANSWER])
+        for metric, value in values.items():
+            task.aggregation()[metric]([value])
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise UsageError(
+            f"the metrics cannot be computed: {type(error).__name__}: {shorten(text, 120)}",
+            where=f"{path}, key `metric_list`",
+            fix="check their names for this output type, and their arguments",
+        ) from error
+
+
+def check_own_group(group: Any, tasks: Mapping[str, Any], path: str) -> None:
+    """Raise for a metric of a group that none of its tasks computes."""
+    known = {str(name) for task in tasks.values() for name in task.aggregation()}
+    for entry in group.aggregate_metric_list or ():
+        if known and entry.metric not in known:
+            raise UnknownName(
+                "metric",
+                str(entry.metric),
+                known,
+                where=f"{path}, key `aggregate_metric_list`",
+                hint=f"its tasks compute {', '.join(sorted(known))}",
+            )
+
+
+def check_gold(task: Any, row: Any, where: str) -> None:
+    """Raise if the right answer of a row is none of its choices. lm-eval would count such a row as wrong."""
+    counts_choices = task.OUTPUT_TYPE == "multiple_choice" and not task.multiple_input
+    if not counts_choices or task.config.process_results is not None:
+        return
+    choices = task.doc_to_choice(row)
+    if not isinstance(choices, (list, tuple)) or not choices:
+        raise UsageError(
+            f"gives {shorten(choices, 60)}, which is not a list of choices",
+            where=f"{where}, key `doc_to_choice`",
+            fix="a list of texts, or a column with one",
+        )
+    target = task.doc_to_target(row)
+    for gold in target if isinstance(target, list) else [target]:
+        if isinstance(gold, int) and -len(choices) <= gold < len(choices):
+            continue
+        if isinstance(gold, str) and gold in choices:
+            continue
+        raise UsageError(
+            f"the right answer {shorten(gold, 60)} is none of the {len(choices)} choices",
+            where=f"{where}, key `doc_to_target`",
+            fix="an index from 0, or the text of a choice",
+        )
