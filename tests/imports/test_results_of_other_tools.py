@@ -391,3 +391,30 @@ def test_a_killed_conversion_leaves_no_half_results(monkeypatch):
             open_run("evalscope")
 
     assert open_run("evalscope").results[0].value == 0.25
+
+
+@pytest.mark.parametrize("value", [5, True, {"a": 1}, [[]], "x"])
+def test_a_value_of_another_kind_is_one_line_with_its_file(value, capsys):
+    samples = next(Path("lm_eval/dummy").glob("samples_sums*.jsonl"))
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
+    rows[1]["metrics"] = value
+    rows[1]["resps"] = [[["nan?", "False"]]]
+    write_rows(str(samples), rows)
+
+    assert main(["compare", str(LM_EVAL), str(LM_EVAL)]) == 2
+
+    message = capsys.readouterr().err
+    assert "cannot read these results: a value is not what the format has" in message
+    assert len(message.strip().splitlines()) <= 3
+
+
+def test_a_batch_answer_that_cannot_be_read_is_one_failed_sample():
+    file = Path("openai_batch.jsonl")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows[0]["response"]["body"] = {"choices": [7]}
+    write_rows(str(file), rows)
+
+    outputs = {record.id: record.output for record in open_run(file).outputs()}
+
+    assert "cannot be read" in outputs["a"]["error"]["message"]
+    assert "cannot be read" not in json.dumps(outputs["b"])

@@ -9,7 +9,7 @@ from ..models.anthropic import read_body
 from ..models.chat_format import read_answer
 from ..models.http_failures import HttpFailure
 from ..models.openai import responses
-from .documents import first_object, mapping, read_objects
+from .documents import UNUSUAL, first_object, mapping, read_objects
 from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignTask
 
 
@@ -63,7 +63,11 @@ def _run(
 ) -> ForeignRun:
     def samples() -> Iterator[ForeignSample]:
         for _, row in read_objects(path):
-            yield ForeignSample(str(row.get("custom_id")), read(row))
+            try:
+                output = read(row)
+            except UNUSUAL as error:
+                output = _failed(f"the answer cannot be read: {error}")
+            yield ForeignSample(str(row.get("custom_id")), output)
 
     task = ForeignTask(path.stem, str(model or UNKNOWN), samples)
     return ForeignRun(tool, "", (task,))

@@ -4,18 +4,27 @@ import json
 import math
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ..core import DataError
+from ..core import DataError, shorten
 from ..core.errors import UnusablePath
 from ..datasets.lines import open_bytes, read_lines
 
 LARGEST_DOCUMENT = 64 << 20
 """Most bytes of a JSON file that is read at once."""
 HEAD_BYTES = 64 << 10
+UNUSUAL = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What readers raise for a value of another kind than the format has."""
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -42,6 +51,18 @@ def unreadable(path: Path, reason: str, fix: str | None = None) -> UnusablePath:
         where=str(path),
         fix=fix or "copy the file again from where it was written",
     )
+
+
+@contextmanager
+def unusual_values(path: Path) -> Iterator[None]:
+    """Raise one line for a value that is not of the kind that its format has, such as a number for a list."""
+    try:
+        yield
+    except UNUSUAL as error:
+        text = shorten(f"{type(error).__name__}: {error}", 120)
+        raise unreadable(
+            path, f"a value is not what the format has there: {text}"
+        ) from error
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

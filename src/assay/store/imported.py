@@ -46,6 +46,7 @@ def is_run_folder(path: Path) -> bool:
 def imported_folder(path: Path) -> Path:
     """Return the run folder for the results at a path. They are converted now if they are new or have changed."""
     from ..imports import format_of
+    from ..imports.documents import unusual_values
     from .converting import write_run
 
     kind = format_of(path)
@@ -53,11 +54,13 @@ def imported_folder(path: Path) -> Path:
     folder = _data_folder() / _folder_name(path)
     if folder.is_dir() and _stamp_of(folder) == stamp:
         return folder
-    run = kind.read(path)
+    with unusual_values(path):
+        run = kind.read(path)
     _remove_drafts(folder)
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")
     try:
-        write_run(run, draft, path, stamp)
+        with unusual_values(path):
+            write_run(run, draft, path, stamp)
         _put_in_place(draft, folder)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
