@@ -94,6 +94,8 @@ class Use:
     """What a text is split at."""
     parts: "dict[str, Use]" = field(default_factory=dict)
     """Of a mapping by key, of a list under `ELEMENT`, of an encoded text under the name of its code."""
+    form: str = ""
+    """The kind of value that a search chose; the others do not count then."""
 
     def part(self, step: str) -> "Use":
         """Return how a part of the value is used."""
@@ -240,7 +242,7 @@ class _Reader:
         texts = [
             text
             for value in self._module.values.values()
-            for text in _labels(_constant(value))
+            for text in _labels(constant_of(value))
             if isinstance(text, str) and name.endswith(f"_{text}")
         ]
         if texts:
@@ -258,7 +260,7 @@ class _Reader:
         for argument, default in zip(
             arguments[::-1], node.args.defaults[::-1], strict=False
         ):
-            constant = _constant(default)
+            constant = constant_of(default)
             if constant is not None:
                 self._env.setdefault(argument.arg, constant)
         body = node.body if isinstance(node.body, list) else [node.body]
@@ -276,11 +278,11 @@ class _Reader:
 
     def _visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         self._visit(node.operand)
-        return _constant(node)
+        return constant_of(node)
 
     def _visit_List(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
         values = [self._visit(element) for element in node.elts]
-        constant = _constant(node)
+        constant = constant_of(node)
         return (
             [value for value in values if value is not None]
             if constant is None
@@ -299,13 +301,13 @@ class _Reader:
         return next((value for value in values if isinstance(value, Use)), None)
 
     def _visit_Constant(self, node: ast.Constant) -> Any:
-        return _constant(node)
+        return constant_of(node)
 
     def _visit_Name(self, node: ast.Name) -> Any:
         if node.id in self._env:
             return self._env[node.id]
         value = self._module.value(node.id)
-        return None if value is None else _constant(value)
+        return None if value is None else constant_of(value)
 
     def _visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         bound = {argument.arg for argument in node.args.args}
@@ -575,11 +577,11 @@ class _Reader:
         return reader.returned
 
 
-def _constant(node: ast.expr) -> Any:
+def constant_of(node: ast.expr) -> Any:
     """Return the value of a literal, the keys of a dictionary included, or None."""
     if isinstance(node, ast.Dict):
-        keys = [_constant(key) for key in node.keys if key is not None]
-        values = [_constant(value) for value in node.values]
+        keys = [constant_of(key) for key in node.keys if key is not None]
+        values = [constant_of(value) for value in node.values]
         return {
             key: value
             for key, value in zip(keys, values, strict=False)

@@ -13,24 +13,27 @@ import collections
 import contextlib
 import gc
 import hashlib
+import inspect
 import io
+import itertools
 import json
 import logging
 import math
 import os
 import re
 import signal
+import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
-from column_uses import Use, uses_in
+import scripted_answers
+from column_uses import Use, read_module, uses_in
 from lmms_eval_rows import AS_USED, media_value, value_as_used, written_columns
 from made_up_rows import (
     MOST_COLUMNS_ADDED,
@@ -42,6 +45,16 @@ from made_up_rows import (
     value_of,
 )
 from PIL import Image
+from row_search import (
+    Change,
+    Failure,
+    changes_for,
+    copied,
+    failure_of,
+    is_elsewhere,
+    is_later,
+    texts_of_function,
+)
 
 import assay
 from assay.core import Abilities, AssayError, Likelihood, Output, Request
@@ -62,6 +75,7 @@ os.environ.update(
     TQDM_DISABLE="1",
     XDG_CACHE_HOME=HOME,
     API_TYPE="openai",
+    PROCESSOR="gpt-4o-mini",
 )
 
 OWN_STRATEGIES = ("images in lists", "options by letter", "options as text")
@@ -74,16 +88,27 @@ BROKEN = re.compile(
 tasks with examples, and functions that do not take what it passes them, fail in its own run whatever the rows."""
 MOST_ASKED = 16
 TOLERANCE = 1e-9
+AGREE_UP_TO_AGGREGATION = "agree, aggregation fails in lmms-eval"
+"""Requests, media and what `process_results` returns are equal; lmms-eval's aggregation fails for made-up rows."""
 MOST_ALIKE = 5
 WITH_ROUNDS = ("generate_until_multi_round", "generate_until_agentic")
+SHARE_OF_SEARCH = 0.7
+"""The part of a task's time that may be spent on finding rows."""
+SHORT_SEARCH = 5.0
+"""Seconds of a search that begins with what fitted another task of the family."""
+FRAMES = 4
+"""Images in a folder that a task looks into."""
 LONGEST_PAUSE = 0.01
 """Seconds that a task waits before it tries something again."""
 JUDGE = """
-from made_up_rows import number_of
+import scripted_answers
 
 
-def judge(prompt):
-    return f"{number_of(prompt) % 2}"
+def judge(messages):
+    content = messages[-1]["content"]
+    if not isinstance(content, str):
+        content = "".join(part.get("text", "") for part in content)
+    return scripted_answers.judged(content)
 """
 
 
@@ -93,10 +118,18 @@ class Side:
 
     requests: list[str]
     numbers: dict[str, float]
+    computed: list[str] = field(default_factory=list)
+    """What `process_results` returned for each document."""
+    broken: dict[str, str] = field(default_factory=dict)
+    """Aggregations that failed."""
 
 
 class OutOfTime(BaseException):
     """The time of a task is over. It is no `Exception`, so that no task goes on after it."""
+
+
+class NoRowsFit(Exception):
+    """A task fails with all rows that were made up."""
 
 
 class DoesNotLoad(Exception):
@@ -105,8 +138,7 @@ class DoesNotLoad(Exception):
 
 def said(request: str) -> str:
     """Return what the scripted model generates."""
-    number = number_of(request)
-    return f"The answer is ({'ABCD'[number % 4]}). #### {number % 50}"
+    return scripted_answers.said(request)
 
 
 def weighed(request: str, continuation: str) -> tuple[float, bool]:
@@ -317,7 +349,7 @@ class ScriptedJudge(judge_clients.RunJudge):
 
     def answer(self, request: Mapping[str, Any]) -> str:
         messages = judge_clients.prompt_of(request).messages
-        return f"{number_of(messages[-1].text) % 2}"
+        return scripted_answers.judged(messages[-1].text)
 
 
 def without_retries() -> None:
@@ -325,9 +357,15 @@ def without_retries() -> None:
     wait = time.sleep
     time.sleep = lambda seconds: wait(min(seconds, LONGEST_PAUSE))
     task_module = lmms_package.module("api.task")
-    for name in ("download", "process_results"):
-        wrapped = getattr(task_module.ConfigurableTask, name)
-        setattr(task_module.ConfigurableTask, name, wrapped.__wrapped__)
+    task_class = task_module.ConfigurableTask
+    task_class.download = task_class.download.__wrapped__
+    task_class.process_results = noting_results(task_class.process_results.__wrapped__)
+    output_class = lmms_package.module("evaluator_utils").TaskOutput
+    output_class.calculate_aggregate_metric = aggregate_one_by_one
+    # Fingerprints of tables take a third of the time.
+    numbers = itertools.count()
+    arrow_module = sys.modules["datasets.arrow_dataset"]
+    arrow_module.generate_fingerprint = lambda *_: f"rows{next(numbers)}"
     import huggingface_hub
 
     def download(*_: Any, filename: str = "file", **__: Any) -> str:
@@ -341,6 +379,96 @@ def without_retries() -> None:
     os.makedirs(snapshot, exist_ok=True)
     huggingface_hub.snapshot_download = lambda *_, **__: snapshot
     task_module.snapshot_download = huggingface_hub.snapshot_download
+
+
+_computed: list[str] = []
+"""What `process_results` returned in the run that goes on."""
+_broken: dict[str, str] = {}
+"""Aggregations that failed in lmms-eval's run, with their errors."""
+
+
+def noting_results(process_results: Any) -> Any:
+    """Return `process_results` so that its results are noted."""
+
+    def process(self: Any, doc: Any, results: Any, *rest: Any, **more: Any) -> Any:
+        computed = process_results(self, doc, results, *rest, **more)
+        _computed.append(plain_text(computed))
+        return computed
+
+    return process
+
+
+def plain_text(value: Any) -> str:
+    """Return a value as text: mappings sorted by key, images as digests, no addresses of objects."""
+    if isinstance(value, Mapping):
+        entries = [f"{key}: {plain_text(entry)}" for key, entry in value.items()]
+        return "{" + ", ".join(sorted(entries)) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(plain_text, value)) + "]"
+    if hasattr(value, "save") and hasattr(value, "size"):
+        return f"<image {digest(pixels(value))}>"
+    if isinstance(value, bytes):
+        return f"<bytes {digest(value)}>"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def aggregate_one_by_one(output: Any, bootstrap_iters: int = 0) -> None:
+    """Compute the numbers of a task as lmms-eval does, and go on where one fails for made-up rows."""
+    aggregations = output.task.aggregation()
+    for (metric, filter_key), items in output.sample_metrics.items():
+        if metric not in aggregations:
+            continue
+        aggregate = aggregations[metric]
+        takes_arguments = "args" in inspect.signature(aggregate).parameters
+        given = {"args": output.task.args} if takes_arguments else {}
+        output.sample_len = len(items)
+        key = f"{metric},{filter_key}"
+        try:
+            output.agg_metrics[key] = aggregate(items, **given)
+        except Exception as error:  # noqa: BLE001 - the code of a task
+            _broken[key] = f"{type(error).__name__}: {error}"
+
+
+class PlainMeteor:
+    """Shares of common words, for a Java program that takes seconds to start and gigabytes of memory."""
+
+    def compute_score(
+        self, references: Mapping[Any, list[str]], answers: Mapping[Any, list[str]]
+    ) -> tuple[float, list[float]]:
+        """Return the average of all answers, and the score of each."""
+        scores = []
+        for key, texts in references.items():
+            words = set(answers[key][0].split())
+            shares = [
+                len(words & set(text.split())) / (len(words | set(text.split())) or 1)
+                for text in texts
+            ]
+            scores.append(max(shares))
+        return sum(scores) / len(scores), scores
+
+    def method(self) -> str:
+        """Return the name of the score."""
+        return "METEOR"
+
+
+def split_plainly(_: Any, captions: Mapping[Any, list[Any]]) -> dict[Any, list[str]]:
+    """Split captions into words without Java."""
+    return {
+        key: [
+            " ".join(re.findall(r"\w+", entry["caption"].lower())) for entry in entries
+        ]
+        for key, entries in captions.items()
+    }
+
+
+def without_java() -> None:
+    """Replace the Java programs of pycocoevalcap, for both sides."""
+    from pycocoevalcap import eval as captions
+    from pycocoevalcap.meteor import meteor
+    from pycocoevalcap.tokenizer import ptbtokenizer
+
+    captions.Meteor = meteor.Meteor = PlainMeteor
+    ptbtokenizer.PTBTokenizer.tokenize = split_plainly
 
 
 MEDIA_SUFFIXES = (
@@ -380,7 +508,19 @@ def make_folder(name: Any) -> bool:
     if not is_inside or os.path.isdir(name) or os.path.splitext(name)[1]:
         return False
     os.makedirs(name)
+    if os.path.basename(name) == "snapshots":
+        os.makedirs(os.path.join(name, "main"))
+    if re.search(r"frame|image|img|pictures", name.removeprefix(HOME).lower()):
+        for number in range(1, FRAMES + 1):
+            frame = os.path.join(name, f"{number:04}.jpg")
+            Path(frame).write_bytes(media_value(".jpg", number))
     return True
+
+
+def make_missing(error: FileNotFoundError) -> bool:
+    """Make the file or folder that an error is about; return False if there is nothing left to make."""
+    names = [error.filename, *re.findall(rf"{re.escape(HOME)}[^\s'\"]+", str(error))]
+    return any(make_file(name) or make_folder(name) for name in names)
 
 
 def make_files_on_demand() -> None:
@@ -442,11 +582,21 @@ def their_task(entry: IndexEntry, config: Mapping[str, Any], data: Any) -> Any:
     return next(iter(loaded.values()))
 
 
+def default_arguments(task: str, folder: Path) -> argparse.Namespace:
+    """Return the arguments of lmms-eval's command line for one task."""
+    arguments = lmms_package.command_line_defaults()
+    arguments.tasks, arguments.output_path = task, str(folder)
+    arguments.log_samples = True
+    return arguments
+
+
 def by_lmms_eval(
     entry: IndexEntry, config: Mapping[str, Any], data: Any, folder: Path
 ) -> Side:
     """Return the requests and numbers of lmms-eval's own `evaluate`."""
     evaluator = lmms_package.module("evaluator")
+    _computed.clear()
+    _broken.clear()
     state = RandomState()
     with state.active(), judge_clients.judged_by(ScriptedJudge()):
         task = their_task(entry, config, data)
@@ -455,14 +605,7 @@ def by_lmms_eval(
         task.set_fewshot_seed(seed=1234)
         lm = scripted_lm()
         lm.task_dict[entry.name] = task.dataset
-        arguments = SimpleNamespace(
-            output_path=str(folder),
-            process_with_media=False,
-            reasoning_tags='[["<think>", "</think>"], ["<analysis>", "</analysis>"]]',
-            log_samples=True,
-            tasks=entry.name,
-            agentic_trace_mode="basic",
-        )
+        arguments = default_arguments(entry.name, folder)
         results = evaluator.evaluate(
             lm,
             {entry.name: task},
@@ -480,12 +623,13 @@ def by_lmms_eval(
             continue
         label = metric if filter_name == "none" else key
         numbers[label] = float(value)
-    return Side(lm.seen, numbers)
+    return Side(lm.seen, numbers, sorted(_computed), dict(_broken))
 
 
 def by_assay(entry: IndexEntry, data: Path, judge: str) -> Side:
     """Return the requests and numbers of an assay run."""
     model = AssayModel()
+    _computed.clear()
     with tempfile.TemporaryDirectory() as output:
         result = assay.run(
             f"lmms_eval/{entry.name}",
@@ -500,7 +644,7 @@ def by_assay(entry: IndexEntry, data: Path, judge: str) -> Side:
         row.metric: math.nan if row.value is None else row.value
         for row in result.results
     }
-    return Side(model.seen, numbers)
+    return Side(model.seen, numbers, sorted(_computed))
 
 
 FUNCTIONS_OF_ROWS = re.compile(r"^(process_docs|process_results|doc_to_\w+)$")
@@ -573,78 +717,229 @@ def dataset_of(rows: list[dict[str, Any]]) -> Any:
 
 _helpful: dict[str, str] = {}
 """By family: the strategy whose rows fitted last."""
+_hopeless: dict[str, collections.Counter[tuple[int, ...]]] = collections.defaultdict(
+    collections.Counter
+)
+"""By family: how often a search from one place found nothing."""
+MOST_HOPELESS = 2
+AFTER_ANSWERS = 3
+"""From this stage on, answers of another kind may help."""
+_learned: dict[str, list[Change]] = {}
+"""By family: the changes with which the rows of a task fitted."""
 
 
-def compare(entry: IndexEntry, folder: Path, judge: str) -> tuple[str, str]:
+@dataclass
+class Trial:
+    """One task, and what its rows are made from."""
+
+    entry: IndexEntry
+    config: Mapping[str, Any]
+    columns: set[str]
+    kind: str
+    folder: Path
+    uses: Use
+
+    def first_side(self, strategy: str, uses: Use) -> tuple[Any, Side]:
+        """Return rows that lmms-eval accepts, and what it does with them; a column that is lacking is added."""
+        columns = self.columns if strategy == AS_USED else set(self.columns)
+        for _ in range(3 * MOST_COLUMNS_ADDED):
+            data = dataset_of(rows_for(columns, strategy, self.kind, uses))
+            try:
+                return data, by_lmms_eval(self.entry, self.config, data, self.folder)
+            except ImportError as error:
+                raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
+            except SyntaxError as error:
+                if is_of_a_file(error):
+                    raise DoesNotLoad(f"SyntaxError: {error}") from error
+                raise ValueError(str(error)) from error
+            except FileNotFoundError as error:
+                if not make_missing(error):
+                    raise
+            except SystemExit as error:
+                raise ValueError(f"ends Python: {error}") from error
+            except AssayError as error:
+                raise ValueError(str(error)) from error
+            except Exception as error:
+                if BROKEN.search(str(error)):
+                    raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
+                column = lacking_column(error)
+                if column is not None and not {column} & (columns | texts_in(data)):
+                    columns.add(column)
+                elif strategy != AS_USED or not learn(error, data, uses):
+                    raise
+        raise ValueError("too many columns are lacking")
+
+    def failure(self, uses: Use) -> Failure | tuple[Any, Side]:
+        """Return where the task fails with rows as the uses say, or the rows and what lmms-eval does with them."""
+        root = LIBRARY.need_tasks_folder()
+        try:
+            return self.first_side(AS_USED, uses)
+        except DoesNotLoad as error:
+            return failure_of(error.__cause__ or error, root)
+        except Exception as error:  # noqa: BLE001 - the rows are made up: what fails may be anything
+            failure = failure_of(error, root)
+            return self._selection() if NO_ROWS_LEFT.search(str(error)) else failure
+
+    def _selection(self) -> Failure:
+        """Return a failure of the function that selects rows: it took none."""
+        function = str(self.config.get("process_docs", "")).removeprefix(FUNCTION)
+        module, _, name = function.rpartition(".")
+        root = LIBRARY.need_tasks_folder()
+        file = helper_file(Path(self.entry.path).parent, module, root)
+        found = None if file is None else read_module(file, root).function(name)
+        texts, tables = ((), ()) if found is None else texts_of_function(found)
+        return Failure((0,), "no rows are left", texts, (), tables)
+
+    def search(self, deadline: float) -> tuple[Any, Side] | None:
+        """Return rows that fit after changes of their kinds, with what lmms-eval does; None if none fit in time."""
+        uses, changes = copied(self.uses), list(_learned.get(self.entry.family, ()))
+        for change in changes:
+            change.apply(uses)
+        failure = self.failure(uses)
+        hopeless = _hopeless[self.entry.family]
+        if not changes and isinstance(failure, Failure):
+            if hopeless[failure.progress] >= MOST_HOPELESS:
+                return None
+            hopeless[failure.progress] += 1
+        seen: set[tuple[int, ...]] = set()
+        while isinstance(failure, Failure):
+            seen.add(failure.progress)
+            further = self._one_change(failure, uses, seen, deadline)
+            if further is None:
+                return None
+            change, failure = further
+            change.apply(uses)
+            changes.append(change)
+        _learned[self.entry.family] = changes
+        hopeless.clear()
+        return failure
+
+    def _one_change(
+        self, failure: Failure, uses: Use, seen: set[tuple[int, ...]], deadline: float
+    ) -> tuple[Change, Failure | tuple[Any, Side]] | None:
+        """Return a change with which the task gets further, and how far; one that only fails elsewhere as a last resort."""
+        elsewhere = None
+        for change, style in self._attempts(failure, uses):
+            if time.monotonic() > deadline:
+                return None
+            changed = copied(uses)
+            change.apply(changed)
+            with scripted_answers.answering(style):
+                after = self.failure(changed)
+            if not isinstance(after, Failure) or is_later(after, failure):
+                scripted_answers.choose(style)
+                return change, after
+            if "torchcodec" in after.message:
+                continue  # audio where the task takes something else
+            if elsewhere is None and is_elsewhere(after, failure, seen):
+                elsewhere = change, after
+        return elsewhere
+
+    def _attempts(
+        self, failure: Failure, uses: Use
+    ) -> Iterator[tuple[Change, tuple[str, str]]]:
+        """Yield other answers, if some were read already, and other rows."""
+        if failure.progress[0] >= AFTER_ANSWERS:
+            for style in scripted_answers.styles():
+                yield Change((), ""), style
+        usual = scripted_answers.chosen()
+        rows = rows_for(self.columns, AS_USED, self.kind, uses)
+        for change in dict.fromkeys(changes_for(failure, uses, rows)):
+            yield change, usual
+
+
+NO_ROWS_LEFT = re.compile(r"out of bounds for size 0|No data|no samples|empty dataset")
+
+
+def compare(
+    entry: IndexEntry, folder: Path, judge: str, deadline: float
+) -> tuple[str, str]:
     """Return whether both sides agree on a task, or why it could not be tried."""
+    trial = trial_of(entry, folder)
+    scripted_answers.choose(scripted_answers.USUAL)
+    try:
+        data, theirs = sides_that_fit(trial, deadline)
+    except DoesNotLoad as error:
+        return "does not load", str(error)
+    except NoRowsFit as error:
+        return "no rows fit", str(error)
+    file = folder / "rows.parquet"
+    data.to_parquet(file)
+    try:
+        ours = by_assay(entry, file, judge)
+    except AssayError as error:
+        return "refused by assay", " ".join(str(error).split())
+    return verdict_on(ours, theirs, entry.output_type in WITH_ROUNDS)
+
+
+def trial_of(entry: IndexEntry, folder: Path) -> Trial:
+    """Read which columns a task uses, and how."""
     config = merged_yaml(entry.path, LIBRARY)
     columns = columns_of(entry, config)
     for key in ("doc_to_visual", "doc_to_choice"):
         if isinstance(config.get(key), str) and config[key].isidentifier():
             columns.add(config[key])
     uses = uses_of(entry, config)
-    columns |= set(uses.parts)
+    columns |= set(uses.parts) | numbered_columns(entry)
     functions = [function.rpartition("_")[2] for function in entry.functions]
     kind = next(iter(functions), entry.name.rpartition("_")[2])
-    first = _helpful.get(entry.family)
+    return Trial(entry, config, columns, kind, folder, uses)
+
+
+NUMBERED = re.compile(r"""(?:\[|get\(\s*)f["']([A-Za-z_]+)\{\w+(?:\s*\+\s*1)?\}["']""")
+"""A column whose name ends with the number of a loop, such as `doc[f"option{i}"]`."""
+
+
+def numbered_columns(entry: IndexEntry) -> set[str]:
+    """Return columns whose names helper functions make of a text and a number or a letter."""
+    columns = set()
+    root = LIBRARY.need_tasks_folder()
+    for module in {function.rpartition(".")[0] for function in entry.functions}:
+        file = helper_file(Path(entry.path).parent, module, root)
+        if file is None:
+            continue
+        for prefix in NUMBERED.findall(file.read_text(encoding="utf-8")):
+            columns |= {f"{prefix}{ending}" for ending in "01234ABCD"}
+    return columns
+
+
+def sides_that_fit(trial: Trial, deadline: float) -> tuple[Any, Side]:
+    """Return rows that fit a task: by a strategy that guesses by names and uses, or else by a search."""
+    family = trial.entry.family
+    if family in _learned:
+        fitting = trial.search(min(deadline, time.monotonic() + SHORT_SEARCH))
+        if fitting is not None:
+            return fitting
+    first = _helpful.get(family)
     every = (AS_USED, STRATEGIES[0], *OWN_STRATEGIES, *STRATEGIES[1:])
-    strategies = sorted(every, key=lambda name: name != first)
     reasons: list[str] = []
-    for strategy in strategies:
+    for strategy in sorted(every, key=lambda name: name != first):
         if len(reasons) >= MOST_ALIKE and len(set(reasons)) == 1:
             break  # other rows would fail alike
         try:
-            data, theirs = first_side(
-                entry, config, set(columns), strategy, kind, folder, uses
-            )
-        except DoesNotLoad as error:
-            return "does not load", str(error)
+            fitting = trial.first_side(strategy, trial.uses)
+        except DoesNotLoad:
+            raise
         except Exception as error:  # noqa: BLE001 - the rows are made up: what fails may be anything
             reasons.append(f"{type(error).__name__}: {error}")
             continue
-        _helpful[entry.family] = strategy
-        file = folder / "rows.parquet"
-        data.to_parquet(file)
-        try:
-            ours = by_assay(entry, file, judge)
-        except AssayError as error:
-            return "refused by assay", " ".join(str(error).split())
-        return verdict_on(ours, theirs, entry.output_type in WITH_ROUNDS)
-    return "no rows fit", reasons[0]
+        _helpful[family] = strategy
+        return fitting
+    fitting = trial.search(deadline)
+    if fitting is None:
+        raise NoRowsFit(reasons[0])
+    return fitting
 
 
-def first_side(
-    entry: IndexEntry,
-    config: Mapping[str, Any],
-    columns: set[str],
-    strategy: str,
-    kind: str,
-    folder: Path,
-    uses: Use,
-) -> tuple[Any, Side]:
-    """Return rows that lmms-eval accepts, and what it does with them; a column that is lacking is added."""
-    for _ in range(3 * MOST_COLUMNS_ADDED):
-        data = dataset_of(rows_for(columns, strategy, kind, uses))
-        try:
-            return data, by_lmms_eval(entry, config, data, folder)
-        except (ImportError, SyntaxError) as error:
-            raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
-        except FileNotFoundError as error:
-            if not make_file(error.filename) and not make_folder(error.filename):
-                raise
-        except SystemExit as error:
-            raise ValueError(f"ends Python: {error}") from error
-        except AssayError as error:
-            raise ValueError(str(error)) from error
-        except Exception as error:
-            if BROKEN.search(str(error)):
-                raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
-            column = lacking_column(error)
-            if column is not None and column not in columns:
-                columns.add(column)
-            elif strategy != AS_USED or not learn(error, data, uses):
-                raise
-    raise ValueError("too many columns are lacking")
+def is_of_a_file(error: SyntaxError) -> bool:
+    """Return True for an error in a module; False for one in a text of a row or an answer that is read as Python."""
+    return Path(str(error.filename)).suffix == ".py"
+
+
+def texts_in(data: Any) -> set[str]:
+    """Return the texts that the cells of a table are."""
+    rows = data.with_format("arrow")[:].to_pylist()
+    return {value for row in rows for value in row.values() if isinstance(value, str)}
 
 
 def learn(error: Exception, data: Any, uses: Use) -> bool:
@@ -697,12 +992,22 @@ def verdict_on(ours: Side, theirs: Side, has_rounds: bool) -> tuple[str, str]:
                 return "requests differ", f"ours {mine!r:.220} theirs {other!r:.220}"
         counts = f"{len(ours.requests)} and {len(theirs.requests)} requests"
         return "requests differ", counts
+    for mine, other in zip(ours.computed, theirs.computed, strict=False):
+        if mine != other:
+            return "results differ", f"ours {mine!r:.220} theirs {other!r:.220}"
+    if len(ours.computed) != len(theirs.computed):
+        counts = f"{len(ours.computed)} and {len(theirs.computed)} documents"
+        return "results differ", counts
     wrong = {
         name: (ours.numbers.get(name), value)
         for name, value in theirs.numbers.items()
         if not are_equal(ours.numbers.get(name), value)
     }
-    return ("numbers differ", str(wrong)) if wrong else ("agree", "")
+    if wrong:
+        return "numbers differ", str(wrong)
+    if theirs.broken:
+        return AGREE_UP_TO_AGGREGATION, str(theirs.broken)
+    return "agree", ""
 
 
 def are_equal(ours: float | None, theirs: float) -> bool:
@@ -725,7 +1030,8 @@ def compare_within(
             # It rings again where a task catches everything.
             signal.setitimer(signal.ITIMER_REAL, seconds, 2)
             with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise):
-                return compare(entry, folder, judge)
+                deadline = time.monotonic() + SHARE_OF_SEARCH * seconds
+                return compare(entry, folder, judge, deadline)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except OutOfTime:  # also where it rings on the way out
@@ -778,6 +1084,7 @@ def main() -> None:
     lmms_package.load_package()
     lmms_package.module("evaluator")
     without_retries()
+    without_java()
     make_files_on_demand()
     logging.disable(logging.CRITICAL)
     __import__("loguru").logger.remove()
@@ -798,15 +1105,21 @@ def main() -> None:
         counts[verdict] += 1
         families[entry.family].add(verdict)
         gc.freeze()
-        if verdict != "agree" or options.verbose:
+        if not verdict.startswith("agree") or options.verbose:
             line = json.dumps(why[:400], ensure_ascii=False)
             print(f"{entry.family} {entry.name}: {verdict} {line}", flush=True)
-    agreeing = [name for name, verdicts in families.items() if "agree" in verdicts]
+    agreeing = [
+        name
+        for name, verdicts in families.items()
+        if any(verdict.startswith("agree") for verdict in verdicts)
+    ]
     loading = sum(counts.values()) - counts["does not load"]
     print(f"lmms_eval {LIBRARY.version()}, {time.monotonic() - started:.0f} s")
     for verdict, count in counts.most_common():
         print(f"  {count:4} tasks: {verdict}")
-    print(f"  {counts['agree']} of {loading} files that load agree")
+    whole, in_part = counts["agree"], counts[AGREE_UP_TO_AGGREGATION]
+    print(f"  {whole} of {loading} files that load agree")
+    print(f"  {whole + in_part} of {loading} agree in requests and `process_results`")
     print(f"  {len(agreeing)} of {len(families)} families have a task that agrees")
 
 

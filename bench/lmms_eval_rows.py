@@ -5,6 +5,7 @@ import io
 import json
 import re
 import wave
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -64,6 +65,8 @@ CODES = ("json", "literal", "base64")
 
 def value_as_used(column: str, use: Use, number: int) -> Any:
     """Return the value of a column as the functions of its task use it."""
+    if use.form:
+        return FORMS[use.form](column, use, number)
     if use.literals:
         labels = list(use.literals)
         return labels[number % len(labels)]
@@ -179,3 +182,79 @@ def media_value(suffix: str, number: int) -> bytes:
     if suffix in (".wav", ".mp3", ".flac"):
         return clip(number % 12)
     return video(number % 4)
+
+
+LETTERS = "ABCD"
+
+
+def _parts(use: Use, number: int) -> dict[str, Any]:
+    """Return a mapping with the parts that are known, or with the letters of options."""
+    steps = (ELEMENT, PIECE, *CODES)
+    names = [name for name in use.parts if name not in steps]
+    if not names:
+        return {letter: f"option {letter} {number}" for letter in LETTERS}
+    return {name: value_as_used(name, use.part(name), number) for name in names}
+
+
+def _mappings(column: str, use: Use, number: int) -> list[Any]:
+    element = use.part(ELEMENT)
+    return [_parts(element, number + offset) for offset in range(ELEMENTS)]
+
+
+def _texts(column: str, number: int) -> list[str]:
+    return [f"{column} {number} {letter}" for letter in LETTERS]
+
+
+FORMS: dict[str, Callable[[str, Use, int], Any]] = {
+    "text": lambda column, use, number: f"text {column} {number}",
+    "words": lambda column, use, number: "alpha beta",
+    "number": lambda column, use, number: number + 1,
+    "digits": lambda column, use, number: str(number % 4 + 1),
+    "letter": lambda column, use, number: LETTERS[number % 4],
+    "yes or no": lambda column, use, number: ("yes", "no")[number % 2],
+    "boolean": lambda column, use, number: number % 2 == 0,
+    "empty list": lambda column, use, number: [],
+    "empty text": lambda column, use, number: "",
+    "nothing": lambda column, use, number: None,
+    "list of texts": lambda column, use, number: _texts(column, number),
+    "list of digits": lambda column, use, number: ["1", "2", "3", "4"],
+    "list of numbers": lambda column, use, number: [0.1, 0.2, 0.3, 0.4],
+    "pair of numbers": lambda column, use, number: [0.5, 2.5],
+    "one text in a list": lambda column, use, number: _texts(column, number)[:1],
+    "list of lists": lambda column, use, number: [[0.1, 0.2], [0.3, 0.4]],
+    "mapping": lambda column, use, number: _parts(use, number),
+    "mapping of lists": lambda column, use, number: {
+        name: [value] for name, value in _parts(use, number).items()
+    },
+    "list of mappings": _mappings,
+    "json list": lambda column, use, number: json.dumps(_texts(column, number)),
+    "json mapping": lambda column, use, number: json.dumps(
+        {name: str(value) for name, value in _parts(use, number).items()}
+    ),
+    "number list as text": lambda column, use, number: "[0.1, 0.2, 0.3, 0.4]",
+    "time span": lambda column, use, number: "00:01-00:04",
+    "lettered lines": lambda column, use, number: "\n".join(
+        f"({letter}) option {number}" for letter in LETTERS
+    ),
+    "image": lambda column, use, number: picture(number),
+    "list of images": lambda column, use, number: [
+        picture(number),
+        picture(number + 1),
+    ],
+    "audio": lambda column, use, number: {
+        "bytes": clip(number),
+        "path": f"clip{number}.wav",
+    },
+    "base64 image": lambda column, use, number: base64.b64encode(
+        media_value(".png", number)
+    ).decode(),
+    "video path": lambda column, use, number: f"clip{number}.mp4",
+    "image path": lambda column, use, number: f"picture{number}.png",
+    "list of video paths": lambda column, use, number: [f"clip{number}.mp4"],
+    "image paths as text": lambda column, use, number: f'["picture{number}.png"]',
+    "lists of image paths as text": lambda column, use, number: (
+        f'[["picture{number}.png"], ["picture{number + 1}.png"]]'
+    ),
+    "list of image paths": lambda column, use, number: [f"picture{number}.png"],
+}
+"""Kinds of values that `row_search` tries."""
