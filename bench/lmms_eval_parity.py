@@ -817,7 +817,7 @@ class Trial:
     def _one_change(
         self, failure: Failure, uses: Use, seen: set[tuple[int, ...]], deadline: float
     ) -> tuple[Change, Failure | tuple[Any, Side]] | None:
-        """Return a change with which the task gets further, and how far; one that only fails elsewhere as a last resort."""
+        """Return a change with which the task gets further, and how far, or else one that fails elsewhere."""
         elsewhere = None
         for change, style in self._attempts(failure, uses):
             if time.monotonic() > deadline:
