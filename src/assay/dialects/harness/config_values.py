@@ -106,17 +106,17 @@ def check_one_key_each(where: str) -> None:
         node = yaml.compose(file.read_bytes(), Loader=TaskLoader)
     except yaml.YAMLError:
         return  # Reading the file says where.
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         name = str(key.value)
         line = key.start_mark.line + 1
-        if name in seen:
+        if name in lines:
             raise UsageError(
-                f"has the key {name!r} in line {seen[name]} and again",
+                f"has the key {name!r} in line {lines[name]} and again",
                 where=f"{where}:{line}",
                 fix="keep one of them",
             )
-        seen[name] = line
+        lines[name] = line
 
 
 def _check_output_type(config: Mapping[str, Any], where: str) -> None:

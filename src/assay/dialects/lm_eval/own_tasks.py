@@ -117,15 +117,15 @@ def _try_metrics(task: Any, row: Any, path: str) -> None:
 
 def check_own_group(group: Any, tasks: Mapping[str, Any], path: str) -> None:
     """Raise for a metric of a group that none of its tasks computes."""
-    known = {str(name) for task in tasks.values() for name in task.aggregation()}
+    metrics = {str(name) for task in tasks.values() for name in task.aggregation()}
     for entry in group.aggregate_metric_list or ():
-        if known and entry.metric not in known:
+        if metrics and entry.metric not in metrics:
             raise UnknownName(
                 "metric",
                 str(entry.metric),
-                known,
+                metrics,
                 where=f"{path}, key `aggregate_metric_list`",
-                hint=f"its tasks compute {', '.join(sorted(known))}",
+                hint=f"its tasks compute {', '.join(sorted(metrics))}",
             )
 
 

@@ -51,11 +51,11 @@ def _parsed_defaults() -> Namespace:
     """Return what lmms-eval's command line parses without arguments."""
     with warnings.catch_warnings():  # The module changes the filters of warnings.
         command_line = module("__main__")
-    given, sys.argv = sys.argv, sys.argv[:1]
+    arguments_of_assay, sys.argv = sys.argv, sys.argv[:1]
     try:
         _, arguments = command_line.parse_eval_args()
     finally:
-        sys.argv = given
+        sys.argv = arguments_of_assay
     defaults: Namespace = arguments
     return defaults
 
