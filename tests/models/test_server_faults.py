@@ -791,3 +791,36 @@ def test_echoed_choices_without_an_index_are_read_in_their_order(put_to):
     [output] = put_weigh(put_to, Unnumbered(), "cd", "e")
 
     assert [entry.tokens for entry in output.likelihoods] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tokens": ["a"]},
+        {"token_logprobs": [None, -1.0, "x", -1.0, -0.1]},
+        {"top_logprobs": "x"},
+        {"tokens": [1, 2, 3, 4, 5]},
+    ],
+)
+def test_an_echo_of_another_shape_is_no_exception(put_to, change):
+    class Odd(Echoing):
+        def choice(self, prompt, index):
+            choice = super().choice(prompt, index)
+            choice["logprobs"] |= change
+            return choice
+
+    try:
+        [output] = put_weigh(put_to, Odd(), "cd", "ef")
+    except UsageError as error:
+        assert "cannot be trusted" in str(error)
+    else:
+        assert output.error.kind == "bad_response"
+
+
+def test_tokens_without_a_log_probability_each_are_a_bad_response(put_to, service):
+    logprobs = {"tokens": ["a", "b"], "token_logprobs": [-1.0]}
+    server = service({"choices": [{"text": "ab", "logprobs": logprobs}]})
+
+    [output] = put_to(server, "openai/m", ask(role=""))
+
+    assert "2 tokens have 1 log-probabilities" in output.error.message

@@ -462,6 +462,10 @@ def _tokens(
     values = logprobs.get("token_logprobs")
     if not isinstance(texts, Sequence) or not isinstance(values, Sequence):
         return (), ()
+    if len(texts) != len(values):
+        raise Malformed(
+            f"{len(texts)} tokens have {len(values)} log-probabilities: {shorten(texts)}"
+        )
     tops: Any = logprobs.get("top_logprobs")
     has_tops = isinstance(tops, Sequence) and len(tops) == len(texts)
     if not keep_top or not has_tops:

@@ -7,7 +7,7 @@ import io
 import wave
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..core import Audio, DataError, Image, Media, shorten
 from ..core.media import decode_base64, sniff
@@ -22,6 +22,7 @@ TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
 
 M = TypeVar("M", bound=Media)
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Malformed(ValueError):
@@ -32,14 +33,18 @@ class Malformed(ValueError):
         self.passes = passes
 
 
-def well_shaped(read: Callable[[Any], T]) -> Callable[[Any], T]:
+def well_shaped(
+    read: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], T]:
     """Return a reader of answers that raises `Malformed` for one of another shape."""
 
     @wraps(read)
-    def read_shaped(answer: Any) -> T:
+    def read_shaped(answer: Any, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return read(answer)
-        except (AttributeError, KeyError, TypeError) as error:
+            return read(answer, *args, **kwargs)
+        except Malformed:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise Malformed(
                 f"the answer is not shaped as one ({type(error).__name__}: {error}): {shorten(answer)}"
             ) from error

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 from ...core import Likelihood, Output, Request, Usage, UsageError, shorten
 from ..chat_format import Malformed, chat_messages, count_of, in_order
 from ..http import HttpFailure
+from ..inline_media import well_shaped
 from ..reply_checks import with_notes
 
 Way = Literal["echo", "prompt_logprobs"]
@@ -82,6 +83,7 @@ def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
     return {**body, "prompt_logprobs": 1}
 
 
+@well_shaped
 def choices_of(answer: object, count: int) -> Choices | None:
     """Return the choices of an answer to `count` prompts in their order; None if their number differs.
 
@@ -106,6 +108,7 @@ def single_choices(answers: Sequence[Any]) -> Choices:
     return Choices(tuple(choices), _usage(answers))
 
 
+@well_shaped
 def read(choices: Choices, request: Request, way: Way) -> Output:
     """Return the likelihoods of the continuations; raise `HttpFailure` if the server did not report them."""
     likelihoods = []
@@ -145,6 +148,7 @@ def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]
     ]
 
 
+@well_shaped
 def read_chat(answers: Sequence[Any], request: Request) -> Output:
     """Return the likelihoods of the beginnings of an answer."""
     parts = _weighed_parts(request)
