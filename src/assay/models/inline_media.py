@@ -39,7 +39,7 @@ def well_shaped(
     """Return a reader of answers that raises `Malformed` for one of another shape."""
 
     @wraps(read)
-    def read_shaped(answer: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+    def read_shaped(answer: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return read(answer, *args, **kwargs)
         except Malformed:
