@@ -465,7 +465,7 @@ def meteor() -> None:
         "METEOR 1.5 as coco-caption calls it",
         "java -jar meteor-1.5.jar run on three captions",
         [*cases, called(0.532574, {"array": rows})],
-        function="summarizers.meteor:meteor_of",
+        function="summarizers.text_corpora:meteor_of",
         tolerance=1e-6,
     )
 

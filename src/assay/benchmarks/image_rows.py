@@ -10,14 +10,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..core import DataError, GenerateOptions, Image
+from ..core import DataError, Image
 from ..datasets import Samples
 from ..datasets.faults import RowFault
 from ..datasets.shards import Row, RowData, ShardOver
 from ..datasets.tsv_images import inline, is_blank
 from .vision_rows import RowOf, Table
 
-FREE = GenerateOptions()
 """The model's own settings apply, except for the number of images."""
 PROMPTS = {"index": "id", "question": "prompt"}
 EDITS = {"index": "key", "question": "instruction"}

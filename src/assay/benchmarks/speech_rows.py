@@ -41,7 +41,6 @@ IDS = ("key", "id", "index", "idx", "uid")
 AUDIO_COLUMNS = ("audio", "audio_path", "context", "wav")
 QUERIES = ("query", "question", "instruction", "prompt")
 TARGETS = ("ref", "answer", "answers", "reference", "target", "text")
-TRANSCRIPTS = ("ref", "text", "sentence", "transcription", "transcript", "answer")
 ROUNDS = "rounds"
 """The field of a dialogue's sample with the user's words in each round."""
 

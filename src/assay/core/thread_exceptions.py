@@ -1,10 +1,15 @@
-"""Raise an exception in another thread.
+"""Reach another thread: raise an exception in it, or set the result of a future of its event loop.
 
-The thread gets it when it next runs Python code; code that waits inside a system call gets it when the call returns.
+The thread gets an exception when it next runs Python code; code that waits inside a system call gets it when the call
+returns.
 """
 
+import asyncio
 import ctypes
 import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 
 class _Nothing(BaseException):
@@ -48,3 +53,19 @@ def _raise_and_catch() -> None:
 def _set_exception(thread: int, error: type[BaseException] | None) -> None:
     value = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), value)
+
+
+def deliver_to(
+    loop: asyncio.AbstractEventLoop,
+    future: "asyncio.Future[Any]",
+    settle: Callable[[Any], None],
+    value: object,
+) -> None:
+    """Set the result of a future from another thread, by calling `settle` in its event loop."""
+
+    def deliver() -> None:
+        if not future.done():
+            settle(value)
+
+    with suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(deliver)

@@ -28,7 +28,7 @@ from queue import SimpleQueue
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..core import Sample
-from ..core.thread_exceptions import raise_in
+from ..core.thread_exceptions import deliver_to, raise_in
 from ..core.tools import Tool, ToolCall, ToolResult
 from .schemas import STATE, has_fields, tool_of
 from .tool_results import as_result, collected, plain_arguments
@@ -115,9 +115,9 @@ class CallThreads:
             except CallOverrun:
                 raise
             except BaseException as error:  # noqa: BLE001 - carried over to the caller
-                _hand_over(loop, future, future.set_exception, _carried(error))
+                deliver_to(loop, future, future.set_exception, _carried(error))
             else:
-                _hand_over(loop, future, future.set_result, value)
+                deliver_to(loop, future, future.set_result, value)
 
         worker = self._idle.pop() if self._idle else _Worker()
         worker.run(call)
@@ -247,24 +247,6 @@ def _carried(error: BaseException) -> BaseException:
     if is_plain and not isinstance(error, StopIteration):
         return error
     return RuntimeError(repr(error))
-
-
-def _hand_over(
-    loop: asyncio.AbstractEventLoop,
-    future: "asyncio.Future[Any]",
-    settle: Callable[[Any], None],
-    value: object,
-) -> None:
-    """Set the result of a future from another thread."""
-
-    def deliver() -> None:
-        if not future.done():
-            settle(value)
-
-    try:
-        loop.call_soon_threadsafe(deliver)
-    except RuntimeError:
-        return  # the loop has ended
 
 
 class FunctionTools:

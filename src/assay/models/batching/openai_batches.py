@@ -28,7 +28,6 @@ STATES: Mapping[str, State] = {
     "cancelled": "cancelled",
 }
 """Final states; all others are on the way."""
-BATCHED_PATHS = ("chat/completions", "completions", "responses")
 PAGE = 100
 MOST_PAGES = 100
 MARKER = "assay"

@@ -9,7 +9,9 @@ import contextvars
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from ...core.thread_exceptions import deliver_to
 
 T = TypeVar("T")
 
@@ -40,9 +42,9 @@ class Threads:
             try:
                 value = context.run(function, *values)
             except BaseException as error:  # noqa: BLE001 - carried over to whoever waits
-                _hand_back(loop, future, future.set_exception, error)
+                deliver_to(loop, future, future.set_exception, error)
             else:
-                _hand_back(loop, future, future.set_result, value)
+                deliver_to(loop, future, future.set_result, value)
 
         self._calls.put(call)
         return future
@@ -63,21 +65,3 @@ async def in_thread(function: Callable[..., T], *values: object) -> T:
     future = threads.submit(function, *values)
     threads.close()
     return await future
-
-
-def _hand_back(
-    loop: asyncio.AbstractEventLoop,
-    future: "asyncio.Future[Any]",
-    settle: Callable[[Any], None],
-    value: object,
-) -> None:
-    """Set the result of a future from another thread."""
-
-    def deliver() -> None:
-        if not future.done():
-            settle(value)
-
-    try:
-        loop.call_soon_threadsafe(deliver)
-    except RuntimeError:
-        return  # the loop has ended
