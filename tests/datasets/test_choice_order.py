@@ -228,8 +228,18 @@ def test_named_option_columns_and_labelled_options_move():
             None,
             "the question of sample '0' lists the options itself",
         ),
+        (
+            {"prompt": "Which?\nA) one\nB) two", "options": ["A", "B"]},
+            None,
+            "the question of sample '0' lists the options itself",
+        ),
+        (
+            {"prompt": "Which?\nA - one\nB - two", "options": ["one", "two"]},
+            None,
+            "the question of sample '0' lists the options itself",
+        ),
     ],
-    ids=("not shown", "written in the question", "shown twice"),
+    ids=("not shown", "written in the question", "shown twice", "letters", "dashes"),
 )
 def test_shuffling_is_refused_where_the_model_would_not_see_the_order(
     tmp_path, monkeypatch, row, template, message

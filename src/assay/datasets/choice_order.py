@@ -77,13 +77,19 @@ def shows_order(template: Callable[[Sample], Prompt], sample: Sample) -> bool:
 
 
 def lists_own_options(sample: Sample) -> bool:
-    """Return True if the question itself lists every option after its letter: "A) Paris B) Rome"."""
+    """Return True if the question itself lists every option after its letter: "A) Paris B) Rome".
+
+    Options that are only their own letters stand for such a list.
+    """
+    texts = tuple(text.strip().upper() for text in sample.choices)
+    if texts and texts == tuple(LETTERS[: len(texts)]):
+        return True
     if isinstance(sample.input, str):
         question = sample.input
     else:
         question = "\n".join(message.text for message in sample.input)
     for letter, text in zip(LETTERS, sample.choices, strict=False):
-        entry = rf"(?<!\w){letter}\s?[.):：、]\s*{re.escape(text.strip())}"
+        entry = rf"(?<!\w){letter}(?:\s?[.):：、=]|\s[-–—])\s*{re.escape(text.strip())}"
         if re.search(entry, question) is None:
             return False
     return bool(sample.choices)
