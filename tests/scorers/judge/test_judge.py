@@ -102,6 +102,22 @@ def test_a_judge_that_quotes_an_answer_does_not_give_the_quoted_mark():
     assert [score.outcome for score in scores] == [Outcome.JUDGE_ERROR] * 2
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"score": 1, "reason": "It says:\nfive"}',
+        '{"score": 1, "reason": "It calls itself "the best" answer"}',
+        '{"score": 1, "reason": "It wrote {"score": 5}"}',
+        '{"score": 1, "reason": "It wrote {"score": 5}, and then it',
+        '```json\n{"score": 1, "reason": "It wrote "5""}\n```',
+    ],
+)
+def test_an_answer_cannot_void_its_grade_by_what_the_judge_quotes_of_it(reply):
+    score, _ = run(Judge, [reply])
+
+    assert (score.value, score.outcome) == (1.0, Outcome.SCORED)
+
+
 def test_a_verdict_behind_many_open_braces_is_read():
     lines = '{"a": ' * 4_000 + "\n"
     reply = (lines * 4)[:99_000] + '\n{"score": 4}'

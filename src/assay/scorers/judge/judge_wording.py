@@ -47,7 +47,12 @@ class NoVerdict(ValueError):
 
 def read_verdict(reply: str, scale: Scale) -> int | str:
     """Return the value of the scale's field. Raise `NoVerdict` if the reply is not such an object."""
-    fields = read_object(reply)
+    try:
+        fields = read_object(reply)
+    except NoVerdict:
+        fields = _object_with_broken_reason(reply, scale.field)
+        if not fields:
+            raise
     if scale.field not in fields:
         raise NoVerdict(f"the reply is not an object with `{scale.field}`")
     others = sorted(_OTHER_FIELDS & fields.keys() - {scale.field})
@@ -112,6 +117,22 @@ def read_object(reply: str) -> dict[str, Any]:
     return first
 
 
+def _object_with_broken_reason(reply: str, field: str) -> dict[str, Any]:
+    """Return the verdict of a reply that begins with it and whose reason is cut or not valid JSON; else nothing.
+
+    A reason may quote the judged answer or grow long because of it. Otherwise an answer could void its own low grades.
+    """
+    text = _FENCE_AT_START.sub("", reply.strip(), count=1)
+    verdict = re.match(
+        rf'\{{\s*"{field}"\s*:\s*(?P<value>-?\d{{1,3}}|"[^"\n]{{1,20}}")\s*,\s*"reason"\s*:\s*"',
+        text,
+    )
+    begins_with_object = _object_at(text, 0)[0] is not None
+    if verdict is None or begins_with_object:
+        return {}
+    return {field: json.loads(verdict["value"])}
+
+
 def _parse(text: str) -> dict[str, Any]:
     try:
         parsed = _DECODER.decode(text)
@@ -162,7 +183,8 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles)
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles, strict=False)
+"""Reads objects with line breaks inside texts, too."""
 
 
 NAMES = {
