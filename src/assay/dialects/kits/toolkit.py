@@ -17,8 +17,6 @@ from .checkout import Checkout
 from .user_code import own_classes
 
 HINT = "--register FILE names the file that defines it"
-Adapt = Callable[[Any, str, Fields, Path | None], Model | None]
-"""Makes a model of assay from a user's class or factory, its name, its arguments and its file."""
 _loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
 
 
@@ -33,7 +31,10 @@ class Toolkit:
     """The registry in which user files put factories of models by name."""
     is_dataset: Callable[[type], bool]
     is_model: Callable[[Any], bool]
-    adapt: Adapt
+    model_class: Callable[..., Model]
+    """Makes a model of assay from a user's class or factory, its name, its arguments and its file."""
+    api_class: Callable[..., Model]
+    """The same for a class behind an API, of which several calls run at once."""
     named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
     """Returns the dataset classes of a file, each with the names of its datasets."""
     model_folders: tuple[str, ...]
@@ -64,6 +65,16 @@ class Toolkit:
         if definition is None:
             return None
         return self.adapt(definition[1], reference, args, Path(path).expanduser())
+
+    def adapt(
+        self, target: object, name: str, args: Fields, file: Path | None
+    ) -> Model | None:
+        """Adapt a class, a `partial` of one, or an object; return None if it is no model."""
+        kind = class_of(target)
+        if not self.is_model(kind):
+            return None
+        adapter = self.api_class if getattr(kind, "is_api", False) else self.model_class
+        return adapter(target, name, args, file)
 
     def checkout(self, folder: Path | None = None) -> Checkout | None:
         """Return the checkout around a folder (by default the working folder), else the installed package, or None."""

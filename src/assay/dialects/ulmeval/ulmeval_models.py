@@ -12,7 +12,6 @@ from typing import Any
 from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
 from ..kits.kit_models import KitModel
 from ..kits.message_content import check_types
-from ..kits.toolkit import class_of
 from ..request_models import ThreadedRequestModel
 from ..shapes import Fields
 from .drawing_models import BaseAPI, BaseModel
@@ -32,22 +31,6 @@ from .ulmeval_rows import Line
 
 API_CALLS_AT_ONCE = 4
 KNOWN_TYPES = frozenset({"text", "image", "video"})
-
-
-def adapt(
-    target: object,
-    name: str,
-    args: Fields,
-    file: Path | None,
-) -> "GuestModel":
-    """Adapt a class, a `partial` of one, or an object. Several calls to an API class run at once."""
-    kind = class_of(target)
-    adapter = (
-        GuestApi
-        if getattr(kind, "is_api", False) or issubclass(kind, BaseAPI)
-        else GuestModel
-    )
-    return adapter(target, name, args, file)
 
 
 def is_model_class(thing: object) -> bool:

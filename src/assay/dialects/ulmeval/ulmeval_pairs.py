@@ -17,7 +17,6 @@ from ..shapes import Fields, Record
 from .claims import claims
 from .dataset_tasks import BENCHMARKS, assay_benchmark, tasks_of, upstreams_class
 from .drawing_models import supported_ULM
-from .ulmeval_models import adapt
 from .ulmeval_predictions import imported
 from .ulmeval_toolkit import TOOLKIT, configured_dataset, configured_model
 
@@ -96,7 +95,7 @@ def pairs_of(settings: Settings) -> list[Pair]:
         models = {}
         for name, entry in config["model"].items():
             factory, args, file = configured_model(name, entry, files, str(path))
-            models[name] = adapt(factory, name, args, file)
+            models[name] = TOOLKIT.adapt(factory, name, args, file)
         for name, entry in config["data"].items():
             configured_dataset(name, entry, files, str(path))
         data = {name: f"{settings.config}#{name}" for name in config["data"]}
@@ -193,7 +192,7 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
     if path.endswith(".py"):
         definition = TOOLKIT.load(path, force=True).model(attribute)
         if definition is not None:
-            return definition[0], adapt(
+            return definition[0], TOOLKIT.adapt(
                 definition[1],
                 definition[0],
                 args,
@@ -208,11 +207,11 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
             for name, factory in {**guest.models, **guest.registered}.items()
         }
     if entry in models:
-        return entry, adapt(models[entry][0], entry, args, models[entry][1])
+        return entry, TOOLKIT.adapt(models[entry][0], entry, args, models[entry][1])
     if is_known(entry):
         return entry, entry
     if entry in supported_ULM:
-        return entry, adapt(supported_ULM[entry], entry, args, None)
+        return entry, TOOLKIT.adapt(supported_ULM[entry], entry, args, None)
     if settings.mode == "eval":
         return entry, entry  # no model is called, so a name from its files is enough
     raise UnknownName(

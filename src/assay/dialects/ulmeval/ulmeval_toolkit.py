@@ -10,7 +10,7 @@ from ..shapes import Fields
 from .claims import NAMES
 from .drawing_datasets import DATASET_CLASSES, ImageBaseDataset, TextBaseDataset
 from .drawing_models import BaseAPI, BaseModel, OpenAIWrapper, supported_ULM
-from .ulmeval_models import adapt, is_model_class
+from .ulmeval_models import GuestApi, GuestModel, is_model_class
 
 
 def is_dataset_class(kind: type) -> bool:
@@ -30,7 +30,8 @@ TOOLKIT = Toolkit(
     models=supported_ULM,
     is_dataset=is_dataset_class,
     is_model=is_model_class,
-    adapt=adapt,
+    model_class=GuestModel,
+    api_class=GuestApi,
     named_datasets=named_datasets,
     model_folders=("ulm", "api"),
     own_dataset_files=frozenset({"image_base.py", "text_base.py"}),

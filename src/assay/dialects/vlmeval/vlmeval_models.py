@@ -32,7 +32,6 @@ from ..kits.row_images import (
     is_written,
     media_file,
 )
-from ..kits.toolkit import class_of
 from ..parameters import parameters_of
 from ..request_models import ThreadedRequestModel
 from ..shapes import Fields, Function
@@ -45,20 +44,6 @@ from .vlmeval_prompts import (
     with_names_for_unreadable,
 )
 from .vlmeval_rows import LineRow
-
-
-def adapt(
-    target: object,
-    name: str,
-    args: Fields,
-    file: Path | None,
-) -> "GuestModel | None":
-    """Adapt a class or a `partial` of one; return None for any other registered object."""
-    kind = class_of(target)
-    if not is_model_class(kind):
-        return None
-    adapter = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
-    return adapter(target, name, args, file)
 
 
 def is_early_class(kind: type) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from ..kits.toolkit import Toolkit
 from .claims import NAMES
 from .vlmeval_classes import is_dataset_class, named_datasets
-from .vlmeval_models import adapt, is_model_class
+from .vlmeval_models import GuestApiModel, GuestModel, is_model_class
 
 OWN_DATASET_FILES = frozenset(
     f"{name.rpartition('.')[2]}.py"
@@ -38,7 +38,8 @@ TOOLKIT = Toolkit(
     models=supported_VLM,
     is_dataset=is_dataset_class,
     is_model=is_model_class,
-    adapt=adapt,
+    model_class=GuestModel,
+    api_class=GuestApiModel,
     named_datasets=named_datasets,
     model_folders=("vlm", "api"),
     own_dataset_files=OWN_DATASET_FILES,

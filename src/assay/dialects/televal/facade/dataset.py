@@ -288,11 +288,7 @@ class BatchLoader:
     def _assay_place_audio(self, row: Row) -> dict[str, Audio]:
         clips: dict[str, Audio] = {}
         for name in row:
-            data = (
-                audio_bytes(row[name])
-                if name in AUDIO_COLUMNS or _holds_bytes(row[name])
-                else None
-            )
+            data = audio_bytes(row[name])
             if data is None:
                 if name in AUDIO_COLUMNS and isinstance(row[name], dict):
                     row[name] = None
@@ -395,13 +391,6 @@ def _place(file: str | Path) -> str | Path:
     path = Path(file).expanduser()
     lines = path.with_name(f"{path.name}.jsonl") if path.name else path
     return lines if path.name and not path.exists() and lines.is_file() else path
-
-
-def _holds_bytes(cell: object) -> bool:
-    """Return True if a cell is an audio clip: bytes, or the struct that Hugging Face writes."""
-    return isinstance(cell, (bytes, bytearray)) or (
-        isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes)
-    )
 
 
 def _structured(text: str) -> Any:
