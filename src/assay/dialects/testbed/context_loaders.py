@@ -1,15 +1,15 @@
 """Loaders of contexts, that is, shots and a query: one context for each query, or chunks of rows as upstream makes."""
 
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
-from ...core import MissingExtra
+from ...core import library
 from ...templates.pick import shuffled
-from ..shapes import Record
 
 
 class ConcatSampler:
@@ -236,6 +236,8 @@ def chunk_loader(
     """Return a torch `DataLoader` whose batches are lists of contexts, the query last."""
     if sampler is not None and samplers is not None:
         raise ValueError("sampler and samplers cannot be given together")
+    where = "prepare_dataloader as upstream"
+    torch_data = library("torch.utils.data", "torch", "'assay[hf]'", where=where)
     several = datasets if isinstance(datasets, list) else [datasets]
     size = _context_size(num_shots, num_per_dataset)
     counts = _one_each(
@@ -261,16 +263,19 @@ def chunk_loader(
         batch = [rows[start : start + size] for start in range(0, len(rows), size)]
         return collate_fn(batch) if collate_fn is not None else batch
 
-    return _loader_class()(
-        several,
-        counts,
-        chosen,
-        chunked,
-        contexts,
-        batch_size,
-        drop_last,
-        options,
+    joined = torch_data.ConcatDataset(several)
+    merged = ConcatSampler(chunked, joined.cumulative_sizes)
+    loader = _loader_class()(
+        joined,
+        collate_fn=contexts,
+        batch_sampler=MultiBatchSampler(merged, batch_size, drop_last),
+        **options,
     )
+    # Attributes that torch's loader does not know are set past its own check.
+    given = [sampler for sampler in chosen if sampler is not None]
+    vars(loader).update(datasets=several, counts=counts, samplers=given, seed="torch's")
+    MADE.append(loader)
+    return loader
 
 
 def _context_size(num_shots: int | None, num_per_dataset: Any) -> int:
@@ -317,63 +322,20 @@ def _chunks_of_dataset(dataset: object, sampler: Any, size: int, shuffle: bool) 
 @lru_cache(maxsize=1)
 def _loader_class() -> Any:
     """Return the class, built on first use because this module does not import torch."""
-    try:
-        from torch.utils.data import ConcatDataset, DataLoader
-    except ImportError as error:
-        raise MissingExtra(
-            "torch",
-            "'assay[hf]'",
-            where="prepare_dataloader as upstream",
-        ) from error
+    from torch.utils.data import DataLoader
 
     class ChunkLoader(DataLoader):  # type: ignore[misc]
         """Batches of contexts in upstream's order; `places` says which rows are in which context."""
 
-        def __init__(
-            self,
-            datasets: Sequence[Any],
-            counts: Sequence[int],
-            samplers: Sequence[Any],
-            chunked: Sequence[Any],
-            collate: Callable[[list[Any]], Any],
-            batch_size: int,
-            drop_last: bool,
-            options: Record,
-        ) -> None:
-            joined = ConcatDataset(datasets)
-            merged = ConcatSampler(chunked, joined.cumulative_sizes)
-            batches = MultiBatchSampler(merged, batch_size, drop_last)
-            super().__init__(
-                joined,
-                collate_fn=collate,
-                batch_sampler=batches,
-                **options,
-            )
-            self.__dict__.update(
-                datasets=list(datasets),
-                counts=list(counts),
-                seed="torch's",
-                _places=None,
-            )
-            self.__dict__["samplers"] = [
-                sampler for sampler in samplers if sampler is not None
-            ]
-            MADE.append(self)  # type: ignore[arg-type]
-
-        @property
+        @cached_property
         def places(self) -> list[tuple[Place, ...]]:
             """The rows of each context, by dataset and index; drawn on first use."""
-            if self.__dict__["_places"] is None:
-                self.__dict__["_places"] = [
-                    tuple(map(self._assay_place, rows))
-                    for rows in self.batch_sampler.sampler
-                ]
-            places: list[tuple[Place, ...]] = self.__dict__["_places"]
-            return places
-
-        def _assay_place(self, row: int) -> Place:
             starts = [0, *self.dataset.cumulative_sizes]
-            dataset = next(i for i in range(len(starts) - 1) if row < starts[i + 1])
-            return dataset, row - starts[dataset]
+            contexts = []
+            for rows in self.batch_sampler.sampler:
+                datasets = [bisect_right(starts, row) - 1 for row in rows]
+                offsets = zip(datasets, rows, strict=True)
+                contexts.append(tuple((d, row - starts[d]) for d, row in offsets))
+            return contexts
 
     return ChunkLoader
