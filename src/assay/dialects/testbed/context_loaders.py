@@ -272,8 +272,10 @@ def chunk_loader(
         **options,
     )
     # Attributes that torch's loader does not know are set past its own check.
-    given = [sampler for sampler in chosen if sampler is not None]
-    vars(loader).update(datasets=several, counts=counts, samplers=given, seed="torch's")
+    own_samplers = [sampler for sampler in chosen if sampler is not None]
+    vars(loader).update(
+        datasets=several, counts=counts, samplers=own_samplers, seed="torch's"
+    )
     MADE.append(loader)
     return loader
 
