@@ -25,8 +25,8 @@ SCORERS = {
     "relaxed_accuracy": "vision.relaxed",
     "anls": "vision.anls",
     "box_iou": "vision.boxes",
-    "f1": "text.tokens_f1",
-    "rouge": "text.rouge",
+    "f1": "text.word_overlap",
+    "rouge": "text.word_overlap",
     "caption": "vision.caption",
     "wise_legacy": "image.wise",
     "clip_score": "image.text_alignment",
@@ -38,6 +38,15 @@ SCORERS = {
 PARTS = {
     "anls": {"Anls", "similarity", "apply_threshold", "squeezed"},
     "caption": {"Caption", "bleu_counts", "ngrams", "rouge_l"},
+    "f1": {"TokenF1", "token_f1"},
+    "rouge": {
+        "Rouge",
+        "_Tokens",
+        "_common",
+        "_ngram_score",
+        "_ngrams",
+        "_f_measure",
+    },
     "clip_score": {"ClipScore", "ClipScoreAsked", "clip_score"},
     "ocr_text": {"OcrText", "_against", "edit_similarity", "_lines"},
     "choice_likelihood": {

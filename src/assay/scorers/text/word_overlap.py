@@ -224,11 +224,10 @@ def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
     """Return the F1 of two multisets of words; 1 if both are empty, 0 if one is."""
     if not answer or not target:
         return float(not answer and not target)
-    if len(answer) == 1 or len(target) == 1:
-        if answer[0] in target if len(answer) == 1 else target[0] in answer:
-            shared = 1
-        else:
-            shared = 0
+    if len(answer) == 1:
+        shared = int(answer[0] in target)
+    elif len(target) == 1:
+        shared = int(target[0] in answer)
     else:
         # A plain dict: the checks inside `Counter` cost more than the counting of short answers.
         left: dict[str, int] = {}
