@@ -184,7 +184,8 @@ def test_a_possible_list_is_read_as_a_list(answer, number):
         ("It costs 12,50", "12,50", 1.0),
         ("It costs 2,50", "12,50", 0.0),
         ("There are 10 000", "10 000", 1.0),
-        ("There are 10 000", "10000", 0.0),
+        ("There are 10 000", "10000", 1.0),  # 000 is no number of its own
+        ("There are 10 500", "10500", 0.0),
         ("10 000", "10000", 1.0),
         ("10 000 km/h.", "10000", 1.0),
         ("€ 12,50", "12.5", 1.0),
@@ -206,7 +207,8 @@ def test_blanks_and_commas_join_digits_where_the_gold_or_a_lone_number_shows_it(
 def test_a_lone_number_is_read_as_its_gold_in_gsm8k_too():
     assert gsm8k("1 072", "1072").value["numeric"] == 1.0
     assert gsm8k("10,72").value["numeric"] == 1.0
-    assert gsm8k("Scores: 1 072", "1072").value["numeric"] == 0.0
+    assert gsm8k("Scores: 1 072", "1072").value["numeric"] == 1.0
+    assert gsm8k("Scores: 1 172", "1172").value["numeric"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -697,6 +699,10 @@ def test_a_number_without_its_fraction_is_not_equal(answer, gold):
         ("The total is 1 000 €.", "1000"),
         ("They sold 10 050 tickets.", "10050"),
         ("It costs 1 500 € a month.", "1500"),
+        ("Die Antwort lautet 1.500 Euro.", "1500"),
+        ("1万5千", "15000"),
+        ("人口是3億2000万人", "320000000"),
+        ('{"answer": "18", "steps": 3}', "18"),
         ("The answer is 2^3.", "8"),
         ("$2^{10}$", "1024"),
         ("(-2)^3", "-8"),

@@ -139,10 +139,11 @@ _INDIAN = r"\d{1,2}(?:,\d\d){1,4},\d{3}(?![\d,])"
 # 1.234.567
 _POINTS = r"\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)"
 # 1.200 €: the currency sign shows that the point joins thousands
-_EURO_POINT = r"\d{1,3}\.\d{3}(?=\s?€)"
+_EURO = r"(?=\s?(?:€|(?i:euros?|eur)\b))"
+_EURO_POINT = rf"\d{{1,3}}\.\d{{3}}{_EURO}"
 # 1 000, 10 050: a group that begins with 0 is no number of its own; 1 500 €: the currency sign shows the same
 _ZERO_GROUP = r"[1-9]\d{0,2}(?: \d{3})* 0\d\d(?: \d{3})*(?!\d)"
-_EURO_BLANK = r"[1-9]\d{0,2}(?: \d{3})+(?=\s?€)"
+_EURO_BLANK = rf"[1-9]\d{{0,2}}(?: \d{{3}})+{_EURO}"
 # 1'234'567
 _APOSTROPHES = r"\d{1,3}(?:['’]\d{3}){1,9}(?!\d)"
 _POWER = r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?"
@@ -181,8 +182,8 @@ def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
 
 # --- What declares a result ---------------------------------------------------------------------
 
-# The answer is 42; answer: 42
-_ANSWER = r"\banswer(?:\s{1,3}is\b(?!\s{1,3}not\b)|\s{0,3}[:=])"
+# The answer is 42; answer: 42; {"answer": 42}
+_ANSWER = r"\banswer(?:\s{1,3}is\b(?!\s{1,3}not\b)|[\"']?\s{0,3}[:=])"
 # 答案是42, 答えは42, 정답은 42
 _CHINESE = r"答案(?:应[该为]?|就)?(?:是|为|：|:)"
 _JAPANESE = r"(?:答え|正解|解答)(?:は|：|:)"

@@ -50,6 +50,20 @@ _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
 """A time of day or a duration in hours and minutes. A ratio such as 3:4 is not a time."""
 
 
+# 3億2000万, 1万5千, 1万5000
+_HAN_SUM = re.compile(
+    r"(?<![\d.,])(?=\d{1,5}[億亿万萬]\d)"
+    r"(?:(\d{1,5})[億亿])?(?:(\d{1,4})[万萬])?(?:(\d)千)?(\d{1,4})?(?![\d.,]?\d|[万萬億亿千])"
+)
+_HAN_FACTORS = (10**8, 10**4, 10**3, 1)
+
+
+def _han_sum(match: re.Match[str]) -> str:
+    """Return the value of digits with several Chinese units."""
+    parts = zip(match.groups(), _HAN_FACTORS, strict=True)
+    return str(sum(int(digits) * factor for digits, factor in parts if digits))
+
+
 def one_spelling(text: str) -> str:
     """Return the text with its numbers in plain ASCII: full-width and other digits, fractions, powers of ten, LaTeX."""
     if not text.isascii():
@@ -71,6 +85,7 @@ def one_spelling(text: str) -> str:
             .replace("＝", "=")
         )
         text = text.replace("＋", "+").replace("／", "/").replace("\u2044", "/")
+        text = _HAN_SUM.sub(_han_sum, text)
         text = _BESIDE_SCRIPT.sub(" ", _MINUS_HAN.sub("-", text))
     if "\\" in text or "{" in text:
         text = _TEX_GROUP.sub(",", text)
