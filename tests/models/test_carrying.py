@@ -19,6 +19,8 @@ from assay.core import (
     Prompt,
     Request,
     Text,
+    ToolCall,
+    ToolResult,
     Video,
 )
 from assay.models import build_model
@@ -262,3 +264,40 @@ def test_structured_parts_are_written_into_a_prompt_of_text():
     )
 
     assert prompt.text == 'Question: Which? {"box": [1, 2]}\nAssistant:'
+
+
+WITH_TOOLS = [
+    entry
+    for entry in ENDPOINTS
+    if entry[1].get("api", "auto") in ("auto", "chat", "responses")
+]
+
+
+@pytest.mark.parametrize("kind", MEDIA)
+@pytest.mark.parametrize(
+    ("name", "options", "reply"),
+    WITH_TOOLS,
+    ids=[f"{name} {options.get('api', '')}" for name, options, _ in WITH_TOOLS],
+)
+def test_media_of_tool_results_are_sent_or_refused(
+    no_service, service, put_to, name, options, reply, kind
+):
+    server = service(reply)
+    make, data = MEDIA[kind]
+    result = ToolResult("call_1", (Text("look"), make(data)))
+    messages = (
+        Message.of("user", "Take a picture."),
+        Message("assistant", (ToolCall("call_1", "camera", {}),)),
+        Message("tool", (result,)),
+    )
+
+    [output] = put_to(server, name, Request(Prompt(messages)), **options)
+
+    if output.error is None:
+        assert base64.b64encode(data).decode() in json.dumps(server.asked)
+    else:
+        assert (
+            output.error.kind == "data"
+            and f"cannot carry {kind}" in output.error.message
+        )
+        assert server.asked == []

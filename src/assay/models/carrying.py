@@ -83,8 +83,8 @@ CHAT = Carrier("a chat request", ALL_MEDIA, ALL_MEDIA, CHAT_ROLES)
 
 
 def _first_medium_not_in(message: Message, kinds: Collection[str]) -> Media | None:
-    """Return the first medium of a message whose kind is not among `kinds`; None if there is none."""
-    for part in message.parts or ():
-        if isinstance(part, Media) and part.kind not in kinds:
-            return part
+    """Return the first medium of a message, or of its tool results, whose kind is not among `kinds`, or None."""
+    for medium in message.media:
+        if medium.kind not in kinds:
+            return medium
     return None

@@ -106,7 +106,7 @@ def _items(message: Message) -> list[dict[str, Any]]:
     """Convert one message: results, words and calls are items of their own."""
     items: list[dict[str, Any]] = []
     for result in message.results:
-        output = {"call_id": result.call_id, "output": result.text}
+        output = {"call_id": result.call_id, "output": _content(result.parts)}
         items.append({"type": "function_call_output", **output})
 
     words = []
@@ -132,10 +132,16 @@ def _is_blank(part: Part) -> bool:
 
 def _item(message: Message) -> dict[str, Any]:
     """Convert one message of words and media; its parts are those of a chat under other names."""
-    [spelled] = chat_messages(Prompt((message,)))
-    if not isinstance(spelled["content"], str):
-        spelled["content"] = [_part(part) for part in spelled["content"]]
-    return spelled
+    return {"role": message.role, "content": _content(message.parts or ())}
+
+
+def _content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    """Return parts as one text, or as a list if there are media among them."""
+    [spelled] = chat_messages(Prompt((Message("user", tuple(parts)),)))
+    content: str | list[dict[str, Any]] = spelled["content"]
+    if isinstance(content, str):
+        return content
+    return [_part(part) for part in content]
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
