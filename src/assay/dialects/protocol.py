@@ -41,6 +41,13 @@ def is_upstream(dialect: str) -> bool:
     return here != OURS
 
 
+def error_of_rule(
+    dialect: str, error: Exception, upstreams: type[Exception]
+) -> Exception:
+    """Return an error; if the dialect follows upstream's rule, as the exception that upstream raises for it."""
+    return upstreams(str(error)) if is_upstream(dialect) else error
+
+
 def is_documented(dialect: str) -> bool:
     """Return True if the rules are those of the documented revision."""
     return _here.get().get(dialect, _upstream.get(dialect)) == DOCUMENTED

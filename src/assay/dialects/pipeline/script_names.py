@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UnknownName
-from ..protocol import is_upstream
+from ..protocol import error_of_rule, is_upstream
 from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
 from . import pipeline_launch as launch
@@ -161,10 +161,9 @@ def _check(dataset: str, path: str, evaluator: str) -> None:
             if kind == "dataset"
             else EvaluatorRegistry.get(name)
         )
-        if config is None and is_upstream("pipeline"):
-            raise ValueError(f"{kind} {name!r} is not registered. Available: {names}")
         if config is None:
-            raise UnknownRegistered(kind, name, names, hint=HINT)
+            fault = UnknownRegistered(kind, name, names, hint=HINT)
+            raise error_of_rule("pipeline", fault, ValueError)
     if is_shipped(dataset) and not Path(path).expanduser().exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 

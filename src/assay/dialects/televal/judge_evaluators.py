@@ -25,7 +25,7 @@ from ...core import (
 )
 from ...scorers.answers import no_verdict
 from ...scorers.given_models import GivenModels
-from ..protocol import is_upstream
+from ..protocol import error_of_rule, is_upstream
 from ..shapes import Fields, Record
 from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor
 from .eras import NEWEST, SEED, Era, era_here, root_here
@@ -382,5 +382,5 @@ def checked_prompt(judge_task: str) -> Callable[..., str]:
             else f"known: {', '.join(TASK_PROMPT_MAP)}"
         )
         fault = UsageError(f"unknown judge task {judge_task!r}", fix=fix)
-        raise ValueError(str(fault)) if is_upstream("televal") else fault
+        raise error_of_rule("televal", fault, ValueError)
     return prompt

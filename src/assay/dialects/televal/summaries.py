@@ -10,7 +10,7 @@ from ...core import UNRESOLVED, AssayError, Result, ScoreRecord, SummaryContext
 from ...summarizers.mean import Mean
 from ...summarizers.pooled import Pooled
 from ...summarizers.threshold import Rescaled, Threshold
-from ..protocol import is_upstream
+from ..protocol import error_of_rule, is_upstream
 from ..returned import bare, defined_at
 from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, SEED, Rule, era_here
@@ -37,8 +37,8 @@ class Summarizer:
             "power": lambda score: self.power_rescale(score, power=power),
         }
         if rescale not in functions:
-            kind = KeyError if is_upstream("televal") else ValueError
-            raise kind(f"rescale is base, linear or power, not {rescale!r}")
+            fault = ValueError(f"rescale is base, linear or power, not {rescale!r}")
+            raise error_of_rule("televal", fault, KeyError)
         if reverse is not None and is_upstream("televal") and era_here() == SEED:
             raise TypeError(
                 f"{type(self).__name__} of TELEVAL's first era has no argument `reverse`"

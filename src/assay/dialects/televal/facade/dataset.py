@@ -14,7 +14,7 @@ from typing import Any
 
 from ....core import Audio, DataError, UsageError, library
 from ....store.file_ledger import own_file
-from ...protocol import is_upstream
+from ...protocol import error_of_rule, is_upstream
 from ...shapes import Fields, Record
 from ..eras import SEED, era_here
 from ..references import decoded, encoded
@@ -101,11 +101,9 @@ class BatchLoader:
         ):
             return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
-        if is_upstream("televal"):
-            raise (
-                ValueError if self.do_infer and len(parts) > 1 else NotImplementedError
-            )(f"no rows in {source}; {fix}")
-        raise NoSuchData(f"no rows in {source}", fix=fix)
+        kind = ValueError if self.do_infer and len(parts) > 1 else NotImplementedError
+        fault = NoSuchData(f"no rows in {source}", fix=fix)
+        raise error_of_rule("televal", fault, kind)
 
     @property
     def is_jsonl(self) -> bool:

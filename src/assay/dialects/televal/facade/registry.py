@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core import AssayError, UsageError
-from ...protocol import is_upstream
+from ...protocol import error_of_rule
 from ...shapes import Fields, Function, Record
 from ..claims import KINDS
 from ..televal_secrets import expand
@@ -63,7 +63,7 @@ class Registry:
     ) -> Any:
         if name not in d:
             fault = dangling(object, name, d, str(self._registry_paths[0]))
-            raise NameError(str(fault)) if is_upstream("televal") else fault
+            raise error_of_rule("televal", fault, NameError)
         spec = d[name]
         spec["args"].update(kwargs)
         if config_only:
@@ -89,16 +89,15 @@ class Registry:
             try:
                 entries = list(read_tree(folder).all())
             except AssayError as fault:
-                raise (
-                    _as_upstream(fault) if is_upstream("televal") else fault
-                ) from fault
+                kind = AssertionError if "twice" in str(fault) else ValueError
+                raise error_of_rule("televal", fault, kind) from fault
             for entry in entries:
                 if entry.name in by_kind[entry.kind]:
                     twice = UsageError(
                         f"{entry.kind} {entry.name!r} is defined twice",
                         where=entry.at(),
                     )
-                    raise _as_upstream(twice) if is_upstream("televal") else twice
+                    raise error_of_rule("televal", twice, AssertionError)
                 by_kind[entry.kind][entry.name] = {
                     "args": dict(entry.args),
                     "key": entry.name,
@@ -115,13 +114,6 @@ class Registry:
     _eval_task = _entries_of("eval_task")
     _infer_task = _entries_of("infer_task")
     _summarizer = _entries_of("summarizer")
-
-
-def _as_upstream(fault: AssayError) -> Exception:
-    """Return the exception that upstream raises for a fault in its YAML files."""
-    return (
-        AssertionError(str(fault)) if "twice" in str(fault) else ValueError(str(fault))
-    )
 
 
 def names_for(guest: Any) -> Record:
