@@ -326,13 +326,16 @@ def in_modes(
     task whose arithmetic changed, so that old and new numbers are not confused.
     """
     first = next(iter(templates))
-    return tuple(
-        task.but(
-            name=task.name + ("" if mode == first else SUFFIXES[mode]),
+    tasks = []
+    for mode, template in templates.items():
+        suffix = "" if mode == first else SUFFIXES[mode]
+        needs = task.needs if mode == TEXT else task.needs | {"audio"}
+        task_in_mode = task.but(
+            name=task.name + suffix,
             template=template,
             protocol=f"{task.name}@{mode}{version}",
-            needs=task.needs if mode == TEXT else task.needs | {"audio"},
+            needs=needs,
             description=f"{task.description}, {mode} ({checked})",
         )
-        for mode, template in templates.items()
-    )
+        tasks.append(task_in_mode)
+    return tuple(tasks)

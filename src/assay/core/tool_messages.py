@@ -155,7 +155,10 @@ def read_block(piece: object) -> object:
 def _result_block(piece: Mapping[str, Any]) -> ToolResult:
     call_id = piece.get("tool_use_id", piece.get("call_id"))
     error = piece.get("error", piece.get("is_error"))
-    kind = error if isinstance(error, str) else "raised" if error else ""
+    if isinstance(error, str):
+        kind = error
+    else:
+        kind = "raised" if error else ""
     return ToolResult(str(call_id or _UNLINKED), _contents(piece), kind)
 
 

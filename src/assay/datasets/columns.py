@@ -335,19 +335,14 @@ def find_columns(
         *(name for name, _ in media),
         *tags,
     }
-    instead = {
-        parts[part]: others
-        for part in ("input", "target")
-        if part not in settings and parts[part]
-        for others in [
-            tuple(
-                folded[name]
-                for name in CONVENTION[part]
-                if name in folded and folded[name] not in busy
-            )
-        ]
-        if others
-    }
+    instead = {}
+    for part in ("input", "target"):
+        if part in settings or not parts[part]:
+            continue
+        candidates = [folded[name] for name in CONVENTION[part] if name in folded]
+        others = tuple(name for name in candidates if name not in busy)
+        if others:
+            instead[parts[part]] = others
     is_index = _counts_options(parts["target"] or "")
     more = [
         parts[part]
@@ -474,9 +469,10 @@ def check_given(
                 )
             )
         else:
-            requested += (
-                column_list(name, columns) if part in LISTED else [name] if name else []
-            )
+            if part in LISTED:
+                requested += column_list(name, columns)
+            elif name:
+                requested.append(name)
     for name in dict.fromkeys(requested):
         if name not in columns:
             close = nearest(name, columns)

@@ -300,9 +300,11 @@ def _long_cells(line: bytes, separator: bytes) -> list[str] | None:
 
     Return `None` if a cell is not UTF-8; the general path then reports which one.
     """
-    end = len(line) - (
-        2 if line.endswith(b"\r\n") else 1 if line.endswith(b"\n") else 0
-    )
+    end = len(line)
+    if line.endswith(b"\r\n"):
+        end -= 2
+    elif line.endswith(b"\n"):
+        end -= 1
     view = memoryview(line)
     cells: list[str] = []
     start = 0

@@ -250,7 +250,11 @@ def parse_limit(limit: Limit) -> Limit:
             raise wrong from None
     if isinstance(limit, bool) or not isinstance(limit, (int, float)):
         raise wrong
-    if not (0 < limit <= 1 if isinstance(limit, float) else limit >= 1):
+    if isinstance(limit, float):
+        is_valid = 0 < limit <= 1
+    else:
+        is_valid = limit >= 1
+    if not is_valid:
         raise wrong
     return limit
 

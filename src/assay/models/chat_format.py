@@ -193,8 +193,9 @@ def option_fields(
     }
     if options.stop:
         body["stop"] = list(options.stop)
-    if (chosen := options.seed if seed is None else seed) is not None:
-        body["seed"] = chosen
+    chosen_seed = options.seed if seed is None else seed
+    if chosen_seed is not None:
+        body["seed"] = chosen_seed
     if options.n != 1:
         body["n"] = options.n
     if options.logprobs is not None:

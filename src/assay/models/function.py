@@ -313,15 +313,14 @@ def _repeat_until_complete(
         requests: Sequence[Request],
         outputs: Sequence[Output],
     ) -> list[int]:
-        return [
-            index
-            for index, (request, output) in enumerate(
-                zip(requests, outputs, strict=True)
-            )
-            if request.options.n > 1
-            and output.error is None
-            and 0 < len(output.candidates) < request.options.n
-        ]
+        indexes = []
+        pairs = zip(requests, outputs, strict=True)
+        for index, (request, output) in enumerate(pairs):
+            wanted = request.options.n
+            has_some = 0 < len(output.candidates) < wanted
+            if wanted > 1 and output.error is None and has_some:
+                indexes.append(index)
+        return indexes
 
     def once_more(request: Request, output: Output) -> Request:
         number = generator_for(request, len(output.candidates)).getrandbits(31)

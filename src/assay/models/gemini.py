@@ -363,13 +363,11 @@ def _candidate(candidate: object) -> Candidate:
     ):
         message = f"the service broke the answer off, finishReason {reason!r}: {shorten(dict(candidate))}"
         raise Malformed(message, passes=reason in FAILED)
-    stop = (
-        "content_filter"
-        if reason in BLOCKED
-        else STOP_REASONS.get(reason, reason)
-        if reason
-        else None
-    )
+    stop = None
+    if reason in BLOCKED:
+        stop = "content_filter"
+    elif reason:
+        stop = STOP_REASONS.get(reason, reason)
     if stop == "stop" and any(isinstance(part, ToolCall) for part in parts):
         stop = "tool_calls"
     return Candidate(tuple(parts), stop, _tokens(candidate.get("logprobsResult")))
@@ -396,17 +394,14 @@ def _tokens(result: object) -> tuple[Token, ...]:
         return ()
     chosen = result.get("chosenCandidates") or ()
     rivals = result.get("topCandidates") or [{}] * len(chosen)
-    return tuple(
-        Token(
-            str(token.get("token", "")),
-            float(token["logProbability"]),
-            tuple(
-                (str(other["token"]), float(other["logProbability"]))
-                for other in top.get("candidates") or ()
-            ),
-        )
-        for token, top in zip(chosen, rivals, strict=False)
-    )
+    tokens = []
+    for token, top in zip(chosen, rivals, strict=False):
+        others = []
+        for other in top.get("candidates") or ():
+            others.append((str(other["token"]), float(other["logProbability"])))
+        text = str(token.get("token", ""))
+        tokens.append(Token(text, float(token["logProbability"]), tuple(others)))
+    return tuple(tokens)
 
 
 def _usage(usage: object) -> Usage | None:

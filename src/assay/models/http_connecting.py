@@ -178,7 +178,8 @@ class Origin:
     @property
     def named(self) -> str:
         """`host:port`, for messages and the Host header."""
-        if self.port == (443 if self.is_tls else 80):
+        usual_port = 443 if self.is_tls else 80
+        if self.port == usual_port:
             return with_brackets(self.host)
         return self.place
 

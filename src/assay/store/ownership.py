@@ -83,7 +83,8 @@ def _refuse_special(path: Path, *, is_folder: bool) -> None:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return
-    if not (stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode)):
+    is_of_kind = stat.S_ISDIR if is_folder else stat.S_ISREG
+    if not is_of_kind(mode):
         if stat.S_ISLNK(mode):
             description = "a link"
         elif is_folder:

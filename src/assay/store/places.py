@@ -179,7 +179,8 @@ class Places:
         return number, hashed
 
     def _is(self, number: int, id: str, epoch: int) -> bool:
-        if epoch != (self._epochs[number] if self._epochs is not None else 0):
+        own_epoch = 0 if self._epochs is None else self._epochs[number]
+        if epoch != own_epoch:
             return False
         starts = self._starts
         return self._ids[starts[number] : starts[number + 1] - 1] == id.encode(

@@ -106,13 +106,12 @@ class Table:
         counted = UNKNOWN if zero is None else zero
         fixed: list[float | None] = []
         for outcome in self.outcome_names:
-            fixed.append(
-                UNKNOWN
-                if outcome in UNRESOLVED
-                else counted
-                if outcome in COUNTED_AS_ZERO
-                else None
-            )
+            if outcome in UNRESOLVED:
+                fixed.append(UNKNOWN)
+            elif outcome in COUNTED_AS_ZERO:
+                fixed.append(counted)
+            else:
+                fixed.append(None)
         column = self.metrics.get(name) or array("d", [NO_VALUE]) * len(self)
         if all(value is None for value in fixed):
             return column

@@ -79,7 +79,8 @@ class Limiter:
         if self.limit < just_below:
             following = min(following, just_below)
         is_probing = following > just_below > 0
-        if self.successes >= self.limit * (CAUTIOUS_ROUNDS if is_probing else 1):
+        rounds = CAUTIOUS_ROUNDS if is_probing else 1
+        if self.successes >= self.limit * rounds:
             self.successes = 0
             self.limit = following
             if is_probing:

@@ -123,7 +123,9 @@ def read_exact(text: str) -> Verdict | None:
 def _only_one(words: Container[str]) -> Verdict | None:
     has_yes = "yes" in words
     has_no = "no" in words
-    return None if has_yes == has_no else "yes" if has_yes else "no"
+    if has_yes == has_no:
+        return None
+    return "yes" if has_yes else "no"
 
 
 _READERS: dict[str, Callable[[str], Verdict | None]] = {

@@ -252,10 +252,10 @@ class Includes:
 
     def _has(self, text: str, part: str | tuple[str, ...]) -> bool:
         spellings = (part,) if isinstance(part, str) else part
-        for spelling in map(self._comparable, spellings):
-            if spelling in text if self.substring else has_words(text, spelling):
-                return True
-        return False
+        comparable = [self._comparable(spelling) for spelling in spellings]
+        if self.substring:
+            return any(spelling in text for spelling in comparable)
+        return any(has_words(text, spelling) for spelling in comparable)
 
     def _comparable(self, text: str) -> str:
         plain = plain_text(text)

@@ -194,7 +194,9 @@ def flag_skewed(
     spread = estimate.spread
     if estimate.unreliable or estimate.low is None or spread is None:
         return estimate
-    if abs(spread.skew if skew is None else skew) <= MOST_SKEW:
+    if skew is None:
+        skew = spread.skew
+    if abs(skew) <= MOST_SKEW:
         return estimate
     if estimate.clusters is not None:
         kind = "clusters"

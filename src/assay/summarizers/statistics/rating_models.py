@@ -277,12 +277,13 @@ def _rating(
     """Return one rating with its interval and the battles it comes from."""
     results: Counter[str] = Counter()
     for battle in battles:
-        if name in (battle.first, battle.second):
-            if name == battle.first:
-                won = battle.won
-            else:
-                won = 1 - battle.won
-            results["tie" if won == 0.5 else "win" if won > 0.5 else "loss"] += 1
+        if name not in (battle.first, battle.second):
+            continue
+        won = battle.won if name == battle.first else 1 - battle.won
+        if won == 0.5:
+            results["tie"] += 1
+        else:
+            results["win" if won > 0.5 else "loss"] += 1
     low = high = None
     if stderr is not None:
         low = value - quantile * stderr
