@@ -396,6 +396,7 @@ def test_conditions_that_decide_and_lists_with_two_right_entries_give_no_letter(
         ("recent", 319, 0.06),
         ("later", 115, 0.04),
         ("everyday", 102, 0.03),
+        ("varied", 99, 0.05),
     ],
 )
 def test_answers_written_before_the_rules_were_run_on_them_are_read(

@@ -402,4 +402,4 @@ class TextReader(AnswerWords):
 
 def _without_options(match: re.Match[str]) -> str:
     """Return a clause in which no option is named."""
-    return match[0].replace(TEXT, UNKNOWN)
+    return match[0].replace(TEXT, UNKNOWN).replace(LETTER, UNKNOWN)

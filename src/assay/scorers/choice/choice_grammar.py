@@ -428,7 +428,7 @@ MAY_NOT_ANSWER = pattern(
 """Words by which an answer that names one option may still not take it."""
 CONCLUSION = pattern(
     SENTENCE_BEGINS
-    + either(word("CONCLUDES"), not_after(none_of("PARAGRAPH")))
+    + either(word("CONCLUDES"), not_after(none_of("PARAGRAPH QUESTION")))
     + f"{SAME_SENTENCE}*{any_of('STOP LETTER TEXT')}{any_of('LINE')}*$",
     "Cats do not bark.\n\n‸It is a dog.",
     "It barks. ‸So a dog is here.",
@@ -441,8 +441,8 @@ OPENS = pattern(
 )
 """The words before an option that opens a sentence."""
 SET_ASIDE = pattern(
-    f"{after(TEXT)}{COMMA}?{JOINS}?{FILLER}*{any_of('DENIES COMPARES')}{any_of('FILLER LIMITS')}*{TEXT}"
-    f"(?:{any_of('JOINS COMMA')}+{FILLER}*{TEXT})*",
+    f"{after(OPTION)}{COMMA}?{JOINS}?{FILLER}*{any_of('DENIES COMPARES')}"
+    + f"(?:{any_of('JOINS COMMA FILLER LIMITS OPTION_WORD')}*{OPTION})+",
     "It is a dog‸, not a cat",
     "It is a dog‸ rather than a cat or a bird",
 )

@@ -67,7 +67,7 @@ _BOX = "|".join(
 # "isn't", "'s", "and/or", "->", one Chinese character, "3.5", "dog"
 _NEGATION = r"[a-z]{2,7}n't\b"
 _SHORT_FORM = r"'(?:s|d|ll|m|ve|re)\b|and/or"
-_ARROW = "[-=]>|[→⇒]"
+_ARROW = "[-=]>|[→⇒⟹⟶➜➡]"
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _WORD = rf"(?:(?![{DENSE}_])[^\W\d][\u0900-\u0963\u0966-\u0dff]*)+"
 # ",", ":", "…", " - ", "(" that opens no option, a quotation mark that quotes no option
