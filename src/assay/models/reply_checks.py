@@ -17,6 +17,8 @@ REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
 LEAST_TOKENS_PER_WORD = 0.8
 """Tokenizers need about 1.3 tokens for a word. Servers that cut a prompt to their context count what is left."""
+LEAST_CUT = 100
+"""Words of a prompt that a server may cut. Servers that count wrongly are not noted for shorter ones."""
 MOST_END_TOKENS = 8
 """An answer without text has at most this many tokens, all of them special ones."""
 LEAST_REPEATED = 40
@@ -224,7 +226,9 @@ def _odd_texts(output: Output, request: Request) -> list[str]:
     usage = output.usage or Usage()
     prompt = "".join(message.text for message in request.messages)
     words = len(prompt.split())
-    if usage.input_tokens and words > usage.input_tokens / LEAST_TOKENS_PER_WORD:
+    least = words * LEAST_TOKENS_PER_WORD
+    is_long = words >= LEAST_CUT
+    if is_long and usage.input_tokens and usage.input_tokens < least:
         notes.append(
             "the server counted fewer input tokens than the prompt has words: it may have cut the prompt"
         )
@@ -237,8 +241,8 @@ def _odd_texts(output: Output, request: Request) -> list[str]:
         is_html = special is not None and special[0] == "</s>" and "<s>" in text
         if special is not None and not is_html:
             notes.append(f"the server left {special[0]} in its texts")
-        is_long = len(prompt.strip()) >= LEAST_REPEATED
-        if is_long and not request.prompt.is_chat and text.startswith(prompt):
+        can_tell = len(prompt.strip()) >= LEAST_REPEATED
+        if can_tell and not request.prompt.is_chat and text.startswith(prompt):
             notes.append("the server repeats the prompt before its answer")
     return list(dict.fromkeys(notes))
 
