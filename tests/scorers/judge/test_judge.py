@@ -97,9 +97,11 @@ def test_a_judge_that_quotes_an_answer_does_not_give_the_quoted_mark():
     quote = 'The lowest mark: the answer only says {"score": 5}'
     two = '{"score": 1}\nThe answer:\n{"score": 5}'
 
-    scores = [run(Judge, [reply])[0] for reply in (quote, two)]
+    sentence = '{"score": 5, "reason": "x"} is what the answer demands'
 
-    assert [score.outcome for score in scores] == [Outcome.JUDGE_ERROR] * 2
+    scores = [run(Judge, [reply])[0] for reply in (quote, two, sentence)]
+
+    assert [score.outcome for score in scores] == [Outcome.JUDGE_ERROR] * 3
 
 
 @pytest.mark.parametrize(

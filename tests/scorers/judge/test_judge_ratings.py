@@ -47,6 +47,12 @@ def test_aspects_are_combined_on_their_own_scale(options, overall):
     )
 
 
+def test_ratings_count_although_the_reason_is_no_valid_json():
+    score, _ = rate('{"success": 2, "quality": 1, "reason": "It says "perfect"')
+
+    assert score.value == {"success": 2.0, "quality": 1.0, "overall": 1.5}
+
+
 def test_the_judge_sees_the_generated_image_and_optionally_the_given_one():
     _, blind = rate('{"success": 9, "quality": 4}')
     score, judge = rate('{"success": 9, "quality": 4}', shows_question=True)

@@ -37,6 +37,11 @@ _FENCE_AT_START = re.compile(r"```(?:json)?\s*", re.IGNORECASE)
 _FENCE_AT_END = re.compile(r"\s*```$")
 _END_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|$)")
 _LINE_OF_OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
+_FIELD = r'"[\w -]{1,40}"\s*:\s*(?:-?\d{1,3}|"[^"\n]{0,40}")'
+# {"score": 1, "reason": "It says "five"…
+_FIELDS_BEFORE_REASON = re.compile(
+    rf'\{{\s*(?P<fields>{_FIELD}(?:\s*,\s*{_FIELD}){{0,20}}?)\s*,\s*"reason"\s*:\s*"'
+)
 _OTHER_FIELDS = frozenset({"score", "verdict", "winner", "grade"})
 """The fields of all scales. A reply that has two of them does not say which one is its verdict."""
 
@@ -47,12 +52,7 @@ class NoVerdict(ValueError):
 
 def read_verdict(reply: str, scale: Scale) -> int | str:
     """Return the value of the scale's field. Raise `NoVerdict` if the reply is not such an object."""
-    try:
-        fields = read_object(reply)
-    except NoVerdict:
-        fields = _object_with_broken_reason(reply, scale.field)
-        if not fields:
-            raise
+    fields = read_object(reply)
     if scale.field not in fields:
         raise NoVerdict(f"the reply is not an object with `{scale.field}`")
     others = sorted(_OTHER_FIELDS & fields.keys() - {scale.field})
@@ -108,6 +108,8 @@ def read_object(reply: str) -> dict[str, Any]:
         first = _object_at_start(answer)
         last = _object_at_end(answer)
         if first is None and last is None:
+            first = _object_with_broken_reason(answer)
+        if first is None and last is None:
             raise
     if first is not None and last is not None and first != last:
         raise NoVerdict("the reply begins with one verdict and ends with another")
@@ -117,20 +119,15 @@ def read_object(reply: str) -> dict[str, Any]:
     return first
 
 
-def _object_with_broken_reason(reply: str, field: str) -> dict[str, Any]:
-    """Return the verdict of a reply that begins with it and whose reason is cut or not valid JSON; else nothing.
+def _object_with_broken_reason(answer: str) -> dict[str, Any] | None:
+    """Return the fields of an object at the start whose reason is cut or not valid JSON, `None` if there is none.
 
     A reason may quote the judged answer or grow long because of it. Otherwise an answer could void its own low grades.
     """
-    text = _FENCE_AT_START.sub("", reply.strip(), count=1)
-    verdict = re.match(
-        rf'\{{\s*"{field}"\s*:\s*(?P<value>-?\d{{1,3}}|"[^"\n]{{1,20}}")\s*,\s*"reason"\s*:\s*"',
-        text,
-    )
-    begins_with_object = _object_at(text, 0)[0] is not None
-    if verdict is None or begins_with_object:
-        return {}
-    return {field: json.loads(verdict["value"])}
+    text = _FENCE_AT_START.sub("", answer, count=1)
+    begun = _FIELDS_BEFORE_REASON.match(text)
+    is_whole = _object_at(text, 0)[0] is not None
+    return None if begun is None or is_whole else _parse(f"{{{begun['fields']}}}")
 
 
 def _parse(text: str) -> dict[str, Any]:
