@@ -16,7 +16,6 @@ from ...core import (
     Abilities,
     Audio,
     Candidate,
-    Json,
     Message,
     Output,
     Prompt,
@@ -36,7 +35,7 @@ from .references import decoded, encoded
 from .spoken import RATE, AudioFolder, Question, Script, Turn, file_stem
 from .televal_calling import FLAGS, Dialogue, checked
 from .televal_classes import Classes
-from .televal_lines import RETURNED, spoken_output
+from .televal_lines import HEAD, RETURNED, head_of, spoken_output, with_head
 from .televal_model_bases import without_gradients
 from .televal_rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
 from .televal_secrets import hidden, known_secrets, without_secrets
@@ -44,8 +43,6 @@ from .tree import Entry
 
 AUDIO = "pred_audio"
 """The folder of audio clips inside a run folder."""
-HEAD = "televal"
-"""The role of the message that carries data for TELEVAL models only."""
 
 
 @dataclass(eq=False)
@@ -132,12 +129,8 @@ class GuestModel(RequestModel):
             extras["structure"] = encoded(sample.fields[STRUCTURE])
         if not extras:
             return None
-        head = Message(HEAD, (Json(extras),))
-        return replace(
-            prompt,
-            messages=(head, *prompt.messages),
-            details={**prompt.details, "built_by": self.name},
-        )
+        details = {**prompt.details, "built_by": self.name}
+        return replace(with_head(prompt, extras), details=details)
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Return the answers one by one. An exception in the user's code fails only that sample."""
@@ -345,23 +338,13 @@ class GuestModel(RequestModel):
 
 
 def _is_dialogue(request: Request) -> bool:
-    first = request.messages[0]
-    return first.role == HEAD and "users" in _told(first)
+    return "users" in head_of(request)
 
 
 def _split_head(request: Request) -> tuple[Fields, Sequence[Message]]:
-    first = request.messages[0]
-    return (
-        (_told(first), request.messages[1:])
-        if first.role == HEAD
-        else ({}, request.messages)
-    )
-
-
-def _told(head: Message) -> Fields:
-    part = (head.parts or ())[0]
-    extras: Fields = part.value if isinstance(part, Json) else {}
-    return extras
+    messages = request.messages
+    has_head = messages[0].role == HEAD
+    return head_of(request), messages[1:] if has_head else messages
 
 
 def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:

@@ -1,9 +1,20 @@
 """Prediction lines: a model's answer to a sample in the format of TELEVAL's files and evaluators."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from ...core import Audio, Candidate, Output, Sample, Text
+from ...core import (
+    Audio,
+    Candidate,
+    Json,
+    Message,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+)
 from ..shapes import Fields, Record
 from .eras import Era
 from .references import as_reference
@@ -11,6 +22,8 @@ from .spoken import Script
 from .televal_calling import round_records
 from .televal_rows import KEY, SPOKEN, STRUCTURE, SWITCHES
 
+HEAD = "televal"
+"""The role of the message that carries data for TELEVAL models only."""
 RETURNED = "inference"
 """The key in an output's details for the return value of `inference`, if upstream's rules were chosen."""
 LINE = "televal_line"
@@ -127,3 +140,16 @@ def spoken_output(pred: object, *paths: object) -> Output:
 def info_of(line: Fields) -> Record:
     """Return the fields of a line that an evaluator gets in addition to answer and reference."""
     return {name: value for name, value in line.items() if name not in ("pred", "ref")}
+
+
+def with_head(prompt: Prompt, extras: Record) -> Prompt:
+    """Return a prompt with a first message that carries data for TELEVAL models."""
+    head = Message(HEAD, (Json(extras),))
+    return replace(prompt, messages=(head, *prompt.messages))
+
+
+def head_of(request: Request) -> Fields:
+    """Return the data that the first message of a request carries; empty if it carries none."""
+    first = request.messages[0]
+    part = (first.parts or (None,))[0]
+    return part.value if first.role == HEAD and isinstance(part, Json) else {}

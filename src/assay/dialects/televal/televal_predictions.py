@@ -5,7 +5,7 @@ They are added after its lines as rows marked with `UNANSWERED`, so that they ar
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +13,6 @@ from ...core import (
     UNRESOLVED,
     Abilities,
     DataError,
-    Json,
     Message,
     Output,
     Prompt,
@@ -26,11 +25,10 @@ from ...datasets.files import open_file
 from ...store import RunReader
 from ..shapes import Fields, Record
 from .references import as_target, decoded
-from .televal_lines import LINE, spoken_output
+from .televal_lines import LINE, head_of, spoken_output, with_head
 from .televal_rows import PLACE
 
 REQUIRED = ("key", "pred", "ref")
-HEAD = "televal"
 UNANSWERED = "televal_unanswered"
 """The column of a row without a prediction: its outcome and error in the inference run."""
 REMOVED = {
@@ -208,17 +206,14 @@ class Predictions:
         answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
         if UNANSWERED in sample.fields:
             answer["error"] = sample.fields[UNANSWERED]
-        return replace(
-            prompt, messages=(Message(HEAD, (Json(answer),)), *prompt.messages)
-        )
+        return with_head(prompt, answer)
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Return the answers of the file."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
-        (head,) = request.messages[0].parts or (Json({}),)
-        answer = head.value if isinstance(head, Json) else {}
+        answer = head_of(request)
         if "error" in answer:
             message = f"--mode infer did not answer it: {answer['error']}"
             return Output.failed("missing", message, retryable=False)

@@ -22,15 +22,11 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
     """Return the same tasks with upstream's seed before every prompt: `$SEED`, or 42 if it is not set."""
+    from ..protocol import UPSTREAM, following
     from .dataset_tasks import tasks_of
 
-    return [
-        task.but(
-            protocol=f"{task.name}@upstream",
-            hints={**task.hints, "seeding": "upstream"},
-        )
-        for task in tasks_of(reference, run)
-    ]
+    with following("ulmeval", UPSTREAM):
+        return tasks_of(reference, run)
 
 
 def model(reference: str, args: Fields) -> "Model | None":
