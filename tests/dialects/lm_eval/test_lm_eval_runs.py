@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.cli.main import main
 from assay.models.scripted import Scripted
 
 
@@ -565,3 +566,17 @@ def test_task_that_shuffles_with_its_own_generator_is_the_same_in_every_run(here
     for model in (first, second):
         asked.append([call.prompt.text for call in model.calls])
     assert asked[0] == asked[1]
+
+
+def test_task_that_is_named_alone_and_by_its_tag_runs_once(here, text_task, capsys):
+    text = Path(text_task).read_text()
+    here.write("inc/sums.yaml", text + "tag: [both]\n")
+    here.write("inc/more.yaml", text.replace("task: sums", "task: more\ntag: [both]"))
+    words = "run --include_path inc --tasks both,sums --model scripted -a answers=1"
+
+    code = main([*words.split(), "--data", here.sums(3), "-o", "out"])
+
+    table = capsys.readouterr().out
+    assert code == 0
+    assert table.count("lm_eval/sums@") == 2  # one row for each filter
+    assert table.count("lm_eval/more@") == 2

@@ -400,6 +400,7 @@ def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
             tasks += error.made
         except AssayError as error:
             faults += error.faults if isinstance(error, PlanError) else (error,)
+    tasks = _without_repeats(tasks)
     names = [task.name for task in tasks]
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
@@ -410,6 +411,18 @@ def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
                 )
             )
     return tasks
+
+
+def _without_repeats(tasks: list[Task]) -> list[Task]:
+    """Return the tasks without those of another library that are named twice: alone, and by a tag or a group."""
+    kept: list[Task] = []
+    for task in tasks:
+        is_repeated = task.driver is not None and any(
+            other.name == task.name and other.driver == task.driver for other in kept
+        )
+        if not is_repeated:
+            kept.append(task)
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
