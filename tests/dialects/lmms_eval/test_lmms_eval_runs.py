@@ -174,6 +174,38 @@ def test_client_that_a_helper_makes_at_import_asks_the_judge_of_the_run(here):
     assert any("mark yes" in json.dumps(line["prompt"]) for line in prompts())
 
 
+@pytest.mark.parametrize("breaks", [False, True])
+def test_picture_for_a_judge_may_have_blanks_in_its_base64(here, breaks):
+    picture = (
+        "def encoded(image):\n"
+        "    buffer = io.BytesIO()\n"
+        "    image.save(buffer, 'PNG')\n"
+        "    return encodebytes(buffer.getvalue()).decode()\n"
+    )
+    url = "'data:image/png;base64, ' + encoded(doc['image'])"
+    content = f"[{{'type': 'image_url', 'image_url': {{'url': {url}}}}}]"
+    helpers = JUDGED.replace('"mark " + results[0]', content)
+    if breaks:
+        helpers = helpers.replace("base64, ", "base64,?")
+    here.write(
+        "utils.py", f"import io\nfrom base64 import encodebytes\n{picture}{helpers}"
+    )
+    judge = here.write("judge.py", "def judge(messages):\n    return '3'\n")
+    task = here.write("judged.yaml", JUDGED_YAML + "process_results_use_image: true\n")
+
+    result = assay.run(
+        task,
+        model=Scripted(["yes"]),
+        data=here.pictures(2),
+        output="out",
+        judges={"judge": f"{judge}:judge"},
+    )
+
+    [row] = result.results
+    assert row.value == (None if breaks else 3.0)
+    assert row.outcomes.get("judge_error", 0) == (2 if breaks else 0)
+
+
 def test_task_that_asks_a_judge_without_one_says_so(here):
     here.write("utils.py", JUDGED)
     task = here.write("judged.yaml", JUDGED_YAML)

@@ -60,7 +60,12 @@ class RunJudge:
         """Return the judge's answer to a request in the form of OpenAI's chat completions."""
         if self._name is None:
             raise NoJudge(str(request.get("model") or "a model"))
-        output = self._desk.ask(self._name, prompt_of(request), options_of(request))
+        try:
+            prompt, options = prompt_of(request), options_of(request)
+        except Exception as error:
+            self._failures.append(str(error))
+            raise
+        output = self._desk.ask(self._name, prompt, options)
         if output.error is not None:
             self._failures.append(output.error.message)
             raise RuntimeError(f"the judge failed: {output.error.message}")
@@ -273,11 +278,18 @@ def _parts_of(content: Any) -> Iterator[Part]:
             yield Text(entry["text"] if isinstance(entry, Mapping) else str(entry))
         elif kind == "image_url":
             address = entry["image_url"]
-            yield Image(address["url"] if isinstance(address, Mapping) else address)
+            url = address["url"] if isinstance(address, Mapping) else address
+            yield Image(_without_blanks(url))
         elif kind == "input_audio":
             yield Audio(entry["input_audio"]["data"])
         else:
             raise RuntimeError(f"a judge cannot be sent {shorten(kind)}")
+
+
+def _without_blanks(url: Any) -> Any:
+    """Return a data URL without the blanks and line ends that endpoints ignore in it."""
+    is_data = isinstance(url, str) and url.startswith("data:")
+    return "".join(url.split()) if is_data else url
 
 
 def _typed(document: dict[str, Any]) -> Any:
