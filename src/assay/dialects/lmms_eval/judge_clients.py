@@ -62,10 +62,10 @@ class RunJudge:
             raise NoJudge(str(request.get("model") or "a model"))
         try:
             prompt, options = prompt_of(request), options_of(request)
+            output = self._desk.ask(self._name, prompt, options)
         except Exception as error:
             self._failures.append(str(error))
             raise
-        output = self._desk.ask(self._name, prompt, options)
         if output.error is not None:
             self._failures.append(output.error.message)
             raise RuntimeError(f"the judge failed: {output.error.message}")

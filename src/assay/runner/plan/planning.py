@@ -415,14 +415,15 @@ def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
 
 def _without_repeats(tasks: list[Task]) -> list[Task]:
     """Return the tasks without those of another library that are named twice: alone, and by a tag or a group."""
-    kept: list[Task] = []
+    unrepeated: list[Task] = []
     for task in tasks:
         is_repeated = task.driver is not None and any(
-            other.name == task.name and other.driver == task.driver for other in kept
+            other.name == task.name and other.driver == task.driver
+            for other in unrepeated
         )
         if not is_repeated:
-            kept.append(task)
-    return kept
+            unrepeated.append(task)
+    return unrepeated
 
 
 @dataclass(frozen=True, slots=True)
