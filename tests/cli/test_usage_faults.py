@@ -353,3 +353,41 @@ def test_a_scorer_that_returns_no_score_is_named_with_its_line(
     assert "stopped: the first 3 scores failed" in line
     assert problem in line
     assert "mine.py:2" in line or "mine.py:1" in line
+
+
+def test_a_syntax_error_in_an_imported_module_names_that_module(assay, folder):
+    (folder / "model.py").write_text("import helper\n\ndef f(messages): return '4'\n")
+    (folder / "helper.py").write_text("# a comment\n\ndef g(:\n")
+
+    said = assay("run", "sums.jsonl", "--model", "model.py:f")
+
+    assert_usage_fault(said, "helper.py:3: not valid Python")
+    assert "model.py:" not in said.err
+
+
+def test_a_relative_import_says_how_to_import_a_module_beside_the_file(assay, folder):
+    (folder / "model.py").write_text("from .helper import g\n")
+    (folder / "helper.py").write_text("def g(messages): return '4'\n")
+
+    said = assay("run", "sums.jsonl", "--model", "model.py:g")
+
+    assert_usage_fault(said, "model.py:1", "relative import", "from helper import")
+
+
+RETRIEVER = """from testbed.data import register_dataset_retriever
+@register_dataset_retriever("mine")
+def retriever(item, is_last):
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["pass", "return item['question']", "return [{'rol': 'user'}]", "return [item['no']]"],
+)  # fmt: skip
+def test_a_wrong_retriever_is_named_with_its_line(body, assay, folder):
+    (folder / "mine.py").write_text(RETRIEVER.format(body))
+
+    said = assay("run", "mine.py", "--data", "sums.jsonl", *FOUR, "-o", "out")
+
+    assert_usage_fault(said, "mine.py:")

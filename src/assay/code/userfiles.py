@@ -90,9 +90,9 @@ def load_file(path: str | Path) -> ModuleType:
             error, (Exception, SystemExit)
         ):
             raise
-        where = f"{path}{failing_line(error, file)}"
+        where = failing_place(error, path, file)
         raise UsageError(
-            describe_failure(error), where=where, fix=_loading_fix(error)
+            describe_failure(error), where=where, fix=loading_fix(error)
         ) from error
     _loaded[file, digest] = module
     return module
@@ -149,7 +149,12 @@ def file_digest(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _loading_fix(error: BaseException) -> str | None:
+RELATIVE_FIX = (
+    "import modules beside the file by name: `from helper import …` without the dot"
+)
+
+
+def loading_fix(error: BaseException) -> str | None:
     """Suggest what to change in a file that could not be loaded, or None if its message says it."""
     if isinstance(error, SystemExit):
         return 'put it under if __name__ == "__main__":'
@@ -157,7 +162,11 @@ def _loading_fix(error: BaseException) -> str | None:
         return "correct that line"
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
+        if package.startswith("assay_"):
+            return RELATIVE_FIX
         return f"pip install {package}, or put {package}.py beside the file"
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        return RELATIVE_FIX
     return keyword_fix(error)
 
 
@@ -185,7 +194,10 @@ def describe_failure(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and str(error).startswith(
         "No module named"
     ):
-        return f"imports {error.name!r}, which is not installed"
+        name = str(error.name)
+        if name.startswith("assay_"):  # the name that the file's folder has here
+            return f"imports '.{name.partition('.')[2]}', and the file is in no package with such a module"
+        return f"imports {name!r}, which is not installed"
     if isinstance(error, ModuleNotFoundError):
         return without_keys(str(error))
     return without_keys(f"{type(error).__name__}: {error}")
@@ -193,10 +205,22 @@ def describe_failure(error: BaseException) -> str:
 
 def failing_line(error: BaseException, file: Path) -> str:
     """Return `:12` for the line of `file` where an error occurred; empty if it occurred elsewhere."""
-    if isinstance(error, SyntaxError) and error.lineno:
+    if isinstance(error, SyntaxError) and error.lineno and _is_of(error, file):
         return f":{error.lineno}"
     frames = walk_tb(error.__traceback__)
     lines = [
         f":{line}" for frame, line in frames if frame.f_code.co_filename == str(file)
     ]
     return lines[-1] if lines else ""
+
+
+def _is_of(error: SyntaxError, file: Path) -> bool:
+    """Return True if a syntax error is in this file, and not in a module that it imports."""
+    return error.filename in (None, str(file), "<unknown>")
+
+
+def failing_place(error: BaseException, path: str | Path, file: Path) -> str:
+    """Return the file and line where an error occurred: `path`, or an imported module that is not valid Python."""
+    if isinstance(error, SyntaxError) and not _is_of(error, file):
+        return f"{error.filename}:{error.lineno}"
+    return f"{path}{failing_line(error, file)}"

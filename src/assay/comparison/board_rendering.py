@@ -36,7 +36,7 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <style>:root{{color-scheme:light dark}}body{{font:15px/1.5 system-ui,sans-serif;margin:2rem}}
-div{{overflow-x:auto}}table{{border-collapse:collapse}}th{{min-width:7rem}}li{{overflow-wrap:anywhere}}
+div{{overflow-x:auto}}table{{border-collapse:collapse}}th{{min-width:7rem}}th:first-child{{min-width:0}}li{{overflow-wrap:anywhere}}
 td,th{{padding:.35rem .8rem;text-align:left;vertical-align:top;border-bottom:1px solid #8884}}
 td{{font-variant-numeric:tabular-nums}}@media(max-width:40rem){{body{{margin:1rem}}}}</style></head>
 <body><h1>Leaderboard</h1><div tabindex="0" role="region" aria-label="Ranks">{table}</div><ul>{notes}</ul></body></html>

@@ -25,7 +25,7 @@ from typing import Any
 
 from ..code.data_files import watching
 from ..code.sources import leave_inits_out
-from ..code.userfiles import describe_failure, failing_line
+from ..code.userfiles import describe_failure, failing_place, loading_fix
 from ..core import AssayError, UsageError, trust
 from .outside import Outside, installed_mount
 from .overlay import STANDS_IN, Libraries, Overlay, Part, with_names
@@ -159,7 +159,9 @@ class Guest:
             raise
         except Exception as error:
             raise UsageError(
-                describe_failure(error), where=f"{path}{failing_line(error, file)}"
+                describe_failure(error),
+                where=failing_place(error, path, file),
+                fix=loading_fix(error),
             ) from error
 
     def module(self, name: str, wanted: Sequence[str] = ("*",)) -> ModuleType:

@@ -7,6 +7,7 @@ functions that have such parameters. Every other parameter is an option of the m
 
 import inspect
 import operator
+import re
 import threading
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ DECLARED: Mapping[str, tuple[type, str]] = {
     "abilities": (Abilities, "Abilities(accepts=…, produces=…), from assay.core"),
     "identity": (Mapping, "a dictionary of what makes its answers its own"),
 }
+
+_MISSING = re.compile(r"missing \d+ required [a-z-]+ arguments?: (.+)")
 
 
 class Builder:
@@ -63,8 +66,18 @@ class Builder:
                         error,
                         f"model {self.reference!r} could not be built",
                     )
+                    self._error.fix = _missing_argument_fix(error)
                     raise self._error from error
         return self.built
+
+
+def _missing_argument_fix(error: Exception) -> str | None:
+    """Suggest the option for an argument that the class needs, or None if another error occurred."""
+    match = _MISSING.search(str(error))
+    if not isinstance(error, TypeError) or match is None:
+        return None
+    names = re.findall(r"'(\w+)'", match[1])
+    return "-a " + ",".join(f"{name}=…" for name in names)
 
 
 def method_of(

@@ -12,8 +12,9 @@ from pipeline_files import make_exam, write_rows
 
 import assay
 from assay.cli.pipeline import command
-from assay.core import UsageError
+from assay.core import AssayError, UsageError
 from assay.dialects.pipeline.evaluator_registry import EvaluatorRegistry
+from assay.dialects.pipeline.pipeline_command import register_all
 from assay.dialects.protocol import UPSTREAM, following
 from assay.models.scripted import Scripted
 from assay.runner.options import RunOptions
@@ -262,3 +263,63 @@ def test_rows_without_a_target_reach_a_users_own_engine(protocol: str):
 
     assert batches == [3]
     assert made["total"] == (3 if protocol == UPSTREAM else 2)
+
+
+def test_a_broken_registration_file_beside_a_named_one_is_a_note(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
+    good = REGISTRATION.format(name="voters")
+    (here / "register_other.py").write_text(
+        good.replace("prompt_template=", "prompt_templat=")
+    )
+    (here / "register_voters.py").write_text(good)
+
+    assert register_all(["register_voters.py"], here)
+
+    note = capsys.readouterr().err
+    assert note.startswith("note: not registered: ") and "register_other.py:" in note
+    with pytest.raises(UsageError, match="prompt_templat"):
+        register_all([], here)
+
+
+REGISTRATION = """
+from dataset_registry import DatasetRegistry
+DatasetRegistry.register(name="{name}", loader=lambda path: [], prompt_template=str)
+"""
+
+
+WHOLE_FILE = """from dataset_registry import DatasetRegistry
+from evaluator_registry import EvaluatorRegistry
+def load(path):
+    {load}
+def prompt(item):
+    {prompt}
+def judge(engine, data, **options):
+    return {{"accuracy": 1.0}}
+DatasetRegistry.register(name="mine", loader=load, prompt_template=prompt)
+EvaluatorRegistry.register(name="mine", evaluator=judge, metrics=["accuracy"])
+"""
+ROW = {"load": "return [{'text': 'a'}]", "prompt": "return item['text']"}
+
+
+@pytest.mark.parametrize(
+    ("part", "body"),
+    [
+        ("load", "pass"),
+        ("load", "return {'a': 1}"),
+        ("prompt", "pass"),
+        ("prompt", "return 3"),
+        ("prompt", "return item['txt']"),
+    ],
+)
+def test_a_wrong_registration_is_named_with_its_line(
+    part: str, body: str, here: Path, capsys: pytest.CaptureFixture[str]
+):
+    text = WHOLE_FILE.format(**{**ROW, part: body})
+    (here / "register_mine.py").write_text(text)
+    (here / "model.py").write_text("def generate(prompt):\n    return '4'\n")
+    (here / "rows.jsonl").write_text("{}\n")
+    words = ["--dataset", "mine", "--dataset-path", "rows.jsonl", "--evaluator", "mine"]
+
+    with pytest.raises(AssayError, match=r"register_mine.py:\d"):
+        command([*words, "--model", "model.py:generate"])

@@ -604,7 +604,7 @@ def test_a_loader_that_returns_nothing_is_named(tmp_path: Path):
 
     with pytest.raises(
         UsageError,
-        match=r"loader '<lambda>': returned None; fix: return a list of dictionaries",
+        match=r"loader '<lambda>', register_exam.py:36: returned None; fix: return a list of dictionaries",
     ):
         assay.run(model=Scripted("B"), options=options)
 

@@ -154,7 +154,7 @@ def test_a_postprocess_that_reads_every_answer_alike_is_refused_before_the_run(
 
     with pytest.raises(
         UsageError,
-        match=r"its post-process reads all of '0', '1' as -1; fix: --columns target=COLUMN",
+        match=r"its post-process reads all of '0', '1' as -1 .guest.py:8.; fix: --columns target=COLUMN",
     ):
         tasks(str(file_of(tmp_path, body)), RunOptions(data=str(rows)))
 

@@ -199,5 +199,8 @@ def test_a_class_that_cannot_be_built_stops_the_run_with_one_line(
                 return 'x'
     """
 
-    with pytest.raises(ModelError, match=r"could not be built: TypeError: .*'weights'"):
+    with pytest.raises(
+        ModelError,
+        match=r"could not be built: TypeError: .*'weights'.*fix: -a weights=",
+    ):
         run(path, f"{file('m.py', source)}:M")

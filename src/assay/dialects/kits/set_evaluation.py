@@ -117,11 +117,9 @@ class SetEvaluation:
             result = self.evaluate(eval_file, rows)
         numbers = as_numbers(result)
         where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
-        if result is not None and not numbers:
-            warnings.warn(
-                f"{where}: evaluate returned no numbers: {shorten(result)}",
-                stacklevel=2,
-            )
+        if not numbers:
+            returned = "nothing" if result is None else f"no numbers: {shorten(result)}"
+            warnings.warn(f"{where}: evaluate returned {returned}", stacklevel=2)
         if undefined := not_finite(numbers):
             names = shorten(", ".join(undefined))
             value = next(iter(undefined.values()))

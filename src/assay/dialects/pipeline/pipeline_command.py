@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import UsageError
+from ...core import AssayError, UsageError
 from ...runner.events import Watcher
 from ...runner.options import DEFAULT_MODEL, RunOptions
 from ...runner.result import RunResult
@@ -20,20 +20,30 @@ from .pipeline_planning import broken_files, discover, load, registered_here
 
 
 def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Load the folder's `register_*.py` files and the named ones. Raise if one cannot be loaded."""
-    all_files = [*discover(folder), *(Path(file) for file in files)]
-    unique = tuple(
-        dict.fromkeys(str(file.expanduser().resolve()) for file in all_files)
-    )
-    for file in unique:
-        load(file)
+    """Load the folder's `register_*.py` files and the named ones; return their paths.
+
+    Raise if one cannot be loaded. If files are named, the others of the folder may fail with a note.
+    """
+    named = [str(Path(file).expanduser().resolve()) for file in files]
+    beside = [str(file.resolve()) for file in discover(folder)]
+    loaded = []
+    for path in dict.fromkeys([*beside, *named]):
+        try:
+            load(path)
+        except AssayError as error:
+            if not named or path in named:
+                raise
+            # The user named other files. What this one registers may not be needed.
+            print(f"note: not registered: {error}", file=sys.stderr)
+            continue
+        loaded.append(path)
     for broken in broken_files(folder):
         print(
             f"note: {broken.name} is not valid Python and registers nothing; "
             f"fix: `python -m py_compile {broken.name}` shows the line",
             file=sys.stderr,
         )
-    return unique
+    return tuple(loaded)
 
 
 def listing() -> list[str]:

@@ -11,6 +11,7 @@ from ...core import AssayError, ComponentError, DataError, UsageError, blamed, s
 from ...core.errors import TemplateError
 from ...datasets.files import format_of, open_files
 from ..protocol import is_upstream
+from ..returned import defined_at
 from ..shapes import Fields, Record
 
 
@@ -79,7 +80,8 @@ def _usable(
         raise TypeError(f"expected a dictionary, found {shorten(raw)}")
     prompt = template(raw)
     if not isinstance(prompt, str):
-        raise TypeError(f"a prompt must be text, not {shorten(prompt)}")
+        place = defined_at(template)
+        raise TypeError(f"a prompt must be text, not {shorten(prompt)} ({place})")
     return Usable(prompt, reference(raw), raw)
 
 
@@ -98,7 +100,7 @@ def reference_as_upstream(raw: Fields) -> Any:
 
 
 def _loaded(loader: Callable[[str], Any], path: str) -> Any:
-    name = f"loader {getattr(loader, '__name__', 'loader')!r}"
+    name = f"loader {getattr(loader, '__name__', 'loader')!r}, {defined_at(loader)}"
     try:
         rows = loader(path)
         if rows is None or isinstance(rows, (str, bytes, Mapping)):

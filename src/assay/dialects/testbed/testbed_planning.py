@@ -16,8 +16,10 @@ from ...core import (
     UnknownName,
     UsageError,
 )
+from ...core.errors import users_line
 from ...datasets import open_dataset
 from ...runner.options import RunOptions
+from ..returned import defined_at
 from ..shapes import Fields
 from .contexts import Contexts
 from .metrics import find_metric
@@ -247,13 +249,15 @@ def _check_reading(task: Task, run: RunOptions) -> None:
         return  # the plan opens the data too, and says what is wrong with it
     except Exception as error:
         raise UsageError(
-            f"its post-process fails on a shown answer: {type(error).__name__}: {error}",
+            f"its post-process fails on a shown answer: {type(error).__name__}: {error}{users_line(error)}",
             where=f"dataset {task.name!r}",
             fix="--columns target=COLUMN names the column its results are compared with",
         ) from error
     if len(targets) > 1 and len(read) == 1:
+        some = ", ".join(map(repr, sorted(targets)[:4]))
+        place = defined_at(accuracy.reading.postprocess)
         raise UsageError(
-            f"its post-process reads all of {', '.join(map(repr, sorted(targets)[:4]))} as {read.pop()}",
+            f"its post-process reads all of {some} as {read.pop()} ({place})",
             where=f"dataset {task.name!r}",
             fix="--columns target=COLUMN names the column its results are compared with",
         )

@@ -74,11 +74,11 @@ class Retrieval:
 
     def asked(self, row: object) -> tuple[Message, ...]:
         """Return the conversation of a query."""
-        return as_messages(self._retrieved(_item(row), True), folder=self.folder)
+        return self._messages(self._retrieved(_item(row), True))
 
     def solved(self, row: object) -> tuple[Message, ...]:
         """Return the conversation of a solved example."""
-        return as_messages(self._retrieved(_item(row), False), folder=self.folder)
+        return self._messages(self._retrieved(_item(row), False))
 
     def question_and_answer(
         self, row: object
@@ -88,7 +88,7 @@ class Retrieval:
         A row whose answer cannot be shown can still be asked. Its answer is then `None`.
         """
         query = self._retrieved(_item(row), True)
-        messages = as_messages(query, folder=self.folder)
+        messages = self._messages(query)
         has_media = isinstance(query, tuple) and any(
             message.media for message in messages
         )
@@ -98,11 +98,19 @@ class Retrieval:
                 return messages, plain_answer(solved, query), has_media
             return (
                 messages,
-                answer_of(as_messages(solved, folder=self.folder), messages),
+                answer_of(self._messages(solved), messages),
                 has_media,
             )
         except DataError:
             return messages, None, has_media
+
+    def _messages(self, retrieved: object) -> tuple[Message, ...]:
+        """Return what the retriever gave as messages. An error names the retriever's line."""
+        try:
+            return as_messages(retrieved, folder=self.folder)
+        except DataError as error:
+            error.what += f" ({defined_at(self.retriever)})"
+            raise
 
     def _retrieved(self, item: object, is_last: bool) -> Any:
         try:
