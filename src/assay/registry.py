@@ -368,7 +368,7 @@ def _plain_types(hint: object) -> frozenset[type]:
 
 
 def _with_options(function: Any, options: Mapping[str, Any]) -> object:
-    def configured(*args: Any) -> Any:
+    def configured(*args: object) -> object:
         return function(*args, **options)
 
     configured.__name__ = getattr(function, "__name__", "configured")

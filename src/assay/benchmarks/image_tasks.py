@@ -36,7 +36,7 @@ def with_prompt(row: RowOf) -> list[RowOf]:
 
 def propositions(sample: Sample) -> str:
     """Return the request to the model in the role `vqa`: the questions by their ids, as JSON."""
-    listed = read_json(sample.fields.get("questions"))
+    listed: Any = read_json(sample.fields.get("questions"))
     questions = {
         str(entry["proposition_id"]): entry["question_natural_language"]
         for entry in listed or ()

@@ -14,10 +14,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import MissingExtra
 from ..core.tools import Tool, ToolCall
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 
 PIP = "inspect_ai inspect_evals"
 PACKAGE = "inspect_evals.tau2"
@@ -216,7 +220,7 @@ class CopiedMembers(dict[str, Any]):
         self.touched.add(key)
         super().__setitem__(key, value)
 
-    def get(self, key: str, default: object = None) -> Any:
+    def get(self, key: str, default: object = None) -> object:
         """Return a copy of a member."""
         if key not in self:
             return default
@@ -228,23 +232,25 @@ class CopiedMembers(dict[str, Any]):
 
 
 @functools.cache
-def pristine_database(domain: str) -> Any:
+def pristine_database(domain: str) -> "BaseModel":
     """Return the database of a domain in its original state."""
     file = part("utils:TAU2_DATA_DIR") / "domains" / domain / "db.json.gz"
-    return part(DOMAINS[domain].database).load(str(file))
+    database: BaseModel = part(DOMAINS[domain].database).load(str(file))
+    return database
 
 
-def fresh_database(domain: str) -> Any:
+def fresh_database(domain: str) -> "BaseModel":
     """Return a database that can be changed without changing the original one."""
     pristine = pristine_database(domain)
     tables = {
         name: CopiedMembers(getattr(pristine, name))
         for name in type(pristine).model_fields
     }
-    return type(pristine).model_construct(**tables)
+    values: dict[str, Any] = tables
+    return type(pristine).model_construct(**values)
 
 
-def same_databases(first: Any, second: Any) -> bool:
+def same_databases(first: "BaseModel", second: "BaseModel") -> bool:
     """Return True if two databases are equal by the package's comparison of their JSON."""
     for name in type(first).model_fields:
         left = getattr(first, name)
@@ -257,7 +263,7 @@ def same_databases(first: Any, second: Any) -> bool:
     return True
 
 
-def as_json(member: Any) -> str:
+def as_json(member: "BaseModel") -> str:
     """Return a member of a database as JSON."""
     return json.dumps(member.model_dump(), sort_keys=True, default=str)
 
@@ -305,7 +311,7 @@ def toolkit(domain: str, database: object, instance: str | None = None) -> Any:
     return tools
 
 
-def expected_database(domain: str, actions: Sequence[Any]) -> Any:
+def expected_database(domain: str, actions: Sequence[Any]) -> "BaseModel":
     """Return the database after the right actions, in a separate store."""
     module = inspect_module("util._store")
     module.init_subtask_store(module.Store())

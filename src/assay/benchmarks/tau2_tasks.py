@@ -6,6 +6,7 @@ The model under test is the agent of customer service; a model with the role `us
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
 from ..core import Message, Output, Prompt, Sample, Score, Task, Text
@@ -235,7 +236,7 @@ async def _by_package(
     return score.value == "C", str(score.explanation or "")
 
 
-def _assistant_messages(models: Any, calls: Sequence[ToolCall]) -> list[Any]:
+def _assistant_messages(models: ModuleType, calls: Sequence[ToolCall]) -> list[Any]:
     """Return calls as messages of inspect_ai. Unreadable arguments become empty ones."""
     kind = inspect_module("tool").ToolCall
     messages = []

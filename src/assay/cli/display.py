@@ -17,6 +17,7 @@ from ..store import RunReader
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..comparison.comparison_rows import Comparison
     from ..report import LineProgress, LiveProgress
 
 USUAL = "less"
@@ -96,8 +97,8 @@ def finish(
     result: RunResult,
     stdout: TextIO,
     is_json: bool,
-    comparison: Any = None,
-    watching: Any = None,
+    comparison: "Comparison | None" = None,
+    watching: "LineProgress | LiveProgress | None" = None,
 ) -> None:
     """Print the table, or one JSON document.
 

@@ -6,11 +6,11 @@ Each trial yields lines to print and raises at the first fault.
 import asyncio
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core import (
     Abilities,
@@ -55,6 +55,8 @@ from .trial_notes import (
     why_unscored,
 )
 
+T = TypeVar("T")
+
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
@@ -80,7 +82,7 @@ class Trial:
 
     def score(
         self,
-        scorer: Any,
+        scorer: Callable[..., object],
         sample: Sample,
         output: Output,
         line: int | None,
@@ -97,7 +99,7 @@ class Trial:
         return score
 
 
-async def _awaited(reply: Any) -> Any:
+async def _awaited(reply: Awaitable[T]) -> T:
     return await reply
 
 

@@ -23,7 +23,7 @@ A longer text is the medium itself, whose digest was computed for the request ke
 """
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """Convert a value JSON does not know. Large values are replaced by their digest, to avoid a copy as text."""
     if isinstance(value, Media):
         source = value.source

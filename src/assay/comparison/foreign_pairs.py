@@ -190,7 +190,7 @@ def _asked(reader: RunReader, task: str, model: str) -> dict[str, _Asked]:
     return samples
 
 
-def _plain(target: object) -> Any:
+def _plain(target: object) -> object:
     """Return a reference in a form that tools agree on: text without case and outer blanks; None if unknown."""
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)

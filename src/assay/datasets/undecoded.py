@@ -15,7 +15,7 @@ SCHEMA_KEY = b"huggingface"
 """The key under which the library stores its features in the schema of an Arrow or Parquet file."""
 
 
-def without_decoding(data: object) -> Any:
+def without_decoding(data: object) -> object:
     """Return the data with images, audio and video left as bytes, inside lists and structures too."""
     features = getattr(data, "features", None)
     if not isinstance(features, dict) or not hasattr(data, "cast_column"):

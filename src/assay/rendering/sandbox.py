@@ -153,18 +153,21 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
             return None
 
         @wraps(inner)
-        def bounded(*args: Any, **kwargs: Any) -> str:
+        def bounded(*args: object, **kwargs: object) -> str:
             limits.check_format(value.__self__, [args, kwargs])
             return inner(*args, **kwargs)
 
         return bounded
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(
+        __self, __context: Context, __obj: object, *args: object, **kwargs: object
+    ) -> Any:
         """Call a function, charged by its arguments."""
         spend(4 * STEP)
         text = getattr(__obj, "__self__", None)
         if isinstance(text, str):
-            args = _charged_method(text, __obj.__name__, args, kwargs)
+            name = getattr(__obj, "__name__", "")
+            args = _charged_method(text, name, args, kwargs)
         return super().call(__context, __obj, *args, **kwargs)
 
 
@@ -204,7 +207,7 @@ def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     check = _GROWING.get(name)
 
     @wraps(function)
-    def charged(*args: object, **kwargs: object) -> Any:
+    def charged(*args: object, **kwargs: object) -> object:
         for value in (*args[skipped:], *kwargs.values()):
             spend_on(value)
         if check is not None:
@@ -228,21 +231,21 @@ def _width(value: object, width: object = 0, *rest: object, **named: object) -> 
     return value
 
 
-def _indented(value: object, width: Any = 4, *rest: Any, **named: Any) -> object:
+def _indented(value: object, width: Any = 4, *rest: object, **named: object) -> object:
     width = named.get("width", width)
     size = len(width) if isinstance(width, str) else width
     spend((str(value).count("\n") + 1) * max(int(size), 0))
     return value
 
 
-def _joined(value: Any, d: Any = "", attribute: Any = None) -> Any:
+def _joined(value: Any, d: object = "", attribute: object = None) -> Any:
     items = [*limits.stepped(iter(value))]
     spend(len(str(d)) * len(items))
     spend_on(items)
     return items
 
 
-def _replaced(value: object, old: Any, new: Any, count: Any = None) -> object:
+def _replaced(value: object, old: object, new: object, count: Any = None) -> object:
     spend(
         limits.replaced_size(
             str(value),

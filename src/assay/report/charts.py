@@ -196,8 +196,8 @@ def histogram(
     edges = []
     for number in range(BINS + 1):
         edges.append(low + (high - low) * number / BINS)
-    names = [text_of(edge) for edge in edges]
-    marks = _columns(counts, names, width, height)
+    edge_names = [text_of(edge) for edge in edges]
+    marks = _columns(counts, edge_names, width, height)
     scale = Scale(low, high, MARGIN, width - MARGIN)
     for mark in decades(low, high) if log else ticks(low, high, 6):
         marks.append(tick(scale(mark), height - 22, text_of(mark)))

@@ -3,8 +3,8 @@
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from .grid import printable
 
@@ -17,6 +17,42 @@ SURE_SECONDS = 2.0
 """Seconds of running before an estimate of the remaining time is shown."""
 
 
+class WatchedMeter(Protocol):
+    """The progress of a model inside its batches."""
+
+    @property
+    def begun(self) -> float: ...
+    @property
+    def ended(self) -> float: ...
+    @property
+    def tokens(self) -> float: ...
+
+
+class WatchedTask(Protocol):
+    """What a progress display reads of one task with one model."""
+
+    @property
+    def task(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def expected(self) -> int | None: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def reused(self) -> int: ...
+    @property
+    def restarts(self) -> int: ...
+    @property
+    def meter(self) -> WatchedMeter: ...
+    @property
+    def outcomes(self) -> Mapping[str, int]: ...
+    @property
+    def tokens(self) -> Mapping[str, float]: ...
+
+
 class Pace:
     """The speed of one task with one model. Callers pass the time, so that tests can choose it."""
 
@@ -25,7 +61,7 @@ class Pace:
         self._ended_before = 0.0
         self._tokens: deque[tuple[float, float]] = deque()
 
-    def note(self, cell: Any, now: float) -> str:
+    def note(self, cell: WatchedTask, now: float) -> str:
         """Return `8 begun, 340 tokens/s, about 4 min left`, or the parts of it that are known."""
         if cell.state != "running":
             return ""
@@ -46,14 +82,14 @@ class Pace:
             parts.append(f"about {duration(seconds)} left")
         return ", ".join(parts)
 
-    def _ended(self, cell: Any) -> float:
+    def _ended(self, cell: WatchedTask) -> float:
         """Return the number of finished samples, with shares of those in progress; never more than were begun."""
         answered = float(cell.done - cell.reused)
         ended = float(cell.meter.ended)
         begun = float(cell.meter.begun)
         return max(answered, min(ended, begun))
 
-    def _tokens_a_second(self, cell: Any, now: float) -> float:
+    def _tokens_a_second(self, cell: WatchedTask, now: float) -> float:
         """Return the tokens per second within the window; 0 if it is too short to say."""
         counted = cell.meter.tokens
         if not counted:
@@ -70,7 +106,7 @@ class Pace:
         rate: float = (counted - before) / seconds
         return rate
 
-    def _left(self, cell: Any, ended: float, now: float) -> float | None:
+    def _left(self, cell: WatchedTask, ended: float, now: float) -> float | None:
         """Return the seconds until the last sample, at the speed so far; None if it is too early to say."""
         assert self._started is not None
         if cell.expected is None:
@@ -103,11 +139,11 @@ class _Watching:
     """The observed tasks and models, and the notes printed so far."""
 
     def __init__(self) -> None:
-        self._cells: list[Any] = []
+        self._cells: Sequence[WatchedTask] = []
         self._paces: list[Pace] = []
         self.said: set[str] = set()
 
-    def start(self, cells: list[Any]) -> None:
+    def start(self, cells: Sequence[WatchedTask]) -> None:
         """Start to observe the given counters."""
         self._cells = cells
         self._paces = [Pace() for _ in cells]
@@ -139,7 +175,7 @@ class LiveProgress(_Watching):
         )
         self._ids: list[Any] = []
 
-    def start(self, cells: list[Any]) -> None:
+    def start(self, cells: Sequence[WatchedTask]) -> None:
         """Draw the bars."""
         super().start(cells)
         for cell in cells:
@@ -233,11 +269,11 @@ def _replicas(states: Mapping[int, str], restarts: int) -> str:
     return ", ".join(parts)
 
 
-def _label(cell: Any) -> str:
+def _label(cell: WatchedTask) -> str:
     return f"{cell.task} · {cell.model}"
 
 
-def _note(cell: Any, pace: str) -> str:
+def _note(cell: WatchedTask, pace: str) -> str:
     parts = []
     for name, count in sorted(cell.outcomes.items()):
         if name != "scored":

@@ -631,7 +631,7 @@ class RunOptions:
         return digest_of(bare.kept())[:8]
 
 
-def _one_spelling(name: object) -> Any:
+def _one_spelling(name: str) -> str:
     """Return the name of a file in one spelling."""
     if isinstance(name, str):
         return one_spelling(name)

@@ -137,7 +137,7 @@ class Asked(GivenModels, LikeInner):
             score, details={**score.details, "shown": medium.digest, self.entry: reply}
         )
 
-    async def _reply(self, sample: Sample, medium: Image | Audio | Video) -> Any:
+    async def _reply(self, sample: Sample, medium: Image | Audio | Video) -> object:
         """Return the specialist's reply in the form that `wants` names."""
         if callable(self.request):
             text = self.request(sample)
@@ -171,7 +171,7 @@ async def ask_specialist(
     return await ask_model(models, role, prompt, GenerateOptions(temperature=0.0))
 
 
-def structure_of(reply: Output) -> Any:
+def structure_of(reply: Output) -> object:
     """Return the structure of a reply, or its text read as JSON."""
     if reply.json is not None:
         return reply.json

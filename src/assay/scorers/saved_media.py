@@ -26,7 +26,7 @@ def saved(sample: Sample, output: Output, name: str) -> Any:
     return answer
 
 
-def read_json(value: object) -> Any:
+def read_json(value: object) -> object:
     """Return the value of a cell: JSON in a text is parsed, any other text stays text."""
     if not isinstance(value, str):
         return value

@@ -310,7 +310,7 @@ ONE = "1"
 """Counts every answer once, instead of naming a member of `details`."""
 
 
-def _listed(names: Any) -> Any:
+def _listed(names: Any) -> object:
     """Return nested names as JSON: tuples become lists."""
     if isinstance(names, (str, int, float)):
         return names

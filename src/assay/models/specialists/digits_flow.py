@@ -148,7 +148,7 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
 def draw(
     weights: "list[Floats]",
     noise: "Floats",
-    labels: object,
+    labels: "NDArray[Any]",
     steps: int,
 ) -> "Floats":
     """Draw images with values from 0 to 1 from noise, with the midpoint method."""
@@ -179,7 +179,7 @@ def _initial(rng: "np.random.Generator") -> "list[Floats]":
     return [*layers, *(np.zeros(pair[1], np.float32) for pair in pairs)]
 
 
-def _inputs(at: "Floats", labels: Any, times: "Floats") -> "Floats":
+def _inputs(at: "Floats", labels: "NDArray[Any]", times: "Floats") -> "Floats":
     import numpy as np
 
     waves = times * (np.pi / 2 * 2.0 ** np.arange(WAVES)).astype(np.float32)

@@ -7,11 +7,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import Output, Request
 from ...media import image_from
 from .base import DRAWS, Ranges, Specialist, asked_text
+
+if TYPE_CHECKING:
+    from PIL.ImageFont import FreeTypeFont, ImageFont
+
 
 QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 MARGIN = 16
@@ -36,7 +40,7 @@ class Renderer(Specialist):
             "letters_per_line": self.letters_per_line,
         }
 
-    def _start(self) -> Any:
+    def _start(self) -> "FreeTypeFont | ImageFont":
         """Load Pillow's own font."""
         from PIL import ImageFont
 

@@ -410,7 +410,7 @@ async def drive(engine: RecordingEngine) -> list[Result]:
     return driven_results(planned, returned, engine.calls, asking.progress.outcomes)
 
 
-def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> Any:
+def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> object:
     """Call a driver. A coroutine gets its own event loop, since its calls block."""
     returned = driver(engine)
     if inspect.isawaitable(returned):

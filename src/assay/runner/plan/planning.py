@@ -542,7 +542,7 @@ def _no_question(samples: Samples, where: str) -> UsageError:
     )
 
 
-def _source_of(task: Task, run: RunOptions) -> Any:
+def _source_of(task: Task, run: RunOptions) -> object:
     """Return the argument for `open_dataset`: the task's dataset, or the one in `--data`."""
     if task.driver is not None and callable(task.dataset):
         return task.dataset  # the driver reads `--data` itself

@@ -14,7 +14,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from ... import registry
 from ...code.userfiles import (
@@ -45,6 +45,8 @@ from ..options import RunOptions
 from .conventions import from_conventions
 from .overrides import with_overrides, with_shots
 from .task_yaml import read_task_file
+
+T = TypeVar("T")
 
 OTHER_NAMES: Mapping[str, str] = {
     "bbh_cot_fewshot": "bbh",
@@ -251,7 +253,7 @@ def _expand(thing: object, where: str, run: RunOptions) -> list[Task]:
     raise UsageError(f"expected a Task, got {shorten(thing)}", where=where)
 
 
-def _call(function: Callable[[], Any], where: str) -> Any:
+def _call(function: Callable[[], T], where: str) -> T:
     """Call a function that makes tasks. Its errors name its file."""
     try:
         return function()

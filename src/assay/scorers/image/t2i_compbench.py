@@ -116,7 +116,7 @@ class T2ICompBench(GivenModels):
         )
         return spatial_score(prompt, first, second, detections), detections
 
-    async def _ask(self, role: str, image: Image, text: str) -> Any:
+    async def _ask(self, role: str, image: Image, text: str) -> object:
         return structure_of(
             await ask_specialist(self.models, role, (image, Text(text)))
         )

@@ -112,7 +112,9 @@ class Inception:
             outputs.append(features)
         return torch.cat(outputs, 1)
 
-    def convolve(self, name: str, values: torch.Tensor, shape: Any) -> torch.Tensor:
+    def convolve(
+        self, name: str, values: torch.Tensor, shape: tuple[Any, ...]
+    ) -> torch.Tensor:
         """Apply a convolution, batch normalization and ReLU."""
         from torch.nn import functional
 
@@ -236,7 +238,7 @@ def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
     """Return the weight shape of every convolution: channels out and in, height, width."""
     shapes: dict[str, tuple[int, int, int, int]] = {}
 
-    def note(name: str, inputs: int, form: Any) -> int:
+    def note(name: str, inputs: int, form: tuple[Any, ...]) -> int:
         height, width = form[1] if isinstance(form[1], tuple) else (form[1], form[1])
         shapes[name] = (form[0], inputs, height, width)
         return int(form[0])
