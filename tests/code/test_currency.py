@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.code.currency import judged_digest
+from assay.code.fingerprint import judged_digest
 from assay.core import Image, Message, Sample
 from assay.store import RunReader
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from assay.cli.main import main
-from assay.exports.model_identity import hub_data, hub_name
+from assay.exports.exporter import hub_data, hub_name
 from assay.registry import exporters
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.core import DataError
 from assay.core.media import decode_base64
-from assay.media.base64_text import READERS, bytes_of_text
+from assay.media.encode import READERS, bytes_of_text
 
 
 @given(st.binary(max_size=200))

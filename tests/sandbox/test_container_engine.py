@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.sandbox.container_engine import (
+from assay.sandbox.container import (
     ContainerEngine,
     ContainerLimits,
     client_env,

@@ -18,8 +18,8 @@ from assay.core import (
 )
 from assay.core.errors import DiskFull
 from assay.core.record import prompt_to_plain
-from assay.store import OutputLine, RunReader, RunWriter, copying
-from assay.store.copying import copy_run
+from assay.store import OutputLine, RunReader, RunWriter, merging
+from assay.store.merging import copy_run
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
 QUESTION = Prompt((Message("user", (Text("draw"),)),))
@@ -129,7 +129,7 @@ def test_a_target_with_other_files_is_refused_and_unchanged(run: Path, tmp_path:
 def test_a_copy_that_broke_off_can_be_repeated(run: Path, tmp_path: Path, monkeypatch):
     layout = RunReader(run).layout
     url = f"file://{tmp_path}/there"
-    send, sent = copying._send, []
+    send, sent = merging._send, []
 
     def send_two(files, path, there):
         if len(sent) == 2:
@@ -137,7 +137,7 @@ def test_a_copy_that_broke_off_can_be_repeated(run: Path, tmp_path: Path, monkey
         sent.append(path)
         send(files, path, there)
 
-    monkeypatch.setattr(copying, "_send", send_two)
+    monkeypatch.setattr(merging, "_send", send_two)
     with pytest.raises(DiskFull, match="; fix: free some space and rerun"):
         copy_run(layout, url)
     monkeypatch.undo()

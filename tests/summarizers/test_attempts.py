@@ -7,10 +7,9 @@ from assay.core import Score, SummarizerError
 from assay.core.score import Outcome, ValueScale
 from assay.runner.scoring.scoring import reduce_candidates
 from assay.summarizers.attempts import Attempts
-from assay.summarizers.majority import Majority
 from assay.summarizers.mean import Mean
-from assay.summarizers.passk import PassAtK
 from assay.summarizers.pooled import Pooled
+from assay.summarizers.repeated_answers import Majority, PassAtK
 
 FAILED = Score(None, Outcome.JUDGE_ERROR, details={"error": "the judge is down"})
 

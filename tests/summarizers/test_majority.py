@@ -4,8 +4,8 @@ import pytest
 from summary_context import Context, record
 
 from assay.core import SummarizerError
-from assay.summarizers.majority import Majority
 from assay.summarizers.mean import Mean
+from assay.summarizers.repeated_answers import Majority
 from assay.summarizers.units import value_reader, values_by_sample
 
 

@@ -4,7 +4,7 @@ import pytest
 from summary_context import Context, record
 
 from assay.core import SummarizerError
-from assay.summarizers.passk import PassAtK, PassHatK
+from assay.summarizers.repeated_answers import PassAtK, PassHatK
 
 
 def by_metric(summarizer, records, **context):

@@ -1,12 +1,17 @@
-"""Explain an error in a user's file: its line, what is wrong, and how to fix it."""
+"""Explain errors: a fault in a user's file with its line and its fix, and tracebacks without secrets."""
 
 import builtins
 import re
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from traceback import walk_tb
+from types import TracebackType
 
 from ..core import AssayError, Output, PlanError, Sample, nearest, suggest
 from ..core.errors import shorten
+from ..core.secrets import learn, without
+from .arguments import typed_options
 
 _PLACE = re.compile(r"\s*\((?P<file>[^()\s]+\.py):(?P<line>\d+)\)")
 _YAML_KEY = re.compile(r"key '(?P<key>[^']+)'")
@@ -193,3 +198,22 @@ def _general(file: Path) -> str:
     if file.suffix == ".py":
         return f"correct it there; `assay check {file.name} --debug` shows how it came about"
     return "correct it there"
+
+
+def without_secrets(text: str, arguments: Sequence[str]) -> str:
+    """Return a text without the keys of the environment and of the command."""
+    learn(*typed_options(arguments))
+    return without(text)
+
+
+def shown_traceback(
+    error: BaseException,
+    arguments: Sequence[str],
+    trace: TracebackType | None = None,
+) -> str:
+    """Return Python's traceback of an error, without secrets.
+
+    It starts at `trace` if that is given. Everything that is or looks like a key is removed.
+    """
+    lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
+    return without_secrets("".join(lines), arguments)

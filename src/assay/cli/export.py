@@ -73,7 +73,7 @@ def command(arguments: Sequence[str]) -> int:
     name, exporter = _exporter(options.to)
     reader = open_run(options.run)
     if options.url is not None:
-        from ..store.copying import copy_run
+        from ..store.merging import copy_run
 
         sys.stdout.write(
             f"{options.url}: {copy_run(reader.layout, options.url)} files\n"

@@ -234,7 +234,7 @@ def _ended(
     words: list[str],
 ) -> int:
     """Print why a command failed, with `--json` also as JSON, and return its exit code."""
-    from .tracebacks import shown_traceback, without_secrets
+    from .explain import shown_traceback, without_secrets
 
     lines = [without_secrets(line, words) for line in lines]
     if "--debug" in words:

@@ -15,7 +15,7 @@ from ..core import UnknownName, UsageError
 from ..dialects.guest import Guest
 from ..dialects.protocol import OURS, UPSTREAM, choose
 from ..dialects.recognise import DIALECTS, dialect_of, imported_names
-from .tracebacks import shown_traceback
+from .explain import shown_traceback
 
 USAGE = """\
 usage: assay python [--dialect NAME] [--upstream] [--register FILE]

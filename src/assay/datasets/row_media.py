@@ -26,9 +26,8 @@ from ..core import (
 )
 from ..core.media import is_inline
 from ..media.audio import decode_audio
-from ..media.base64_text import READERS
 from ..media.checks import check_audio
-from ..media.encode import audio_from, image_from, wav_of
+from ..media.encode import READERS, audio_from, image_from, wav_of
 from .faults import RowFault
 from .reach import Reach
 from .undecoded import RATE

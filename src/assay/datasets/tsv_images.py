@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import DataError, Image, shorten
-from ..media.base64_text import image_bytes
+from ..media.encode import image_bytes
 from .cells import as_text_list, parse_list
 from .faults import RowFault
 from .files import open_file

@@ -15,16 +15,19 @@ from ..store import RunReader
 from ..store.export import as_text, candidate_text, prompt_text
 from ..store.output_files import write_output
 from .exporter import (
+    LOCAL,
     Cell,
     ExportedSample,
     cells_of,
     count_of,
     file_stem,
     folder_for,
+    hub_data,
+    hub_name,
+    is_self_deployed,
     samples_of,
     write_json_output,
 )
-from .model_identity import LOCAL, hub_data, hub_name, is_self_deployed
 
 SCHEMA_VERSION = "0.3.0"
 LEVEL = 0.95

@@ -10,8 +10,7 @@ from ..core import Result, UsageError
 from ..report import format_value, markdown_text
 from ..store import RunReader
 from ..store.output_files import write_output_text
-from .exporter import Cell, cells_of, count_of, only_model
-from .model_identity import HubData, hub_data, hub_name
+from .exporter import Cell, HubData, cells_of, count_of, hub_data, hub_name, only_model
 
 
 class HfEvalResults:

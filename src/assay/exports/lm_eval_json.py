@@ -7,8 +7,7 @@ from typing import Any
 
 from ..core import Result
 from ..store import RunReader
-from .exporter import Cell, cells_of, count_of, only_model, write_json_output
-from .model_identity import hub_name
+from .exporter import Cell, cells_of, count_of, hub_name, only_model, write_json_output
 
 
 class LmEvalJson:

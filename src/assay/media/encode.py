@@ -1,4 +1,4 @@
-"""Convert images and audio from a model to media: arrays and Pillow images to PNG and WAV.
+"""Convert images and audio to media: from arrays, Pillow images, and base64 text.
 
 Equal arrays give equal bytes, so that digests identify them. That is why the WAV header is written here: libsndfile
 writes the time of day into the headers of float files.
@@ -6,9 +6,13 @@ writes the time of day into the headers of float files.
 
 import io
 import struct
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from ..core import Audio, Image, UsageError
+from ..core.media import MEDIA_KINDS, decode_base64
 from .images import to_rgb
 
 if TYPE_CHECKING:
@@ -16,6 +20,27 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
     from .audio import DecodedAudio
+
+_INLINE = "data:"
+
+
+def bytes_of_text(text: str, what: str = "media") -> bytes:
+    """Return the bytes of base64 or of a data URL. Raise `DataError` for stray characters and wrong padding.
+
+    This is several times as fast as the standard library's strict decoder, which is used only to describe a fault.
+    """
+    if text.startswith(_INLINE):
+        text = text.partition(",")[2]
+    try:
+        return msgspec.convert(text, bytes)
+    except msgspec.ValidationError:
+        return decode_base64(text, what=what)
+
+
+READERS = {kind: partial(bytes_of_text, what=kind) for kind in MEDIA_KINDS}
+"""The same decoder by kind of medium, which an error names."""
+image_bytes = READERS["image"]
+
 
 PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16"})
 PCM, FLOAT = 1, 3

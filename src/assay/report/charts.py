@@ -9,9 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .axes import Ends, Numbers, Scale, decades, domain_of, finite, short, ticks
 from .grid import Markup
-from .svg import drawing, element, tick, titled
+from .svg import (
+    Ends,
+    Numbers,
+    Scale,
+    decades,
+    domain_of,
+    drawing,
+    element,
+    finite,
+    short,
+    tick,
+    ticks,
+    titled,
+)
 from .table import format_value
 
 OUTCOME_LOOKS = {

@@ -183,8 +183,8 @@ def plain_table(results: Sequence[Result], width: int = 140) -> str:
 
 def html_table(results: Sequence[Result]) -> str:
     """Return the table for a notebook, with drawn intervals and outcomes. Everything else is escaped."""
-    from .axes import domain_of
     from .charts import interval_dot, outcome_strip
+    from .svg import domain_of
 
     rows = []
     headings = headings_of(results)

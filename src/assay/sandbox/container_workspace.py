@@ -23,7 +23,7 @@ from typing import IO
 from ..core import EMPTY, UsageError
 from .box import as_bytes
 from .bubblewrap import PROGRAM_FOLDERS
-from .container_engine import (
+from .container import (
     CONTAINER_PREFIX,
     SECONDS_TO_ANSWER,
     ContainerEngine,

@@ -9,7 +9,7 @@ from typing import Any
 from ..core import AssayError, Result, UsageError
 from ..core.record import result_from_plain
 from ..report import charts
-from ..report.axes import Ends
+from ..report.svg import Ends
 from ..store.layout import disk_error
 from ..store.output_files import check_outputs, write_output_text
 from .comparison_pages import comparison_page

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from .line_heads import (
+from .journal_lines import (
     OutputHead,
+    TextLog,
     UsageHead,
     answer_length,
     confidence,
@@ -25,7 +26,6 @@ from .line_heads import (
     score_head,
     score_text,
 )
-from .text_log import TextLog
 
 NONE = -1
 MOST_METRICS = 32

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import AssayError, StoreError, UsageError
 from ..imports import is_result_name
-from ..report.axes import domain_of
+from ..report.svg import domain_of
 from ..store.imported import holds_results, imported_folder, is_run_folder
 from .run_media import DataMedia, MediaShelf, data_files
 from .run_view import RunView

@@ -7,9 +7,8 @@ import pytest
 from each_row import each
 
 from assay.scorers.choice import choice_grammar, choice_words
-from assay.scorers.choice.choice_classes import WordClass
 from assay.scorers.choice.choice_mentions import flatten, mark
-from assay.scorers.choice.choice_words import LANGUAGES, WORDS, classify
+from assay.scorers.choice.choice_words import LANGUAGES, WORDS, WordClass, classify
 
 PETS = {"A": "cat", "B": "dog", "C": "bird", "D": "a fish"}
 TEXT_PATTERNS = {"CALLED_FINAL", "ENDS_ON_LINK_WORD", "UNFINISHED", "NUMBERED_STEP"}

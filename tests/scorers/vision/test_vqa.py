@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import Candidate, Outcome, Output, Sample, UsageError
-from assay.scorers.text.vqa_text import strip_marks, vqa_normal
+from assay.scorers.text.normalize_text import strip_marks, vqa_normal
 from assay.scorers.vision.vqa import VqaAccuracy, vqa_accuracy
 
 SHORT_ANSWERS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)

@@ -3,6 +3,7 @@
 import pytest
 
 from assay.summarizers.statistics import cohens_kappa, krippendorff_alpha
+from assay.summarizers.statistics.agreement import fold_verdicts
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability": four observers, twelve units.
 TEXTBOOK = [
@@ -11,6 +12,7 @@ TEXTBOOK = [
     [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
 ]
+PAIRS = [("A", "A"), ("A", "B"), ("B", "B"), ("tie", "A"), ("B", "A"), ("A", "A")]
 
 
 def test_cohens_kappa_matches_the_published_vectors():
@@ -74,6 +76,8 @@ def test_the_order_of_raters_and_of_samples_does_not_matter():
             "no sample was rated twice",
         ),
         (lambda: krippendorff_alpha([[1, 1], [1, 1]]), "alpha is undefined"),
+        (lambda: fold_verdicts([]), "nothing to fold"),
+        (lambda: fold_verdicts([("A", "C")]), "pair 0 is"),
     ],
 )
 def test_ratings_that_allow_no_agreement_are_refused(call, message):
@@ -86,3 +90,23 @@ def test_weights_need_numbers():
         TypeError, match="quadratic weights need ratings that are numbers"
     ):
         cohens_kappa(["a", "b"], ["b", "a"], "quadratic")
+
+
+def test_verdicts_in_both_orders_match_the_published_vector():
+    fold = fold_verdicts(PAIRS)
+
+    assert (fold.wins, fold.losses, fold.ties) == (2, 1, 3)
+    assert fold.win_rate == pytest.approx(0.583333, abs=1e-6)
+    assert fold.flat_win_rate == 0.625
+    assert fold.position_consistency == 0.5
+    assert fold.first_position_share == pytest.approx(5 / 11)
+
+
+def test_ties_alone_say_nothing_about_position():
+    fold = fold_verdicts([("tie", "tie")])
+
+    assert (fold.win_rate, fold.position_consistency, fold.first_position_share) == (
+        0.5,
+        1.0,
+        None,
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...core import UsageError, digest_of
-from ...sandbox.container_engine import (
+from ...sandbox.container import (
     ContainerEngine,
     ContainerLimits,
     ask_engine,

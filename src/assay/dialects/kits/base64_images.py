@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ...core import DataError, Image
 from ...core.media import SNIFFED_BYTES, sniff
-from ...media.base64_text import image_bytes
 from ...media.checks import check_image
+from ...media.encode import image_bytes
 from ...media.images import FORMATS, to_rgb
 
 if TYPE_CHECKING:

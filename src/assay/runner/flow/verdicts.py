@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from operator import lt
 
-from ...code.currency import judged_digest
+from ...code.fingerprint import judged_digest
 from ...core import Outcome, Output, Sample, Score
 from ...core.score import UNRESOLVED
 from ...store import RunWriter, Scored

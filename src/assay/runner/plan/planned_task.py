@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...code.currency import rows_digest
-from ...code.fingerprint import code_digest
+from ...code.fingerprint import code_digest, rows_digest
 from ...core import (
     BadSample,
     ComponentError,

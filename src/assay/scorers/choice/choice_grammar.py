@@ -7,7 +7,8 @@ the match begins; without it the pattern is searched for.
 
 import re
 
-from .choice_classes import (
+from .choice_mentions import LETTER_MARKS, OWN_TEXT, TEXT_MARKS
+from .choice_words import (
     ENDS,
     SAME_SENTENCE,
     SENTENCE_BEGINS,
@@ -24,7 +25,6 @@ from .choice_classes import (
     not_before,
     word,
 )
-from .choice_mentions import LETTER_MARKS, OWN_TEXT, TEXT_MARKS
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 """Sentences that each pattern matches, with the options A cat, B dog, C bird, D a fish."""

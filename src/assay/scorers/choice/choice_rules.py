@@ -14,7 +14,6 @@ from enum import IntEnum
 
 from ...core.reasoning import answer_of
 from .choice_answer import Extraction, TextReader, first_turn
-from .choice_classes import letters
 from .choice_grammar import (
     AGAIN,
     ALONE,
@@ -60,6 +59,7 @@ from .choice_grammar import (
     WOULD,
 )
 from .choice_mentions import OWN_TEXT
+from .choice_words import letters
 
 MOST_CLAIMS = 100
 """Most declarations to read from either end of an answer, because an answer may repeat itself endlessly."""

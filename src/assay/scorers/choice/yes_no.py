@@ -18,7 +18,7 @@ from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, data_error, no_answer, no_target
 from ..scorer_options import check_option
-from ..text.vqa_text import strip_marks
+from ..text.normalize_text import strip_marks
 
 Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]
 Verdict = Literal["yes", "no"]

@@ -14,7 +14,7 @@ from ...core import Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, data_error, no_answer, no_target
 from ..scorer_options import check_option
-from ..text.vqa_text import flatten, vqa_normal
+from ..text.normalize_text import flatten, vqa_normal
 
 Behaviour = Literal["always", "a013f00", "vlmevalkit"]
 

@@ -1,8 +1,11 @@
-"""Agreement between raters: Cohen's kappa and Krippendorff's alpha."""
+"""Agreement between raters, and between the two orders in which a judge saw a pair of answers."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
+
+Verdict = Literal["A", "B", "tie"]
 
 
 def cohens_kappa(
@@ -126,3 +129,50 @@ def _ordinal_distance(totals: Counter[Any]) -> Callable[[Any, Any], float]:
         return float(gap * gap)
 
     return distance
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseFold:
+    """The verdicts of a judge in both orders, added up for A."""
+
+    wins: int
+    losses: int
+    ties: int
+    win_rate: float
+    """Wins plus half the ties, over all pairs."""
+    flat_win_rate: float
+    """The same over single verdicts, without comparing the two orders: for comparison only."""
+    position_consistency: float
+    """The share of pairs with the same verdict in both orders."""
+    first_position_share: float | None
+    """How often the answer shown first won, among verdicts that are no tie: 0.5 is unbiased."""
+
+
+def fold_verdicts(pairs: Sequence[tuple[Verdict, Verdict]]) -> PairwiseFold:
+    """Fold verdicts with A shown first and with B shown first; a win needs the same winner in both orders.
+
+    Each verdict names the answer, not its position: the second is already mapped back.
+    """
+    if not pairs:
+        raise ValueError("no verdicts: there is nothing to fold")
+    for index, pair in enumerate(pairs):
+        if len(pair) != 2 or not set(pair) <= {"A", "B", "tie"}:
+            raise ValueError(
+                f"pair {index} is {pair!r}: give two verdicts, each 'A', 'B' or 'tie'"
+            )
+    n = len(pairs)
+    wins = pairs.count(("A", "A"))
+    losses = pairs.count(("B", "B"))
+    ties = n - wins - losses
+    flat = Counter(verdict for pair in pairs for verdict in pair)
+    first_won = sum((a_first == "A") + (b_first == "B") for a_first, b_first in pairs)
+    decided = flat["A"] + flat["B"]
+    return PairwiseFold(
+        wins=wins,
+        losses=losses,
+        ties=ties,
+        win_rate=(wins + ties / 2) / n,
+        flat_win_rate=(flat["A"] + flat["tie"] / 2) / (2 * n),
+        position_consistency=sum(a_first == b_first for a_first, b_first in pairs) / n,
+        first_position_share=first_won / decided if decided else None,
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 from ....datasets.cells import as_text_list
 from ....datasets.faults import RowFault
-from ....scorers.text.vqa_text import strip_marks
+from ....scorers.text.normalize_text import strip_marks
 from ...shapes import Fields
 from ..state import as_upstream
 
