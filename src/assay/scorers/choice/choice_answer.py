@@ -180,6 +180,8 @@ class AnswerWords:
 
 SHORT_WORDS = 60
 """Words and signs of an answer that is short: what it names, it takes."""
+MOST_MENTIONS = 60
+"""Most mentions of one option that are checked; an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
 """A letter that may be an option's: "44 B.C." names none for certain."""
 TALKS_ABOUT = re.compile(
@@ -319,12 +321,17 @@ class TextReader(AnswerWords):
         if match is None:
             return []
         named_last = [index for index in named if index >= match.start()]
-        return named_last if all(map(self._is_distinct, named_last)) else []
+        is_distinct = len(named_last) <= MOST_MENTIONS and all(
+            map(self._is_distinct, named_last)
+        )
+        return named_last if is_distinct else []
 
     def _only_stated(self, indexes: Sequence[int]) -> Extraction | None:
         """Return the option that words name, if it is only one and each sentence around it states it."""
         letters = {self.letter_at(index) for index in indexes}
-        if len(letters) != 1 or not all(map(self._is_stated_at, indexes)):
+        if len(letters) != 1 or len(indexes) > MOST_MENTIONS:
+            return None
+        if not all(map(self._is_stated_at, indexes)):
             return None
         letter = letters.pop()
         if letter is None:
