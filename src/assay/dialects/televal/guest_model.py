@@ -35,7 +35,14 @@ from .references import decoded, encoded
 from .spoken import RATE, AudioFolder, Question, Script, Turn, file_stem
 from .televal_calling import FLAGS, Dialogue, checked
 from .televal_classes import Classes
-from .televal_lines import HEAD, RETURNED, head_of, spoken_output, with_head
+from .televal_lines import (
+    HEAD,
+    RETURNED,
+    audio_path,
+    head_of,
+    spoken_output,
+    with_head,
+)
 from .televal_model_bases import without_gradients
 from .televal_rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
 from .televal_secrets import hidden, known_secrets, without_secrets
@@ -150,103 +157,92 @@ class GuestModel(RequestModel):
         return replace(output, error=replace(output.error, message=message))
 
     def _once(self, request: Request) -> Output:
+        """Return the answer to a single question."""
         extras, messages = _split_head(request)
         if "structure" in extras:
             return self._as_upstream(extras, request)
         user = next(message for message in reversed(messages) if message.role == "user")
-        sound = next(
-            (part for part in user.parts or () if isinstance(part, Audio)), None
-        )
-        system = next(
-            (message.text for message in messages if message.role == "system"), None
-        )
-        changes: list[str] = []
         texts = [part.text for part in user.parts or () if isinstance(part, Text)]
+        systems = [message.text for message in messages if message.role == "system"]
+        changes: list[str] = []
         question = Question(
-            audio=self._file(sound, changes) if sound is not None else None,
-            query=extras["query"]
-            if "query" in extras
-            else (texts[-1] if texts else None),
+            audio=self._heard(user, changes),
+            query=extras.get("query", texts[-1] if texts else None),
             assistant=extras.get("assistant"),
             instruct=extras.get("instruct", ""),
-            system=system,
+            system=systems[0] if systems else None,
         )
-        words = {**question.keywords(), **FLAGS, **extras.get("flags", {})}
+        flags = extras.get("flags", {})
         path = self._output_path(request, extras)
-        if path is not None:
-            words["pred_audio"] = path
         if infers_itself(self.built):
-            answer = infer_once(self.built, question, extras.get("flags", {}), path)
+            answer = infer_once(self.built, question, flags, path)
         else:
-            answer = checked(
-                self.built.generate_once(**words),
-                self.built,
-                "generate_once",
-            )
+            words = {**question.keywords(), **FLAGS, **flags}
+            if path is not None:
+                words["pred_audio"] = path
+            returned = self.built.generate_once(**words)
+            answer = checked(returned, self.built, "generate_once")
         return self._output(answer, path, changes)
 
     def _round(self, request: Request) -> Output:
+        """Return the answer of one round of a dialogue, with the dialogue as the state for the next one."""
         extras, messages = _split_head(request)
         questions = [message for message in messages if message.role == "user"]
-        dialogue: Dialogue | None = request.state if len(questions) > 1 else None
-        if dialogue is None:
-            script = Script(
-                _turns(extras["users"]),
-                _turns(extras["replies"]),
-                extras["instruct"],
-            )
-            history = extras.get("flags", {}).get("use_model_history", True)
-            dialogue = Dialogue(script, history, self.rule.era)
+        earlier = request.state if len(questions) > 1 else None
+        dialogue: Dialogue = earlier or self._begun(extras)
         changes: list[str] = []
-        sound = next(
-            (part for part in questions[-1].parts or () if isinstance(part, Audio)),
-            None,
-        )
-        heard = self._file(sound, changes) if sound is not None else None
+        heard = self._heard(questions[-1], changes)
         dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
         if "structure" in extras:
-            if dialogue.inferred is None:
-                dialogue.inferred = self._inferred(
-                    extras,
-                    request,
-                    settled={"save_latest_only": False},
-                )
-            returned: Any = dialogue.inferred
-            record = (
-                returned[min(dialogue.round, len(returned) - 1)]
-                if isinstance(returned, list)
-                else returned
-            )
-            dialogue.answers.append(
-                {"pred": "", **(record if isinstance(record, Mapping) else {})}
-            )
-            output = self._output(dialogue.answers[-1], None, changes)
-            records = (
-                encoded(returned) if isinstance(returned, (list, Mapping)) else False
-            )
-            return replace(output, state=dialogue, details={RETURNED: records})
+            output = self._round_as_upstream(dialogue, extras, request, changes)
+            return replace(output, state=dialogue)
         path = self._output_path(request, extras, dialogue.round + 1)
-        if infers_itself(self.built):
+        if not infers_itself(self.built):
+            answer = dialogue.ask(self.built, path)
+        else:
             if dialogue.inferred is None:
+                flags = extras.get("flags", {})
+                script = dialogue.script
                 dialogue.inferred = infer_dialogue(
-                    self.built,
-                    dialogue.script,
-                    heard,
-                    extras.get("flags", {}),
-                    path,
+                    self.built, script, heard, flags, path
                 )
             answer = dialogue.inferred[dialogue.round]
             dialogue.answers.append(answer)
-        else:
-            answer = dialogue.ask(self.built, path)
         output = self._output(answer, path, changes)
-        spoken = next((str(medium.source) for medium in output.media), None)
+        spoken = audio_path(output)
         answer["pred_audio"] = spoken or answer.get("pred_audio")
-        rounds = [_plain(earlier) for earlier in dialogue.answers]
+        rounds = [_plain(each) for each in dialogue.answers]
+        details = {**output.details, "answers": rounds}
+        return replace(output, state=dialogue, details=details)
+
+    def _begun(self, extras: Fields) -> Dialogue:
+        """Return a dialogue before its first round."""
+        users, replies = _turns(extras["users"]), _turns(extras["replies"])
+        own_history = extras.get("flags", {}).get("use_model_history", True)
+        script = Script(users, replies, extras["instruct"])
+        return Dialogue(script, own_history, self.rule.era)
+
+    def _round_as_upstream(
+        self,
+        dialogue: Dialogue,
+        extras: Fields,
+        request: Request,
+        changes: Sequence[str],
+    ) -> Output:
+        """Return one round of the records that the class's own `inference` returns for the whole dialogue."""
+        if dialogue.inferred is None:
+            every_round = {"save_latest_only": False}
+            dialogue.inferred = self._inferred(extras, request, settled=every_round)
+        returned: Any = dialogue.inferred
+        record = returned
+        if isinstance(returned, list):
+            record = returned[min(dialogue.round, len(returned) - 1)]
+        fields = record if isinstance(record, Mapping) else {}
+        dialogue.answers.append({"pred": "", **fields})
+        output = self._output(dialogue.answers[-1], None, changes)
+        is_kept = isinstance(returned, (list, Mapping))
         return replace(
-            output,
-            state=dialogue,
-            details={**output.details, "answers": rounds},
+            output, details={RETURNED: encoded(returned) if is_kept else False}
         )
 
     def _as_upstream(self, extras: Fields, request: Request) -> Output:
@@ -316,6 +312,13 @@ class GuestModel(RequestModel):
             spoken_output(answer["pred"], answer.get("pred_audio") or path),
             details=details,
         )
+
+    def _heard(self, message: Message, changes: list[str]) -> str | None:
+        """Return the path of the first audio clip of a message, converted for the class; None without one."""
+        for part in message.parts or ():
+            if isinstance(part, Audio):
+                return self._file(part, changes)
+        return None
 
     def _file(self, audio: Audio, changes: list[str]) -> str:
         """Return a path of the audio clip, converted to the channels and the rate that the class declares."""
