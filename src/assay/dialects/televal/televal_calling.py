@@ -286,15 +286,25 @@ def converse_as_upstream(model: Any, structure: object, options: Fields) -> Any:
 
 def _script(apart: Fields, *, is_reversed: bool) -> Script:
     """Return the turns of both speakers. Swapped texts leave their further fields where they were."""
-    clips, texts = apart["audio"], apart["query"]
+    clips = apart["audio"]
+    texts = apart["query"]
     metas = apart.get("meta_info") or [{}] * len(texts)
-    first, second = (1, 0) if is_reversed else (0, 1)
-    users = _turns(clips[first::2], texts[first::2], metas[0::2])
-    replies = _turns(clips[second::2], texts[second::2], metas[1::2])
+    if is_reversed:
+        user, other = slice(1, None, 2), slice(0, None, 2)
+    else:
+        user, other = slice(0, None, 2), slice(1, None, 2)
+    users = _turns(clips[user], texts[user], metas[0::2])
+    replies = _turns(clips[other], texts[other], metas[1::2])
     rounds = min(len(users), len(replies))
-    instruct = apart.get("instruct") or ""
-    return Script(tuple(users[:rounds]), tuple(replies[:rounds]), instruct)
+    return Script(
+        users=users[:rounds],
+        replies=replies[:rounds],
+        instruct=apart.get("instruct") or "",
+    )
 
 
-def _turns(clips: Any, texts: Any, metas: Any) -> list[Turn]:
-    return [Turn(*parts) for parts in zip(clips, texts, metas, strict=False)]
+def _turns(clips: Any, texts: Any, metas: Any) -> tuple[Turn, ...]:
+    turns = []
+    for clip, text, meta in zip(clips, texts, metas, strict=False):
+        turns.append(Turn(clip, text, meta))
+    return tuple(turns)

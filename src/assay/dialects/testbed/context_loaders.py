@@ -335,9 +335,11 @@ def _loader_class() -> Any:
             starts = [0, *self.dataset.cumulative_sizes]
             contexts = []
             for rows in self.batch_sampler.sampler:
-                datasets = [bisect_right(starts, row) - 1 for row in rows]
-                offsets = zip(datasets, rows, strict=True)
-                contexts.append(tuple((d, row - starts[d]) for d, row in offsets))
+                places = []
+                for row in rows:
+                    dataset = bisect_right(starts, row) - 1
+                    places.append((dataset, row - starts[dataset]))
+                contexts.append(tuple(places))
             return contexts
 
     return ChunkLoader
