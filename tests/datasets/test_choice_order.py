@@ -389,3 +389,21 @@ def test_an_option_that_is_itself_a_letter_stays_in_the_answer_column():
     assert sample.choices != ("x", "y", "z")
     assert sample.fields["answer"] == "x"
     assert right_texts([sample]) == ["x"]
+
+
+def orders_of(choices):
+    samples = [Sample(str(n), "Which?", "A", choices) for n in range(20)]
+    return {with_shuffled_choices(sample, 1).choices for sample in samples}
+
+
+def test_options_that_name_others_stay_in_their_place():
+    above = orders_of(("one", "two", "three", "All of the above"))
+    letters = orders_of(("one", "two", "Both A and B", "Neither"))
+    chinese = orders_of(("一", "二", "以上都是"))
+    plain = orders_of(("a + b", "a, b", "vitamin A", "B"))
+
+    assert len(above) > 3
+    assert {order[-1] for order in above} == {"All of the above"}
+    assert letters == {("one", "two", "Both A and B", "Neither")}
+    assert {order[-1] for order in chinese} == {"以上都是"}
+    assert len(plain) > 6

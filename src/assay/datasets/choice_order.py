@@ -16,6 +16,16 @@ from .columns import Columns, find_columns
 
 TEXT_KEYS = ("text", "texts")
 """Keys that hold the option texts in `{"text": […], "label": […]}`."""
+# "Both A and B", "A, C only", "Neither (a) nor (b)", "A和B"
+_OPTION_LETTER = r"(?:\(?[A-J]\)?|\([a-j]\))"
+_NAMES_LETTERS = re.compile(
+    rf"(?<!\w){_OPTION_LETTER}\s?(?:[,&和、]|\s(?:and|or|nor|und|et|y)\s)\s?{_OPTION_LETTER}(?![^\W\d_])"
+)
+# "All of the above", "Ninguna de las anteriores", "以上都是"
+_NAMES_EARLIER = re.compile(
+    r"\babove\b|\banterior(?:es)?\b|\bci-dessus\b|\bgenannten\b|\bprecedenti\b|以上",
+    re.IGNORECASE,
+)
 _LETTER_CELL = re.compile(r"(\W*)([A-Za-z])(\W*)")
 
 
@@ -32,16 +42,28 @@ def with_shuffled_choices(
     count = len(sample.choices)
     if count < 2:
         return sample
-    order = list(range(count))
-    if epoch:
-        key = f"{seed}/{sample.id}/{epoch}"
-    else:
-        key = f"{seed}/{sample.id}"
-    random.Random(key).shuffle(order)
+    key = f"{seed}/{sample.id}/{epoch}" if epoch else f"{seed}/{sample.id}"
+    order = _draw_order(sample.choices, key)
     letters = sample.fields.get(CHOICE_ORDER, LETTERS)
     shuffled = reorder_choices(sample, order, columns)
     fields = {**shuffled.fields, CHOICE_ORDER: "".join(_in_order(letters, order))}
     return replace(shuffled, fields=fields)
+
+
+def _draw_order(choices: Sequence[str], key: str) -> list[int]:
+    """Return an order of options. Options such as "all of the above" stay where they are.
+
+    If one names others by their letters ("both A and B"), all stay.
+    """
+    order = list(range(len(choices)))
+    if any(map(_NAMES_LETTERS.search, choices)):
+        return order
+    free = [index for index in order if not _NAMES_EARLIER.search(choices[index])]
+    drawn = list(free)
+    random.Random(key).shuffle(drawn)
+    for position, index in zip(free, drawn, strict=True):
+        order[position] = index
+    return order
 
 
 def reorder_choices(
