@@ -59,9 +59,9 @@ def _draw_order(choices: Sequence[str], key: str) -> list[int]:
     if any(map(_NAMES_LETTERS.search, choices)):
         return order
     free = [index for index in order if not _NAMES_EARLIER.search(choices[index])]
-    drawn = list(free)
-    random.Random(key).shuffle(drawn)
-    for position, index in zip(free, drawn, strict=True):
+    new_order = list(free)
+    random.Random(key).shuffle(new_order)
+    for position, index in zip(free, new_order, strict=True):
         order[position] = index
     return order
 
