@@ -273,3 +273,14 @@ def test_a_template_that_shows_the_context_needs_no_note(tmp_path):
     result = assay.run(task, lambda messages: "Bob", output=str(tmp_path / "run"))
 
     assert not any("is not shown" in note for note in result.notes)
+
+
+def test_options_that_name_files_are_noted_unless_the_files_are_sent(tmp_path, capsys):
+    row = {"question": "Which is red?", "options": ["red.png", "b.png"], "answer": "A"}
+    data = write_rows(tmp_path, [row])
+
+    assert main(["check", data]) == 0
+    assert "options such as 'red.png' are names of files" in capsys.readouterr().out
+    plain = write_rows(tmp_path, [{**row, "options": ["red", "b"]}])
+    assert main(["check", plain]) == 0
+    assert "names of files" not in capsys.readouterr().out

@@ -26,6 +26,9 @@ _NUMBER = re.compile(
 # "1000" may be written as "1,000", "5.5" as "5.50", "50%" as "50 %"
 _MANY_SPELLINGS = re.compile(r"\d{4}|\d[^\d\s]|[$€£]")
 # "We get $x=\boxed{5}$.", "\frac12", "$2\pi$"
+_MEDIA_FILE = re.compile(
+    r"\S+\.(?:png|jpe?g|webp|gif|bmp|tiff?|wav|mp3|flac|ogg|m4a|mp4)", re.IGNORECASE
+)
 _FORMULA = re.compile(r".*(?:\\boxed|\\[dt]?frac|\\sqrt|\\pi|\$[^$]+\$).*", re.DOTALL)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no)\s*\.?\s*", re.IGNORECASE)
 _LETTER = re.compile(r"\s*\(?[A-J]\)?\s*")
@@ -106,9 +109,15 @@ def scorer_notes(
     samples: Iterable[Sample | BadSample],
     scorers: Sequence[tuple[str, Any]],
 ) -> Iterator[str]:
-    """Yield advice if the form of the targets suggests another scorer or a normalizer."""
+    """Yield advice if the form of options or targets suggests other columns, another scorer or a normalizer."""
     looked_at = islice(samples, ROWS_LOOKED_AT)
     rows = [row for row in looked_at if isinstance(row, Sample)]
+    file_name = _file_among_options(rows)
+    if file_name:
+        yield (
+            f"options such as {file_name!r} are names of files, and only the names are sent: put the files into a "
+            "column `images` in order, and name them in the options: 'image 1', 'image 2'"
+        )
     targets = [str(row.targets[0]) for row in rows if row.targets]
     if not targets:
         return
@@ -141,6 +150,14 @@ def scorer_notes(
             "targets look like transcripts of the recordings: "
             f"--scorer wer:normalize={fitting} counts word errors"
         )
+
+
+def _file_among_options(rows: Sequence[Sample]) -> str:
+    """Return an option if all options of rows without media are names of media files; empty otherwise."""
+    options = [option for row in rows for option in row.choices]
+    if any(row.media for row in rows) or not all(map(_MEDIA_FILE.fullmatch, options)):
+        return ""
+    return options[0] if options else ""
 
 
 def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
