@@ -17,6 +17,8 @@ from ...scorers.text.normalize_text import squad_words
 from ..scoring.scoring import Scoring
 
 LONGEST_NUMBER = 40
+_TYPOGRAPHIC = str.maketrans("‘’‚“”„«»‐‑‒–—−", '\'\'\'"""""------')
+"""Quotation marks, hyphens, dashes and the minus sign."""
 
 
 class Spelling:
@@ -108,8 +110,8 @@ class Spelling:
             )
         if self._wide:
             yield (
-                f"{task}: {_answers(self._wide)} a target but for full-width or other compatibility forms (NFKC),"
-                f" which {self._scorer} counts as different"
+                f"{task}: {_answers(self._wide)} a target but for typographic marks or full-width and"
+                f" other forms (NFKC), which {self._scorer} counts as different"
             )
         if self._numbers:
             yield (
@@ -174,10 +176,10 @@ def is_list_text(target: str) -> bool:
 
 
 def _narrow(text: str) -> str:
-    """Return a text with full-width and other compatibility forms replaced (NFKC)."""
+    """Return a text with typographic marks, full-width and other compatibility forms replaced (NFKC)."""
     if text.isascii():
         return text
-    return unicodedata.normalize("NFKC", text)
+    return unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHIC)
 
 
 def _answers(count: int) -> str:
