@@ -411,8 +411,11 @@ class _Reader:
             return None
         if isinstance(key, Each) and isinstance(base, Use):
             base.kinds["mapping"] = None
-            parts = [base.part(str(label)) for label in key.labels]
-            return parts[0]
+            first, *others = map(str, key.labels)
+            shared = base.part(first)
+            for label in others:
+                base.parts.setdefault(label, shared)
+            return shared
         if isinstance(base, dict):
             return base.get(key) if _is_label(key) else None
         if base is None and isinstance(key, str) and self._may_be_row(node.value):

@@ -132,6 +132,17 @@ def test_show_says_where_a_plugin_is_defined(plugin, capsys):
     assert "plug_in.py:" in capsys.readouterr().out
 
 
+def test_names_that_no_one_can_use_do_not_break_the_list(plugin, install, capsys):
+    names = "same_length = other_plug:same_length\nTwo Words = other_plug:same_length"
+    install("other-plug", CODE, f"[assay.scorers]\n{names}")
+
+    assert main(["ls", "scorers"]) == 0
+
+    listed = capsys.readouterr().out
+    assert "cannot be used: " in listed and "all define it" in listed
+    assert "Two Words" not in listed
+
+
 def test_two_packages_with_one_name_are_refused_when_it_is_used(
     plugin, install, capsys
 ):

@@ -130,6 +130,10 @@ class Registry(Generic[T]):
 
     def summary(self, name: str) -> str:
         """Return the line that `assay ls` prints."""
+        sharing = self.plugins().get(name, ())
+        if len(sharing) > 1:
+            packages = ", ".join(plugin.package for plugin in sharing)
+            return f"cannot be used: {packages} all define it"
         return self._entry(name, None).summary
 
     def where(self, name: str) -> str:

@@ -174,6 +174,30 @@ def test_a_tracker_that_is_not_installed_is_one_line(run, capsys, monkeypatch, k
     assert not Path("out", kind).exists()
 
 
+def test_every_eval_ever_keeps_each_sample_on_one_line_of_any_reader(run):
+    Path("odd.jsonl").write_text(
+        '{"id": "a", "question": "q\\u2028r", "answer": "4"}\n'
+    )
+    main(
+        [
+            "run",
+            "odd.jsonl",
+            "--model",
+            "m.py:generate",
+            "--scorer",
+            "exact_match",
+            "-o",
+            "odd",
+        ]
+    )
+
+    assert main(["export", "odd", "--to", "every-eval-ever", "-o", "files"]) == 0
+
+    (samples,) = Path("files").rglob("*_samples.jsonl")
+    (line,) = samples.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["input"]["raw"] == "q\u2028r"
+
+
 @pytest.mark.parametrize("kind", ["inspect", "every-eval-ever"])
 def test_a_folder_cannot_replace_a_file(run, capsys, kind):
     Path("taken").write_text("mine")

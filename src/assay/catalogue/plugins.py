@@ -35,6 +35,8 @@ def installed_plugins(group: str) -> Mapping[str, tuple[Plugin, ...]]:
     """Return the plugins of a group such as `assay.scorers` by name; several packages may use one name."""
     plugins: dict[str, list[Plugin]] = {}
     for entry in entry_points(group=group):
+        if not PLUGIN_NAME.fullmatch(entry.name):
+            continue  # It could never be asked for.
         plugin = _plugin_of(entry)
         same_name = plugins.setdefault(plugin.name, [])
         # A package that is on the path twice, as after an editable install, is listed twice.

@@ -73,7 +73,8 @@ def _write_cell(reader: RunReader, cell: Cell, folder: Path, place: str) -> None
         count = 0
         with draft.open("wb") as file:
             for row in _sample_rows(reader, cell, evaluation_id):
-                text = json.dumps(row, ensure_ascii=False, default=str)
+                # Escaped: its own reader takes U+2028 and its like for the end of a line.
+                text = json.dumps(row, default=str)
                 line = text.encode("utf-8", "backslashreplace") + b"\n"
                 file.write(line)
                 digest.update(line)
