@@ -77,7 +77,8 @@ def _missing_argument_fix(error: Exception) -> str | None:
     if not isinstance(error, TypeError) or match is None:
         return None
     names = re.findall(r"'(\w+)'", match[1])
-    return "-a " + ",".join(f"{name}=…" for name in names)
+    options = ",".join(f"{name}=…" for name in names)
+    return f"-a {options} of `assay run`, or give {', '.join(names)} a default in the class"
 
 
 def method_of(
