@@ -169,6 +169,7 @@ GREEDY = {
     "fills the shared memory": "n = 0\ntry:\n    for n in range(200):\n        with open(f'/dev/shm/f{n}', 'wb') as f: f.write(b'x' * (1 << 20))\nexcept OSError: pass\nif n > 100: print('ESCAPED')",
     "makes many files": "n = 0\ntry:\n    while n < 100_000:\n        os.mknod(f'/tmp/{n}' if os.access('/tmp', os.W_OK) else f'{n}'); n += 1\nexcept OSError: os._exit(0)\ntime.sleep(1)\nprint('ESCAPED', n)",
     "opens many terminals": "n = []\ntry:\n    for _ in range(1000): n.append(os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY))\nexcept OSError: pass\nif len(n) > 300: print('ESCAPED', len(n))",
+    "makes timers without end": "t = ctypes.create_string_buffer(8)\nn = 0\nwhile n < 200_000 and libc.syscall(222, 1, 0, t) == 0: n += 1\nif n > 10_000: print('ESCAPED', n)",
     "opens many files": "n = []\ntry:\n    for _ in range(1_000_000): n.append(open('/dev/null'))\nexcept OSError: os._exit(0)\nprint('ESCAPED')",
     "computes without end": "while True: pass",
     "computes without end and hears no signal": "for n in range(1, 65):\n    try: signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",

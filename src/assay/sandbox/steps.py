@@ -12,6 +12,9 @@ import sys
 OPEN_FILES = 128
 """Most descriptors of each process, because each may be a socket, whose buffers are kernel memory."""
 
+PENDING_SIGNALS = 4096
+"""Most timers and waiting signals of one user."""
+
 
 def limit(kind: int, soft: int, hard: int | None = None) -> None:
     """Set a limit, or keep a lower one."""
@@ -33,6 +36,8 @@ def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-ar
     seconds = settings["cpu"]
     processes = settings["processes"] + others
     limit(resource.RLIMIT_CORE, 0)
+    # Timers and waiting signals take memory of the kernel, which no process owns.
+    limit(resource.RLIMIT_SIGPENDING, PENDING_SIGNALS)
     limit(resource.RLIMIT_NOFILE, settings.get("open_files", OPEN_FILES))
     limit(resource.RLIMIT_FSIZE, settings["file"])
     limit(resource.RLIMIT_CPU, seconds, seconds + 1)
