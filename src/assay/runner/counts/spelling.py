@@ -110,8 +110,8 @@ class Spelling:
             )
         if self._wide:
             yield (
-                f"{task}: {_answers(self._wide)} a target but for typographic marks or full-width and"
-                f" other forms (NFKC), which {self._scorer} counts as different"
+                f"{task}: {_answers(self._wide)} a target but for full-width, typographic or other"
+                f" compatibility forms (NFKC), which {self._scorer} counts as different"
             )
         if self._numbers:
             yield (
