@@ -258,7 +258,7 @@ def check_options(
 
 
 def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
-    """Return the names of all options, and of those that are required; `None` if any name is accepted."""
+    """Return the names of all options and of the required ones; `None` if any name is accepted."""
     if inspect.isclass(thing) and is_dataclass(thing):
         options = [f for f in fields(thing) if f.init]
         required = [

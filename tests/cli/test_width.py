@@ -206,7 +206,7 @@ def test_help_fills_its_paragraphs_and_keeps_indented_lines(capsys, monkeypatch)
 
     lines = capsys.readouterr().out.splitlines()
 
-    [start] = [i for i, line in enumerate(lines) if line.startswith("Print what a")]
+    [start] = [i for i, line in enumerate(lines) if line.startswith("Print what can")]
     paragraph = lines[start : lines.index("", start)]
     assert len(paragraph) > 2 and not any(line.startswith(" ") for line in paragraph)
     assert "  assay power runs/pilot --n 500" in lines

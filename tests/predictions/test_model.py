@@ -403,7 +403,7 @@ def test_a_task_that_asks_by_calls_cannot_be_answered_by_ids():
     task = Task("driven", dataset=ROWS, driver=lambda *a, **k: None)
 
     with pytest.raises(
-        UsageError, match="asks in its own way, by calls that have no sample ids"
+        UsageError, match="calls the model itself, without ids of samples"
     ):
         assay.run(task, predict(a="4"))
 

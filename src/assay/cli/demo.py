@@ -106,7 +106,9 @@ def command(arguments: Sequence[str]) -> int:
         metavar="DIR",
         help="a folder for the runs",
     )
-    p.add_argument("--fresh", action="store_true", help="forget what the folder holds")
+    p.add_argument(
+        "--fresh", action="store_true", help="ignore earlier runs in the folder"
+    )
     p.add_argument(
         "--json",
         action="store_true",

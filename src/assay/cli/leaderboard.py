@@ -27,8 +27,8 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(
         prog="assay leaderboard",
         description="Print models in rows and protocols in columns: values with 95 % intervals, and\n"
-        "ranks. Models are compared on the samples they share. Models that cannot be\n"
-        "told apart share ranks.",
+        "ranks. Models are compared on the samples they share. Models without a\n"
+        "significant difference share ranks.",
     )
     p.add_argument(
         "folders",
@@ -41,7 +41,7 @@ def command(arguments: Sequence[str]) -> int:
         "--task",
         action="append",
         metavar="NAME",
-        help="these tasks or protocols only",
+        help="only these tasks or protocols",
     )
     p.add_argument(
         "--metric",

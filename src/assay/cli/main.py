@@ -185,7 +185,7 @@ def _run(arguments: list[str] | None) -> int:
         verb, words = (
             "run",
             ["run", *words],
-        )  # bare flags mean a run, as other harnesses have it
+        )  # flags without a verb mean a run, as in other harnesses
     if "--debug" not in words:
         warnings.formatwarning = _note
     from ..core.errors import AssayError, users_line

@@ -44,7 +44,7 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(prog="assay new", description="Write a small file to start from.")
     p.add_argument("kind", choices=tuple(KINDS))
     p.add_argument("name", help="the file is called NAME.py")
-    p.add_argument("--dir", default=".", help="where to put it")
+    p.add_argument("--dir", default=".", help="the folder for the file")
     options = p.parse(arguments)
     path = write(options.kind, options.name, Path(options.dir).expanduser())
     sys.stdout.write(

@@ -20,7 +20,7 @@ def command(arguments: Sequence[str]) -> int:
         prog="assay power",
         usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X]\n"
         "                   [--pairs X] [--difference D]",
-        description="Print what a number of samples can show: the interval of one run, the smallest\n"
+        description="Print what can be detected with a number of samples: the interval of one run, the smallest\n"
         "difference that two runs on the same samples show with 80 % power, and how many\n"
         "samples a difference needs.",
         epilog="examples:\n"
@@ -28,7 +28,7 @@ def command(arguments: Sequence[str]) -> int:
         "  assay power runs/new --baseline runs/old\n"
         "  assay power --n 200 --rate 0.7 --pairs 0.2",
     )
-    p.add_argument("run", nargs="?", default=None, help="a finished run, however small")
+    p.add_argument("run", nargs="?", default=None, help="a finished run of any size")
     p.add_argument(
         "--baseline",
         default=None,
@@ -48,7 +48,7 @@ def command(arguments: Sequence[str]) -> int:
         type=float,
         default=None,
         metavar="X",
-        help="the share that is right (default 0.5)",
+        help="the share of right answers (default 0.5)",
     )
     p.add_argument(
         "--sd",
@@ -62,7 +62,7 @@ def command(arguments: Sequence[str]) -> int:
         type=float,
         default=None,
         metavar="X",
-        help="the share on which two runs differ",
+        help="the share of samples on which two runs differ",
     )
     p.add_argument(
         "--difference",

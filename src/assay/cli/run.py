@@ -127,13 +127,13 @@ def parser() -> Parser:
     groups["what"].add_argument(
         "--device",
         default=None,
-        help="what a local model computes on: cpu, cuda, cuda:1, mps",
+        help="device of a local model: cpu, cuda, cuda:1, mps",
     )
     groups["what"].add_argument(
         "--include_path",
         default=None,
         metavar="DIR",
-        help="a folder in which tasks are looked for, too",
+        help="another folder to search for tasks",
     )
     out = groups["output"]
     out.add_argument(

@@ -36,7 +36,7 @@ def command(arguments: Sequence[str]) -> int:
         description="Score a run again without asking the model.",
     )
     p.add_argument("run", help="a run folder")
-    add_some(p, *OPTIONS, data="where the data is now")
+    add_some(p, *OPTIONS, data="path of the data, if it has moved")
     p.add_argument(
         "--json",
         action="store_true",

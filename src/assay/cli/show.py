@@ -166,7 +166,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument(
         "--no_pager",
         action="store_true",
-        help="print on a terminal, too, instead of opening $PAGER",
+        help="print directly instead of opening $PAGER",
     )
     _add_choices(p.add_argument_group("of a run: which samples, and how"))
     options = p.parse(_joined(arguments))

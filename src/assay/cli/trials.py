@@ -325,7 +325,7 @@ class TriedScorer:
     def verdict(self, sample: Sample, answer: Scripted) -> Score:
         """Return the verdict on a scripted answer.
 
-        Raise if there is no verdict on the target, unless a judge is missing.
+        Raise if the scorer gives no verdict on the target, unless a judge is missing.
         """
         label, output = answer
         if self._roles:

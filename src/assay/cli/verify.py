@@ -31,7 +31,7 @@ def command(arguments: Sequence[str]) -> int:
         p,
         *OPTIONS,
         scorers="the scorers of the last scoring",
-        data="where the data is now",
+        data="path of the data, if it has moved",
     )
     options = p.parse(arguments)
     reader = RunReader(Path(options.run).expanduser())

@@ -56,8 +56,8 @@ def media_columns(
     """Return the columns that hold media, and the requested columns that are missing.
 
     The settings name columns: `image: photo`, several as `image: first,second`, none as an empty name. Otherwise
-    only `unclaimed` columns are matched by name, one per kind: `image` before `image_path`, in any case. If there
-    is no such column, `file_name` may name files of any kind.
+    only `unclaimed` columns are matched by name, one per kind: `image` before `image_path`, in any case. Without
+    such a column, `file_name` may name files of any kind.
     """
     free = columns if unclaimed is None else unclaimed
     folded = {name.lower(): name for name in reversed(free)}

@@ -316,9 +316,9 @@ def _repeat_until_complete(
         indexes = []
         pairs = zip(requests, outputs, strict=True)
         for index, (request, output) in enumerate(pairs):
-            wanted = request.options.n
-            has_some = 0 < len(output.candidates) < wanted
-            if wanted > 1 and output.error is None and has_some:
+            requested = request.options.n
+            has_some = 0 < len(output.candidates) < requested
+            if requested > 1 and output.error is None and has_some:
                 indexes.append(index)
         return indexes
 

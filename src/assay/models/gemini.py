@@ -398,9 +398,12 @@ def _tokens(result: object) -> tuple[Token, ...]:
     for token, top in zip(chosen, rivals, strict=False):
         others = []
         for other in top.get("candidates") or ():
-            others.append((str(other["token"]), float(other["logProbability"])))
+            other_text = str(other["token"])
+            other_logprob = float(other["logProbability"])
+            others.append((other_text, other_logprob))
         text = str(token.get("token", ""))
-        tokens.append(Token(text, float(token["logProbability"]), tuple(others)))
+        logprob = float(token["logProbability"])
+        tokens.append(Token(text, logprob, tuple(others)))
     return tuple(tokens)
 
 

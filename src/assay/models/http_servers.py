@@ -48,7 +48,7 @@ class Server:
     """What the user must know about earlier answers; given to the next answer."""
 
     def may_reuse(self, connection: Connection, seconds: float) -> bool:
-        """Return True if a connection may serve another request after an answer that took so many seconds."""
+        """Return True if a connection may serve another request after an answer that took `seconds`."""
         if not connection.is_open or not self.keep_alive or self.sends_surplus:
             return False
         return not self._is_connecting_cheap(seconds)

@@ -107,7 +107,7 @@ class RunOptions:
     data: str | None = option(
         None,
         "data",
-        "a file or folder in place of the task's own data",
+        "a file or folder to use instead of the task's own data",
     )
     split: str | None = option(
         None,
@@ -134,13 +134,13 @@ class RunOptions:
     shuffle: bool = option(
         False,
         "data",
-        "in a random order, drawn from --seed",
+        "shuffle the samples, with --seed",
         reads="switch",
     )
     shuffle_choices: int | None = option(
         None,
         "data",
-        "the options of each question in an order drawn from SEED (default 0)",
+        "shuffle the options of each question, with SEED (default 0)",
         reads="integer",
         metavar="SEED",
         alone=0,
@@ -161,7 +161,7 @@ class RunOptions:
     shard: str | None = option(
         None,
         "data",
-        "this part of N, counted from 1",
+        "run part I of N, counted from 1",
         metavar="I/N",
     )
     columns: Mapping[str, str] = option(
@@ -187,11 +187,11 @@ class RunOptions:
     num_fewshot: int | None = option(
         None,
         "prompt",
-        "how many examples come first",
+        "number of examples before the question",
         "-f",
         reads="integer",
     )
-    fewshot_data: str | None = option(None, "prompt", "where examples come from")
+    fewshot_data: str | None = option(None, "prompt", "the data to take examples from")
     fewshot_as_multiturn: bool | None = option(
         None,
         "prompt",
@@ -202,19 +202,19 @@ class RunOptions:
     apply_chat_template: bool | None = option(
         None,
         "prompt",
-        "every prompt as a chat, or none (default: as the task has it)",
+        "send every prompt as a chat, or none (default: the task's own setting)",
         reads="truth",
         alone=True,
     )
     template: str | None = option(
         None,
         "prompt",
-        "in place of the task's: a name, Jinja text or file, or file.py:fn",
+        "instead of the task's: a name, Jinja text or file, or file.py:fn",
     )
     system: str | None = option(
         None,
         "prompt",
-        "the system text in place of the task's; empty: no system message",
+        "the system text instead of the task's; empty: no system message",
         "--system",
         "--system_instruction",
         "--system_message",
@@ -222,7 +222,7 @@ class RunOptions:
     scorers: tuple[str, ...] = option(
         (),
         "prompt",
-        "in place of the task's own",
+        "use this scorer instead of the task's own",
         "--scorer",
         "--scorers",
         reads="list",
@@ -237,7 +237,7 @@ class RunOptions:
     generation: Mapping[str, Any] = option(
         None,
         "generation",
-        "options over those of the task: temperature=0,max_tokens=64",
+        "options that override those of the task: temperature=0,max_tokens=64",
         "--gen_kwargs",
         "--generation_config",
         "--generation",
@@ -248,7 +248,7 @@ class RunOptions:
     epochs: int | None = option(
         None,
         "generation",
-        "how many times each sample is asked",
+        "number of answers to each sample, each in its own request",
         "--epochs",
         "--repeats",
         reads="integer",
@@ -286,14 +286,14 @@ class RunOptions:
     replicas: int | None = option(
         None,
         "work",
-        "copies of the model, each in its own process",
+        "number of copies of the model, each in its own process",
         reads="integer",
         is_spread=True,
     )
     executor: Literal["local", "ray"] | None = option(
         None,
         "work",
-        "where copies run: processes of this machine, or a Ray cluster",
+        "run the copies as processes of this machine, or on a Ray cluster",
         choices=("local", "ray"),
         is_spread=True,
     )
@@ -432,7 +432,7 @@ class RunOptions:
     predict_only: bool = option(
         False,
         "output",
-        "only ask and keep the answers; `assay score` scores them",
+        "only collect answers, without scoring; `assay score` scores them later",
         reads="switch",
         is_spread=True,
     )
@@ -446,7 +446,7 @@ class RunOptions:
     fresh: bool = option(
         False,
         "output",
-        "start again: ignore what this folder holds",
+        "start again: ignore the earlier run in this folder",
         reads="switch",
         is_spread=True,
     )
@@ -477,7 +477,7 @@ class RunOptions:
     trust_remote_code: bool = option(
         False,
         "trust",
-        "run the code that a model or dataset brings",
+        "run the code that comes with a model or dataset",
         reads="switch",
     )
     allow_private_urls: bool = option(

@@ -69,7 +69,7 @@ class Finish:
             messages = as_chat(messages) if self.chat else as_text(messages)
         continuations = prompt.continuations
         if self.chat and continuations and messages != prompt.messages:
-            # The answer begins a turn of its own, so the blank that joined it to the question goes.
+            # The answer begins a new turn, so the blank that joined it to the question is removed.
             continuations = tuple(text.removeprefix(" ") for text in continuations)
         produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
         if messages is prompt.messages and produces is prompt.produces:

@@ -1,6 +1,6 @@
 """Few-shot prompts: solved examples before the question.
 
-Every question is asked for any number of shots. The question itself, or an equal one, is never among its shots. The
+Every question may get any number of shots. The question itself, or an equal one, is never among its shots. The
 ids of the shots are in `Prompt.details["shots"]`. Prompts that differ only in white space or in the order of the
 options are equal.
 """
@@ -312,7 +312,7 @@ def _compose(
 
 
 def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
-    """Return a solved example as one sequence of parts. The answer follows a colon directly, else it starts a line."""
+    """Return a solved example as one sequence of parts. The answer follows a colon directly, or starts a new line."""
     flat: tuple[Part, ...] = ()
     for message in solved:
         parts = message.parts or ()

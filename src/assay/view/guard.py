@@ -121,7 +121,7 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and not self._is_same(origin, host):
             return 403, "requests of other pages are refused"
-        # A link in a chat or a web terminal may lead to the empty page, which holds nothing; no other page gets more.
+        # Links in chats and web terminals may open the empty page, which contains nothing. Other pages need the cookie.
         if (
             headers.get("sec-fetch-site") in ("cross-site", "same-site")
             and scope["path"] != "/"

@@ -233,13 +233,18 @@ def _is_commentary(item: Mapping[str, Any]) -> bool:
 
 
 def _cut_reason(answer: Mapping[str, Any], items: Sequence[Any]) -> str | None:
-    """Return why a response is incomplete; None if it is complete. Some servers say it of the message only."""
+    """Return why a response is incomplete; None if it is complete. Some servers mark only the message as incomplete."""
     if answer.get("status") == "incomplete":
-        reason = (answer.get("incomplete_details") or {}).get("reason")
-        return str(reason or "length")
-    messages = [item for item in items if item.get("type") == "message"]
-    is_cut = bool(messages) and messages[-1].get("status") == "incomplete"
-    return "length" if is_cut else None
+        details = answer.get("incomplete_details") or {}
+        reason = details.get("reason") or "length"
+        return str(reason)
+    last_message: Mapping[str, Any] = {}
+    for item in items:
+        if item.get("type") == "message":
+            last_message = item
+    if last_message.get("status") == "incomplete":
+        return "length"
+    return None
 
 
 def _is_said(part: Part) -> bool:

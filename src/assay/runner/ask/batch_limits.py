@@ -75,7 +75,9 @@ def _number(
         is_right = value == int(value)
     if not is_right:
         kind = "a whole number from 1 on" if whole else "a number above 0"
-        raise UsageError(f"--batch_args {name}={value!r}", fix=f"give {kind}")
+        raise UsageError(
+            f"--batch_args {name}={value!r} is not {kind}", fix=f"give {kind}"
+        )
     return float(value)
 
 

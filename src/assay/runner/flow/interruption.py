@@ -64,7 +64,7 @@ class _Interruption:
                 if number == signal.SIGHUP and before is signal.SIG_IGN:
                     continue  # under nohup a closed terminal is no reason to stop
                 self._loop.add_signal_handler(number, self._interrupt)
-                # The event loop still hears of the signal. This handler is also called while it waits.
+                # The event loop still receives the signal. This handler is also called while it waits.
                 signal.signal(number, self._break_in)
             except (NotImplementedError, RuntimeError, ValueError):
                 continue  # not the main thread, as in a notebook, which has its own way to interrupt

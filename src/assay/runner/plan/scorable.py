@@ -174,7 +174,7 @@ def check_known_answers(planned: PlannedTask) -> None:
     if planned.task.driver is not None:
         fix = "give the model itself, or replay/RUN of a run that asked it"
         raise UsageError(
-            "the task asks in its own way, by calls that have no sample ids",
+            "the task calls the model itself, without ids of samples",
             where=where,
             fix=fix,
         )

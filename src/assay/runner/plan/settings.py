@@ -143,7 +143,7 @@ def unused_judges(
 ) -> Iterator[str]:
     """Yield a note for each judge that no scorer and no tool uses.
 
-    One command may serve many tasks, so it is no error.
+    One command may serve many tasks, so an unused judge is allowed.
     """
     if has_foreign_code(run, tasks):
         return

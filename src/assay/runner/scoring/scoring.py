@@ -333,7 +333,7 @@ def outcome_without_answer(output: Output) -> Outcome | None:
 def score_without_answer(score: Score, outcome: Outcome) -> Score:
     """Return the score of an output without an answer, with the counts that its scorer returned.
 
-    A `data_error` stays one. A value stays only if the scorer itself noticed that there is no answer: the value
+    A `data_error` stays one. A value stays only if the scorer itself noticed that the answer is missing: the value
     then has the names of all its metrics.
     """
     if score.outcome is Outcome.DATA_ERROR:

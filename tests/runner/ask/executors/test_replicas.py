@@ -430,7 +430,7 @@ def test_an_interruption_lets_what_is_in_flight_come_back(tmp_path: Path):
         ({"replicas": 1, "gpus_per_replica": 1.5}, "a replica cannot have 1.5 GPUs"),
         (
             {"gpus_per_replica": 1},
-            "--gpus_per_replica says nothing without replicas; fix: add --replicas N",
+            "--gpus_per_replica has no effect without --replicas; fix: add --replicas N",
         ),
         (
             {"address": "localhost:1"},

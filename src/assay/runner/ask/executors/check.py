@@ -32,7 +32,7 @@ def check_spread(run: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None:
     if not is_spread(run):
         if run.gpus_per_replica is not None:
             raise UsageError(
-                "--gpus_per_replica says nothing without replicas",
+                "--gpus_per_replica has no effect without --replicas",
                 fix="add --replicas N",
             )
         return
