@@ -66,6 +66,7 @@ class Wandb:
         with _environment(QUIET):
             wandb = library("wandb", "Weights & Biases", "wandb")
             is_online = os.environ.get("WANDB_MODE") == "online"
+            has_own_run = wandb.run is not None
             models = _by_model(reader, model)
             for model_name, cells in models.items():
                 run = wandb.init(
@@ -78,6 +79,8 @@ class Wandb:
                 )
                 run.log(_numbers(cells))
                 run.finish()
+            if not has_own_run:
+                wandb.teardown()  # `finish` returns before the file is written.
         return count_of(models, "run")
 
 
