@@ -835,3 +835,14 @@ def test_a_real_endpoint_answers_as_the_model_in_process_does():
     ]
     assert [len(output.candidates[0].tokens) for output in over_http] == [4, 4]
     assert over_http[0].usage.input_tokens == in_process[0].usage.input_tokens
+
+
+def test_the_path_of_one_api_is_cut_off_a_url_and_its_query_is_not():
+    url = "http://h/openai/deployments/d/chat/completions?api-version=1"
+
+    with pytest.raises(UsageError) as caught:
+        OpenAI("m", base_url=url)
+
+    assert caught.value.fix == (
+        "--base_url http://h/openai/deployments/d, with the same part behind the ?"
+    )

@@ -218,9 +218,11 @@ class OpenAI(HttpModel):
         if api := next(
             (path for path in PATHS if self._place.endswith(f"/{path}")), None
         ):
+            whole = self._place.removesuffix(f"/{api}")
+            and_query = ", with the same part behind the ?" if self._query else ""
             raise UsageError(
                 f"base_url of model 'openai/{self.name}' ends with the path of one API, {api}",
-                fix=f"--base_url {self._place.removesuffix('/' + api)}",
+                fix=f"--base_url {whole}{and_query}",
             )
         if self.api in OWN_KINDS and (self.accepts, self.produces) == (
             ACCEPTS,
