@@ -824,3 +824,19 @@ def test_tokens_without_a_log_probability_each_are_a_bad_response(put_to, servic
     [output] = put_to(server, "openai/m", ask(role=""))
 
     assert "2 tokens have 1 log-probabilities" in output.error.message
+
+
+def test_what_a_model_wrote_is_scored_though_the_server_refused_it(put_to, service):
+    error = {
+        "message": "Failed to generate JSON. Please adjust your prompt.",
+        "code": "json_validate_failed",
+        "failed_generation": "The answer is 4",
+    }
+    server = service({"error": error}, status=400)
+
+    [output] = put_to(server, "openai/m", ask(response_format="json"))
+
+    assert output.text == "The answer is 4"
+    assert output.details["notes"] == [
+        "the server refused what the model wrote, which is scored"
+    ]

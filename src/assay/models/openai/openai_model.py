@@ -17,10 +17,12 @@ import msgspec
 from ...core import (
     EMPTY,
     Abilities,
+    Candidate,
     GenerateOptions,
     Output,
     Prompt,
     Request,
+    Text,
     UsageError,
 )
 from ...core.reasoning import read_think_tags
@@ -127,6 +129,8 @@ REFUSABLE = (
     "response_format",
 )
 """Options that some models refuse; a task may set them."""
+FAILED_GENERATION = "failed_generation"
+"""What the model wrote, in Groq's refusal of an answer that is not the JSON or the call that was asked for."""
 PATHS = (
     "chat/completions",
     "completions",
@@ -474,6 +478,11 @@ class OpenAI(HttpModel):
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         if refused.error.get("code") in FILTERED:
             return filtered()
+        written = refused.error.get(FAILED_GENERATION)
+        if refused.status == 400 and isinstance(written, str):
+            note = "the server refused what the model wrote, which is scored"
+            output = Output((Candidate((Text(written),), "stop"),))
+            return with_notes(output, [note])
         failure = refused.failure()
         if refused.status in (400, 422) and failure.kind == "http":
             failure.message += _option_fix(failure.message)
