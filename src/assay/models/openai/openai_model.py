@@ -478,10 +478,10 @@ class OpenAI(HttpModel):
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         if refused.error.get("code") in FILTERED:
             return filtered()
-        written = refused.error.get(FAILED_GENERATION)
-        if refused.status == 400 and isinstance(written, str):
+        generation = refused.error.get(FAILED_GENERATION)
+        if refused.status == 400 and isinstance(generation, str):
             note = "the server refused what the model wrote, which is scored"
-            output = Output((Candidate((Text(written),), "stop"),))
+            output = Output((Candidate((Text(generation),), "stop"),))
             return with_notes(output, [note])
         failure = refused.failure()
         if refused.status in (400, 422) and failure.kind == "http":
