@@ -99,6 +99,9 @@ _ONE_OF_TWO = re.compile(
     r"(?<![\w.,/])(-?\d[\d.,/]{0,40}?),?\s(?:or|oder|ou)\s(-?\d[\d.,/]{0,40}?)\W*\Z"
 )
 # "x = 1 or x = 2", "1 and 2"
+# "7 \text{ or } 8", "\text{12 cm}"
+_WORD_IN_TEXT = re.compile(r"\s*\\text(?:rm)?\s?\{\s*(or|and)\s*\}\s*")
+_NUMBER_IN_TEXT = re.compile(r"\\text\s?\{\s*(-?\d[\d.,]{0,20})(\s+[A-Za-z ]{1,20})\}")
 _CONJUNCTION = re.compile(r"\s(?:or|and)\s(?=[^\s])")
 # 1 000 000
 _SPACED_THOUSANDS = re.compile(
@@ -203,9 +206,10 @@ def _read_expression(
     text = with_scales(text).replace("\\varnothing", "\\emptyset")
     text = _E_NOTATION.sub(r"\1\\times 10^{\2}", text)
     text = _REPEATING.sub(as_repeating_fraction, text)
+    text = _NUMBER_IN_TEXT.sub(r"\1\\text{\2}", text)
     if _ANCHOR.search(text):
         return read(text)  # type: ignore[no-any-return]
-    text = without_markup(text)
+    text = without_markup(_WORD_IN_TEXT.sub(r" \1 ", text))
     if drops_unit:
         text = _UNIT.sub("", text)
     text = with_lowered_powers(text)
