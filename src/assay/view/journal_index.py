@@ -8,7 +8,7 @@ samples take some ten megabytes. Texts stay in the journal.
 import math
 import os
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,11 @@ ROOM = 1024
 LARGEST = (1 << 31) - 1
 SMALL = ("cell", "epoch", "order", "chars", "tokens_in", "tokens_out")
 REAL = ("seconds", "confidence")
+
+
+def _codes_of(values: Sequence[str]) -> dict[str, int]:
+    """Return the position of each value."""
+    return {value: code for code, value in enumerate(values)}
 
 
 class JournalIndex:
@@ -350,25 +355,26 @@ class JournalIndex:
 
     def _recall(self) -> None:
         """Rebuild the data that is only needed to read on, for an index that was read from its file."""
-        self._outcome_codes = {
-            outcome: code for code, outcome in enumerate(self.outcomes)
-        }
-        self._tag_codes = {
-            name: {v: c for c, v in enumerate(values)}
-            for name, values in self.tag_values.items()
-        }
+        self._outcome_codes = _codes_of(self.outcomes)
+        self._tag_codes = {}
+        for name, values in self.tag_values.items():
+            self._tag_codes[name] = _codes_of(values)
+
         self._rows = {cell: {} for cell in self.cells}
-        for row, (code, id, epoch) in enumerate(
-            zip(self.small["cell"], self.ids, self.small["epoch"], strict=False)
-        ):
-            self._rows[self.cells[code]][(id, epoch) if epoch else id] = row
+        samples = zip(self.small["cell"], self.ids, self.small["epoch"], strict=False)
+        for row, (code, id, epoch) in enumerate(samples):
+            rows_of_cell = self._rows[self.cells[code]]
+            key = (id, epoch) if epoch else id
+            rows_of_cell[key] = row
+
         self._answers = array("i", [NONE]) * len(self.failed)
         self._judged = array("i", [NONE]) * len(self.failed)
-        for line, (row, slot) in enumerate(
-            zip(self.line_rows, self.line_slots, strict=True)
-        ):
-            if -1 <= slot <= 0:
-                (self._judged if slot else self._answers)[row] = line
+        lines = zip(self.line_rows, self.line_slots, strict=True)
+        for line, (row, slot) in enumerate(lines):
+            if slot == 0:
+                self._answers[row] = line
+            elif slot == -1:
+                self._judged[row] = line
             else:
                 self._slots[row, slot] = line
 

@@ -197,21 +197,18 @@ class _Budget:
 def markdown_report(folders: Sequence[Path]) -> str:
     """Return numbers, comparisons and methods as Markdown."""
     runs = [run for run, _ in open_runs(folders)]
-    parts = [
-        f"# {markdown_text(run.name)}" if len(runs) == 1 else "" for run in runs[:1]
-    ]
+    heading = "#" if len(runs) == 1 else "##"
+    parts = []
     for run in runs:
         manifest, summary = run.documents()
         results = [result_from_plain(row) for row in summary.get("results", ())]
-        parts.append(f"## {markdown_text(run.name)}" if len(runs) > 1 else "")
-        parts.append(
-            markdown_table(results) if results else "No numbers: the run has not ended."
-        )
-        parts.append(
-            "\n\n".join(
-                markdown_text(text) for text in methods_paragraph(manifest, summary)
-            )
-        )
+        parts.append(f"{heading} {markdown_text(run.name)}")
+        if results:
+            parts.append(markdown_table(results))
+        else:
+            parts.append("No numbers: the run has not ended.")
+        for text in methods_paragraph(manifest, summary):
+            parts.append(markdown_text(text))
     for before, after in pairwise(runs):
         page = comparison_page(before, after)
         parts.append(f"## {markdown_text(before.name)} → {markdown_text(after.name)}")

@@ -103,19 +103,22 @@ class SampleColumns:
         import numpy as np
 
         if name == "id":
-            return [self.index.ids[row] for row in self.rows.tolist()], np.arange(
-                len(self.rows)
-            )
+            ids = [self.index.ids[row] for row in self.rows.tolist()]
+            return ids, np.arange(len(ids))
         if name in ("task", "model"):
-            return [cell[name] for cell in self.cells], self.codes
+            names = [cell[name] for cell in self.cells]
+            return names, self.codes
         if name == "outcome":
-            return [outcome or None for outcome in self.index.outcomes], self.outcomes
+            outcomes = [outcome or None for outcome in self.index.outcomes]
+            return outcomes, self.outcomes
         tag = name.removeprefix("tag.")
-        if tag not in self.index.tags or (tag == name and name in PLAIN):
+        is_other_column = tag == name and name in PLAIN
+        if is_other_column or tag not in self.index.tags:
             return None
         codes = np.array(self.index.tags[tag])[self.rows]
         values: list[str | None] = [*self.index.tag_values[tag], None]
-        return values, np.where(codes < 0, len(values) - 1, codes)
+        missing = len(values) - 1
+        return values, np.where(codes < 0, missing, codes)
 
     @cached_property
     def score(self) -> "NDArray[Any]":
