@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import zstandard
@@ -391,3 +394,55 @@ def test_a_wrong_retriever_is_named_with_its_line(body, assay, folder):
     said = assay("run", "mine.py", "--data", "sums.jsonl", *FOUR, "-o", "out")
 
     assert_usage_fault(said, "mine.py:")
+
+
+def shell(script, folder, **environment):
+    """What a shell prints that runs a command of assay, written as `$ASSAY`."""
+    command = f"{sys.executable} -m assay.cli.main"
+    return subprocess.run(
+        ["bash", "-c", script.replace("$ASSAY", command)],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+    )
+
+
+RUN = " ".join(["$ASSAY run sums.jsonl", *FOUR, "-o out"])
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_terminal_without_the_characters_of_the_table_gets_question_marks(
+    encoding, folder
+):
+    said = shell(RUN, folder, PYTHONIOENCODING=encoding)
+
+    assert said.returncode == 0, said.stderr
+    assert b"?" in said.stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_closed_streams_do_not_stop_a_run(closed, folder):
+    said = shell(f"{RUN} {closed}", folder)
+
+    assert said.returncode == 0 and b"Error" not in said.stderr + said.stdout
+    assert json.loads((folder / "out" / "summary.json").read_bytes())["results"]
+
+
+def test_a_name_that_is_not_utf8_is_refused(folder):
+    (folder / os.fsdecode(b"\xff.jsonl")).write_bytes(
+        (folder / "sums.jsonl").read_bytes()
+    )
+    script = RUN.replace("sums.jsonl", "$'\\xff.jsonl'")
+
+    said = shell(script, folder)
+
+    assert said.returncode == 2
+    assert said.stderr.endswith(b"; fix: rename the file or folder\n")
+    assert b"udcff.jsonl: the name is not UTF-8" in said.stderr
+
+
+def test_a_working_folder_that_was_removed_is_named(folder):
+    said = shell(f"mkdir gone && cd gone && rmdir ../gone && {RUN}", folder)
+
+    assert said.returncode == 2
+    assert said.stderr.startswith(b"assay: the working folder has been removed; fix: ")

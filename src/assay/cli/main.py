@@ -1,6 +1,7 @@
 """The command line: `assay VERB …`. Each verb is a separate module, imported when it is used."""
 
 import errno
+import io
 import os
 import signal
 import sys
@@ -90,6 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code. Report a stdout that accepts no more data in one line."""
     if arguments is None:
         sys.unraisablehook = _interrupt_again
+        _prepare_output()
     try:
         try:
             return _run(arguments)
@@ -112,6 +114,18 @@ def main(arguments: list[str] | None = None) -> int:
         )
         _let_go_of_stdout()
         return 74
+
+
+def _prepare_output() -> None:
+    """Make stdout and stderr take every text: a terminal may lack characters, and a parent may have closed them."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open until the end
+        elif isinstance(stream, io.TextIOWrapper):
+            is_utf8 = stream.encoding.lower().replace("-", "") == "utf8"
+            # In UTF-8 only half surrogates cannot be written: those of file names in another encoding.
+            stream.reconfigure(errors="backslashreplace" if is_utf8 else "replace")
 
 
 def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
@@ -153,6 +167,14 @@ def _call(verb: str, words: list[str]) -> int:
     """Import a command and call it. Raise if no command has that name."""
     from ..core.errors import UnknownName, UsageError
 
+    for word in words:
+        if not word.isascii() and word.encode("utf-8", "replace").decode() != word:
+            shown = word.encode("utf-8", "backslashreplace").decode()
+            raise UsageError(
+                "the name is not UTF-8, so no record can hold it",
+                where=shown,
+                fix="rename the file or folder",
+            )
     if verb in ANSWERS:
         raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
     if verb not in VERBS:
@@ -213,9 +235,20 @@ def _run(arguments: list[str] | None) -> int:
             where = f"{error.filename}: " if error.filename else ""
             line = f"{where}{error.strerror}; fix: {UNUSABLE[error.errno]}"
             return _ended(error, 2, [line], verb, words)
+        if isinstance(error, FileNotFoundError) and not _has_working_folder():
+            line = "the working folder has been removed; fix: cd to another folder"
+            return _ended(error, 2, [line], verb, words)
         message = " ".join(f"{type(error).__name__}: {error}".split())
         line = f"unexpected {message}; fix: run it again with --debug and report what it prints"
         return _ended(error, 1, [line], verb, words)
+
+
+def _has_working_folder() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _again(words: list[str]) -> list[str]:
