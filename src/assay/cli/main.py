@@ -169,10 +169,10 @@ def _call(verb: str, words: list[str]) -> int:
 
     for word in words:
         if not word.isascii() and word.encode("utf-8", "replace").decode() != word:
-            shown = word.encode("utf-8", "backslashreplace").decode()
+            text = word.encode("utf-8", "backslashreplace").decode()
             raise UsageError(
                 "the name is not UTF-8, so no record can hold it",
-                where=shown,
+                where=text,
                 fix="rename the file or folder",
             )
     if verb in ANSWERS:
