@@ -244,10 +244,7 @@ class _Describing:
         return frozenset(every), by_file
 
     def _builders(self, thing: object) -> list[str]:
-        """Return digests of the user's files that name an object.
-
-        How the object was built may be visible only there.
-        """
+        """Return digests of the user's files that name an object, because they may show how it was built."""
         every, by_file = self._named
         if id(thing) in every:
             files = {file for file, named in by_file if id(thing) in named}

@@ -160,8 +160,8 @@ def pair_samples(
     cell: tuple[str, str],
 ) -> Pairs:
     """Return how the samples of two runs are paired, and why they may be different data."""
-    theirs = _asked(before, *baseline_cell)
-    ours = _asked(after, *cell)
+    theirs = _questions_of(before, *baseline_cell)
+    ours = _questions_of(after, *cell)
     if not theirs or not ours:
         return Pairs(fault="one of them has no samples")
     common = theirs.keys() & ours.keys()
@@ -174,7 +174,7 @@ def pair_samples(
     return Pairs(fault=fault)
 
 
-def _asked(reader: RunReader, task: str, model: str) -> dict[str, _Asked]:
+def _questions_of(reader: RunReader, task: str, model: str) -> dict[str, _Asked]:
     """Return the question and the reference of each sample."""
     samples: dict[str, _Asked] = {}
     for record in reader.outputs(task, model):

@@ -182,11 +182,12 @@ def _is_one_object_a_line(path: Path) -> bool:
 def open_every_file(folder: Path, where: str) -> list[Shard]:
     """Return the shards of all splits of a folder, in the order of their names."""
     return [
-        open_file(path) for path in _of_one_format(_found(folder, where), folder, where)
+        open_file(path)
+        for path in _of_one_format(_find_data_files(folder, where), folder, where)
     ]
 
 
-def _found(folder: Path, where: str) -> list[Path]:
+def _find_data_files(folder: Path, where: str) -> list[Path]:
     paths = [path for path in folder.rglob("*") if _is_data(path, folder)]
     if not paths:
         reason, fix = why_no_data(folder)
@@ -195,7 +196,7 @@ def _found(folder: Path, where: str) -> list[Path]:
 
 
 def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool]:
-    paths = _found(folder, where)
+    paths = _find_data_files(folder, where)
     by_split: dict[str | None, list[Path]] = {}
     for path in paths:
         by_split.setdefault(_split_of(path, folder), []).append(path)

@@ -110,7 +110,7 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
     A source is a path, a hub name, a list of rows, an iterator, or a function that returns rows.
     """
     if isinstance(source, (str, Path)):
-        return _named(source, split, where)
+        return _open_named(source, split, where)
     if hasattr(source, "of_split"):
         return [
             source.of_split(split)
@@ -136,7 +136,7 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
     return [Called(source, getattr(source, "file", None))], False
 
 
-def _named(
+def _open_named(
     source: str | Path,
     split: str | None,
     where: str,

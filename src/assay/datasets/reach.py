@@ -41,7 +41,7 @@ class Reach:
 
     def file(self, name: str, kind: str, column: str) -> Path:
         """Return the path of the file a cell names. Raise `RowFault` if it is outside the folder."""
-        path = self._found(name, column, kind)
+        path = self._find(name, column, kind)
         if self._real and not is_inside(path, self._real):
             raise RowFault(
                 f"the {kind} file is outside the data folder",
@@ -72,7 +72,7 @@ class Reach:
             seconds=URL_SECONDS,
         )
 
-    def _found(self, name: str, column: str, kind: str) -> Path:
+    def _find(self, name: str, column: str, kind: str) -> Path:
         if "\0" in name:
             raise RowFault(
                 f"the name of the {kind} file holds a zero character",

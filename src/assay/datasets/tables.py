@@ -190,7 +190,7 @@ class Table(FileShard):
             cells, open_at = split_quoted(text, self.separator)
         except RowFault as fault:
             if isinstance(fault.column, int):
-                fault.column = _named(fault.column - 1, header)
+                fault.column = _column_of(fault.column - 1, header)
             else:
                 fault.column = fault.column
             raise
@@ -330,7 +330,7 @@ def _decode(
         cell = line.count(separator.encode(), 0, broken.start)
         raise RowFault(
             f"byte 0x{line[broken.start]:02x} is not UTF-8",
-            column=_named(cell, header),
+            column=_column_of(cell, header),
             got=line[max(broken.start - 20, 0) : broken.start + 20],
             fix="save the file as UTF-8",
         ) from None
@@ -338,13 +338,13 @@ def _decode(
         cell = text.count(separator, 0, text.index("\0"))
         raise RowFault(
             "the cell holds a zero byte",
-            column=_named(cell, header),
+            column=_column_of(cell, header),
             fix="remove it",
         )
     return text
 
 
-def _named(cell: int, header: tuple[str, ...] | None) -> str | int:
+def _column_of(cell: int, header: tuple[str, ...] | None) -> str | int:
     if header and cell < len(header):
         return header[cell]
     return cell + 1
@@ -370,7 +370,7 @@ def _wrong_width(cells: list[str], header: tuple[str, ...]) -> RowFault:
 def _unclosed(cell: int, header: tuple[str, ...] | None, text: str) -> RowFault:
     return RowFault(
         "a quote is opened and never closed",
-        column=_named(cell, header),
+        column=_column_of(cell, header),
         got=_without_end(text),
         fix='close it, or double it and quote the cell: "5"" disk"',
     )

@@ -56,7 +56,9 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
         raise _animated(image, facts.format, facts.frames or 0)
     _get_ready(image, facts.format)
     try:
-        with pillow.open(io.BytesIO(image.data()), formats=_known()) as opened:
+        with pillow.open(
+            io.BytesIO(image.data()), formats=_supported_formats()
+        ) as opened:
             check_size(image, *opened.size, limits)
             # A phone's JPEG may contain a second image (a depth map, a preview); the first one is the photo.
             if (
@@ -79,7 +81,7 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
         ) from error
 
 
-def _known() -> list[str]:
+def _supported_formats() -> list[str]:
     """Return the formats that Pillow may try and supports here."""
     from PIL import Image as pillow
 

@@ -143,7 +143,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = self._last = 0.0
         self._waited_for = ""
-        self._share = Share(self._read_on, self.loop)
+        self._share = Share(self._resume_reading, self.loop)
         self._paused_at: float | None = None
         """The time at which reading paused because other responses use up the memory budget."""
         self.questions = 0
@@ -260,7 +260,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
             self._paused_at = self.loop.time()
 
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         """Resume reading; the pause does not count towards the time limits."""
         if (
             self._paused_at is None

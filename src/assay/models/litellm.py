@@ -120,7 +120,7 @@ class LiteLLM:
             return filtered()
         except litellm.exceptions.UnsupportedParamsError as error:
             raise UsageError(
-                f"litellm/{self.name}: {_said(error)}", fix="leave the option out"
+                f"litellm/{self.name}: {_message_of(error)}", fix="leave the option out"
             ) from error
         except Malformed as error:
             return HttpFailure(
@@ -166,21 +166,21 @@ def _library() -> ModuleType:
 def _failure(litellm: ModuleType, error: Exception, name: str) -> HttpFailure:
     """Return what an error of the library means; its class says more than its status."""
     exceptions = litellm.exceptions
-    if _NO_KEY.search(_said(error)):
+    if _NO_KEY.search(_message_of(error)):
         # litellm reports a missing key as a failure of the server.
         missing = ", ".join(litellm.validate_environment(name)["missing_keys"])
-        fix = f"set {missing} in the environment" if missing else _said(error)
+        fix = f"set {missing} in the environment" if missing else _message_of(error)
         return HttpFailure(
             "auth",
             f"litellm finds no key for {name!r}; fix: {fix}",
             retryable=False,
         )
     if isinstance(error, exceptions.Timeout):
-        return HttpFailure("timeout", _said(error), retryable=True)
+        return HttpFailure("timeout", _message_of(error), retryable=True)
     if isinstance(error, exceptions.ContextWindowExceededError):
-        return HttpFailure("context", _said(error), retryable=False)
+        return HttpFailure("context", _message_of(error), retryable=False)
     if isinstance(error, exceptions.APIConnectionError):
-        return HttpFailure("connection", _said(error), retryable=True)
+        return HttpFailure("connection", _message_of(error), retryable=True)
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 300:
         response = getattr(error, "response", None)
@@ -191,14 +191,14 @@ def _failure(litellm: ModuleType, error: Exception, name: str) -> HttpFailure:
         return Refused(
             status,
             headers,
-            msgspec.json.encode({"error": {"message": _said(error)}}),
+            msgspec.json.encode({"error": {"message": _message_of(error)}}),
         ).failure()
     problem = failure(error, f"litellm/{name}").error
     assert problem is not None
     return HttpFailure(problem.kind, problem.message, retryable=problem.retryable)
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     """Return the library's message without the traceback it appends."""
     text = str(getattr(error, "message", None) or error).partition("\nTraceback")[0]
     return text.removeprefix(f"litellm.{type(error).__name__}: ").strip()

@@ -32,7 +32,7 @@ KIND_OF_SUFFIX = {
 HELPER_MARK = "#"
 """Separates the name of a task from the role of a helper model in the journal."""
 RESULTS = f"{HELPER_MARK}tools"
-"""The end of the task of lines that hold the results of tool calls, which no model answered."""
+"""The suffix of tasks whose lines have results of tool calls; no model answered them."""
 ANY = frozenset({"text", "image", "audio", "video"})
 
 

@@ -118,11 +118,11 @@ class Scripted:
         if callable(answers):
             return answers  # type: ignore[no-any-return]
         if isinstance(answers, Mapping):
-            return lambda request: _looked_up(answers, _asked(request))
+            return lambda request: _looked_up(answers, _question_of(request))
         if isinstance(answers, (list, tuple)):
             return lambda _: answers[next(self._turn) % len(answers)]
         if answers == "echo":
-            return _asked
+            return _question_of
         # On the command line `answers=4` is a number; the model answers with its text.
         answer = str(answers) if isinstance(answers, (int, float, bool)) else answers
         return lambda _: answer
@@ -136,7 +136,7 @@ def _round_of(request: Request) -> int:
     )
 
 
-def _asked(request: Request) -> str:
+def _question_of(request: Request) -> str:
     """Return the text of the last turn, or the whole text of a prompt without roles."""
     if not request.prompt.is_chat:
         return as_text(request)

@@ -31,7 +31,7 @@ class ResponseCache:
     def __init__(self, folder: str | Path, redactor: Redactor | None = None) -> None:
         self._root = Path(folder).expanduser()
         self._redactor = redactor or Redactor()
-        with self._said():
+        with self._explaining_errors():
             self._refuse_foreign()
             try:
                 self._root.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class ResponseCache:
 
     def get(self, key: str) -> Output | None:
         """Return the stored answer to a request, or None."""
-        with self._said():
+        with self._explaining_errors():
             row = self._database.execute(
                 "select output from responses where key = ?", (key,)
             ).fetchone()
@@ -117,7 +117,7 @@ class ResponseCache:
         for candidate in output.candidates:
             for medium in candidate.media:
                 self._blobs.put(medium)
-        with self._said():
+        with self._explaining_errors():
             self._database.execute(
                 "insert or replace into responses values (?, ?)", (key, plain)
             )
@@ -127,7 +127,7 @@ class ResponseCache:
         self._database.close()
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
+    def _explaining_errors(self) -> Iterator[None]:
         """Turn errors of the database into errors with a fix."""
         try:
             yield

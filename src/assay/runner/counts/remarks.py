@@ -197,7 +197,7 @@ class Sameness:
                 answer = ()
             if self._answer is None:
                 self._answer = answer
-                self._shown = _shown(output)
+                self._shown = _format_answer(output)
                 if len(content) == 1 and isinstance(content[0], Text):
                     self._text = content[0].text
                 else:
@@ -260,7 +260,7 @@ def _content(part: Part) -> str:
     return repr(part)
 
 
-def _shown(output: Output) -> str:
+def _format_answer(output: Output) -> str:
     """Return the first answer in a short form."""
     first = output.candidates[0]
     if first.media and not first.text:

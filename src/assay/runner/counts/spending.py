@@ -217,7 +217,7 @@ class SpendingLimit:
             else:
                 spent = self._spent[allowance.unit]
             if spent >= allowance.amount:
-                return f"--budget {allowance.text} is spent ({_shown(allowance.unit, spent)})"
+                return f"--budget {allowance.text} is spent ({_format_amount(allowance.unit, spent)})"
         return ""
 
 
@@ -240,7 +240,7 @@ def spent_of(
     return float(sum(counts)) if counts else None, cost_of(plain, prices)
 
 
-def _shown(unit: Unit, amount: float) -> str:
+def _format_amount(unit: Unit, amount: float) -> str:
     """Return an amount with its unit."""
     if unit == "usd":
         return f"{amount:.4g} usd"

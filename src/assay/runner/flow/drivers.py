@@ -278,7 +278,7 @@ class RecordingEngine:
                 outputs.update((job.order, output) for job, output in answers)
                 if failed:
                     outputs.update(
-                        self._on_loop(self._asked(failed))
+                        self._on_loop(self._send(failed))
                     )  # retries need the event loop
                 unanswered = unanswered[len(answers) + len(failed) :]
         return [outputs[index] for index in range(len(jobs))]
@@ -288,10 +288,10 @@ class RecordingEngine:
         outputs, unanswered = self._recalled(jobs)
         if unanswered:
             await self._make_ready(unanswered[0])
-            outputs.update(await self._asked(unanswered))
+            outputs.update(await self._send(unanswered))
         return [outputs[index] for index in range(len(jobs))]
 
-    async def _asked(self, jobs: Sequence[Job]) -> dict[int, Output]:
+    async def _send(self, jobs: Sequence[Job]) -> dict[int, Output]:
         """Send jobs to the model, and return the outputs by index."""
         outputs = await self._standing.ask(jobs, self)
         return {job.order: output for job, output in zip(jobs, outputs, strict=True)}

@@ -100,7 +100,7 @@ class RecordedConversation:
             think_tags=asking.think_tags,
         )
         round_number = self._round(key)
-        known_count = self._known(round_number, prompt.messages)
+        known_count = self._count_recorded(round_number, prompt.messages)
         return Job(
             Sample(self.id),
             request,
@@ -115,7 +115,7 @@ class RecordedConversation:
             self.keys.append(key)
         return self.keys.index(key)
 
-    def _known(self, round_number: int, messages: tuple[Message, ...]) -> int:
+    def _count_recorded(self, round_number: int, messages: tuple[Message, ...]) -> int:
         """Return how many messages the record of the previous round has, so that they are not written again."""
         last_round, last_messages = self._last
         self._last = (round_number, messages)

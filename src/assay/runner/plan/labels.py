@@ -191,13 +191,13 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         text = value
     else:
-        text = json.dumps(value, ensure_ascii=False, default=_named)
+        text = json.dumps(value, ensure_ascii=False, default=_name_of)
     if len(text) > 40:
         return shorten(text).strip("'\"")
     return text
 
 
-def _named(value: object) -> str:
+def _name_of(value: object) -> str:
     """Return the name of a value that JSON cannot hold."""
     return str(getattr(value, "__name__", None) or type(value).__name__)
 

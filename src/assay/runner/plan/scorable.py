@@ -268,7 +268,7 @@ def _notices(
     """Yield notes about samples and predictions without a counterpart."""
     missing = [id for id in sample_ids if id not in ids]
     if missing:
-        yield _said(
+        yield _note_on(
             planned,
             missing,
             f"of {len(sample_ids):,} samples without a prediction",
@@ -278,14 +278,14 @@ def _notices(
         whole = {item.id for item in planned.samples}
         left = [id for id in left if id not in whole]
     if left:
-        yield _said(
+        yield _note_on(
             planned,
             left,
             f"of {len(ids):,} ids of the predictions belong to no sample",
         )
 
 
-def _said(planned: PlannedTask, ids: Sequence[str], what: str) -> str:
+def _note_on(planned: PlannedTask, ids: Sequence[str], what: str) -> str:
     """Return a note with a count and the first ids."""
     first_ids = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
     return f"{planned.task.name}: {len(ids):,} {what}: {first_ids}"

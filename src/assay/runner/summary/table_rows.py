@@ -63,7 +63,7 @@ def rows_apart(results: Sequence[Made]) -> list[Result]:
         rivals = by_name.setdefault(row.result.metric, [])
         if not any(_same(row, other) for other in rivals):
             rivals.append(row)
-    return [result for rivals in by_name.values() for result in _named(rivals)]
+    return [result for rivals in by_name.values() for result in _with_labels(rivals)]
 
 
 def _same(row: Made, other: Made) -> bool:
@@ -77,7 +77,7 @@ def _same(row: Made, other: Made) -> bool:
     return math.isclose(value, other_value)
 
 
-def _named(rivals: Sequence[Made]) -> Iterator[Result]:
+def _with_labels(rivals: Sequence[Made]) -> Iterator[Result]:
     """Yield results that had the same name, each with a label."""
     if len(rivals) == 1:
         yield rivals[0].result

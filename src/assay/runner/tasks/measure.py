@@ -188,7 +188,7 @@ def _changes(task: Task, way: Measure) -> dict[str, Any]:
     """Return the fields of a task that a measure changes, with their new values."""
     changes: dict[str, Any] = {
         "measures": (),
-        "protocol": _named(task.protocol, way.name),
+        "protocol": _protocol_with(task.protocol, way.name),
     }
     if _keeps_prompt(way):
         changes["template"] = replace(way.template, of=task.template)
@@ -205,7 +205,7 @@ def _changes(task: Task, way: Measure) -> dict[str, Any]:
     return changes
 
 
-def _named(protocol: str, measure: str) -> str:
+def _protocol_with(protocol: str, measure: str) -> str:
     """Return the protocol id with the name of the measure."""
     if "@" in protocol:
         return f"{protocol}-{measure}"

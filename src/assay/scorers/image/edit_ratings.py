@@ -95,7 +95,7 @@ class VieScore(GivenModels):
             for name, score in (("semantics", edit), ("quality", image))
         }
         values["overall"] = math.sqrt(values["semantics"] * values["quality"])
-        details = {"semantics": _kept(edit), "quality": _kept(image)}
+        details = {"semantics": _details_of(edit), "quality": _details_of(image)}
         return Score(values, edit.outcome, details=details)
 
     async def _rate(
@@ -122,7 +122,7 @@ def _overall(score: Score) -> float:
     return score.value["overall"]
 
 
-def _kept(score: Score) -> dict[str, Any]:
+def _details_of(score: Score) -> dict[str, Any]:
     """Return the ratings behind a value, and the judge's reply."""
     return {"ratings": score.value, **score.details}
 

@@ -88,7 +88,9 @@ class ImageSimilarity:
                 details={"reason": error.what},
             )
         if pixels.shape != expected.shape:
-            reason = f"the image is {_shown(pixels)}, the reference {_shown(expected)}: resize: true compares them"
+            size = _format_size(pixels)
+            expected_size = _format_size(expected)
+            reason = f"the image is {size}, the reference {expected_size}: resize: true compares them"
             return Score(
                 {"psnr": 0.0, "ssim": 0.0},
                 Outcome.UNPARSED,
@@ -151,7 +153,7 @@ def ssim(
         mask = mask if mask is None else _averaged(mask)
     if min(first.shape[:2]) < side:
         raise ValueError(
-            f"SSIM needs an image of at least {side} x {side} pixels, this one is {_shown(first)}"
+            f"SSIM needs an image of at least {side} x {side} pixels, this one is {_format_size(first)}"
         )
     # The unbiased covariance of n = side² equally weighted pixels.
     if window == "skimage":
@@ -300,7 +302,7 @@ def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float
     )
 
 
-def _shown(image: "Pixels") -> str:
+def _format_size(image: "Pixels") -> str:
     return f"{image.shape[1]} x {image.shape[0]}"
 
 

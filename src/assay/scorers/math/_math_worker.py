@@ -184,13 +184,17 @@ def _compare(
             "gold_read": True,
         }
     if not answer or not any(golds):
-        return {"equal": None, "answer": _shown(answer), "gold_read": any(golds)}
+        return {
+            "equal": None,
+            "answer": _format_parsed(answer),
+            "gold_read": any(golds),
+        }
     equal = any(
         verify(gold, answer, timeout_seconds=None, raise_on_error=True)
         for gold in golds
         if gold
     )
-    return {"equal": equal, "answer": _shown(answer), "gold_read": True}
+    return {"equal": equal, "answer": _format_parsed(answer), "gold_read": True}
 
 
 def _read_expression(
@@ -352,7 +356,7 @@ def is_bare(text: str) -> bool:
     return not _WORD.search(_COMMAND.sub(" ", bare))
 
 
-def _shown(parsed: list[Any]) -> str | None:
+def _format_parsed(parsed: list[Any]) -> str | None:
     if parsed:
         return str(parsed[-1])[:200]
     return None

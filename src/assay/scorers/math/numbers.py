@@ -106,7 +106,11 @@ class Gsm8k:
             "flexible": float(flexible is not None and _comparable(flexible) in golds),
             "numeric": float(is_right),
         }
-        readings = {"strict": strict, "flexible": flexible, "numeric": _shown(number)}
+        readings = {
+            "strict": strict,
+            "flexible": flexible,
+            "numeric": _format_quantity(number),
+        }
         return Score(
             values,
             answer=flexible if strict is None else strict,
@@ -149,7 +153,7 @@ class NumberMatch:
             return no_answer(output) or Score.unparsed()
         return Score(
             float(is_right),
-            answer=_shown(number),
+            answer=_format_quantity(number),
             details=with_span({}, span),
         )
 
@@ -436,7 +440,7 @@ def _digits(grouped: str) -> str:
     return "".join(filter(str.isdigit, grouped))
 
 
-def _shown(number: Quantity | None) -> str | None:
+def _format_quantity(number: Quantity | None) -> str | None:
     if number is None:
         return None
     if number.is_percent:

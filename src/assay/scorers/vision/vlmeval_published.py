@@ -133,7 +133,7 @@ def whole_grade(reply: str) -> float | None:
 def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
     """Return the prompt that asks the judge which option an answer means."""
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
-    return _asked(
+    return _prompt_of(
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
         f"Reply with its letter alone; reply {NONE} if the answer means none of the options.\n\n"
         f"Question: {question_of(sample)}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\nLetter:"
@@ -142,13 +142,13 @@ def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Pro
 
 def yes_or_no(sample: Sample, answer: str) -> Prompt:
     """Return the prompt that asks the judge if an answer means yes or no."""
-    return _asked(
+    return _prompt_of(
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
         f"Yes, No, or Unknown.\n\nQuestion: {question_of(sample)}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"
     )
 
 
-def _asked(text: str) -> Prompt:
+def _prompt_of(text: str) -> Prompt:
     return Prompt((Message.of("user", text),))
 
 
