@@ -17,8 +17,13 @@ def messages_of(turns: object) -> tuple[Message, ...]:
     """Return the messages of a list of turns, or of a text."""
     if isinstance(turns, str):
         return as_messages(turns)
-    turns = turns if isinstance(turns, Sequence) else ()
-    return tuple(_message(mapping(turn)) for turn in turns)
+    if not isinstance(turns, Sequence):
+        return ()
+    messages = []
+    for turn in turns:
+        message = _message(mapping(turn))
+        messages.append(message)
+    return tuple(messages)
 
 
 def _message(turn: Mapping[str, Any]) -> Message:
@@ -26,19 +31,24 @@ def _message(turn: Mapping[str, Any]) -> Message:
     role = str(turn.get("role") or "user")
     parts = parts_of(turn.get("content"))
     if role == "tool":
-        return Message(role, (_result(turn, parts),))
-    for call in turn.get("tool_calls") or ():
-        parts.append(_call(mapping(call)))
+        result = _result(turn, parts)
+        return Message(role, (result,))
+    calls = turn.get("tool_calls") or ()
+    for call in calls:
+        tool_call = _call(mapping(call))
+        parts.append(tool_call)
     if not parts:
-        parts.append(Text(""))
+        empty = Text("")
+        parts.append(empty)
     return Message(role, tuple(parts))
 
 
 def _result(turn: Mapping[str, Any], parts: Sequence[Part]) -> ToolResult:
     """Return a tool's result."""
-    error = mapping(turn.get("error")).get("message")
-    call_id = str(turn.get("tool_call_id") or "")
-    return ToolResult(call_id, tuple(parts), str(error or ""))
+    error = mapping(turn.get("error"))
+    message = error.get("message") or ""
+    call_id = turn.get("tool_call_id") or ""
+    return ToolResult(str(call_id), tuple(parts), str(message))
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
@@ -47,7 +57,8 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     inner = function if isinstance(function, Mapping) else call
     name = inner.get("name") or function or ""
     arguments = read_arguments(inner.get("arguments"))
-    return ToolCall(str(call.get("id") or ""), str(name), arguments)
+    call_id = call.get("id") or ""
+    return ToolCall(str(call_id), str(name), arguments)
 
 
 def parts_of(content: object) -> list[Part]:
@@ -66,10 +77,12 @@ def _part(piece: object) -> Part:
     if not isinstance(piece, Mapping):
         return Json(piece)
     kind = str(piece.get("type") or "text").removesuffix("_url")
+    text = piece.get("text", "")
     if kind == "text":
-        return Text(str(piece.get("text", "")))
+        return Text(str(text))
     if kind == "reasoning":
-        return Reasoning(str(piece.get("reasoning") or piece.get("text") or ""))
+        thoughts = piece.get("reasoning") or text or ""
+        return Reasoning(str(thoughts))
     if kind in MEDIA_KINDS:
         return _medium(kind, piece)
     return Json(dict(piece))
@@ -96,7 +109,10 @@ def answer_of(turn: object, stop_reason: str | None = None) -> Candidate:
 
 def split_answer(turns: object) -> tuple[tuple[Message, ...], Output]:
     """Return the prompt and the answer of a conversation that ends with the model's answer."""
-    listed = list(turns) if isinstance(turns, Sequence) else []
-    if not listed or mapping(listed[-1]).get("role") != "assistant":
-        return messages_of(listed), Output(())
-    return messages_of(listed[:-1]), Output((answer_of(listed[-1]),))
+    conversation = list(turns) if isinstance(turns, Sequence) else []
+    last = mapping(conversation[-1]) if conversation else {}
+    if last.get("role") != "assistant":
+        return messages_of(conversation), Output(())
+    prompt = messages_of(conversation[:-1])
+    answer = answer_of(last)
+    return prompt, Output((answer,))

@@ -41,32 +41,47 @@ def questions_of(
 ) -> list[Question]:
     """Return the prompts of one document's requests. `changes` are generation options of the run."""
     questions: list[Question] = []
-    weighed: dict[str, list[int]] = {}
+    by_context: dict[str, list[int]] = {}
     for position, instance in enumerate(instances):
-        kind, arguments = instance.request_type, instance.args
+        kind = instance.request_type
+        arguments = instance.args
         if kind == "loglikelihood":
-            weighed.setdefault(_context_key(arguments), []).append(position)
-        elif kind == "loglikelihood_rolling":
+            key = _context_key(arguments)
+            positions = by_context.setdefault(key, [])
+            positions.append(position)
+            continue
+        if kind == "loglikelihood_rolling":
             messages = _messages(str(arguments[0]), ())
-            questions.append(Question(Prompt(messages, rolling=True), (position,)))
+            prompt = Prompt(messages, rolling=True)
         elif kind == "generate_until":
-            options = options_of(arguments[1], where).set(**changes)
-            messages = _messages(arguments[0], _media_of(arguments))
-            questions.append(Question(Prompt(messages, options=options), (position,)))
+            own_options = options_of(arguments[1], where)
+            options = own_options.set(**changes)
+            media = _media_of(arguments)
+            messages = _messages(arguments[0], media)
+            prompt = Prompt(messages, options=options)
         else:
             raise UsageError(
                 f"requests of the type {kind!r} are not supported", where=where
             )
-    for positions in weighed.values():
-        questions.append(_weighing(instances, positions))
+        question = Question(prompt, (position,))
+        questions.append(question)
+    for positions in by_context.values():
+        question = _weighing(instances, positions)
+        questions.append(question)
     return sorted(questions, key=lambda question: question.requests[0])
 
 
 def _weighing(instances: Sequence[Any], positions: Sequence[int]) -> Question:
+    """Return the question that weighs all continuations after one context."""
     arguments = instances[positions[0]].args
-    messages = _messages(arguments[0], _media_of(arguments))
-    continuations = tuple(str(instances[position].args[1]) for position in positions)
-    return Question(Prompt(messages, continuations=continuations), tuple(positions))
+    media = _media_of(arguments)
+    messages = _messages(arguments[0], media)
+    continuations = []
+    for position in positions:
+        _, continuation, *_ = instances[position].args
+        continuations.append(str(continuation))
+    prompt = Prompt(messages, continuations=tuple(continuations))
+    return Question(prompt, tuple(positions))
 
 
 def _context_key(arguments: Sequence[Any]) -> str:
@@ -83,9 +98,15 @@ def _messages(context: object, media: Sequence[Part]) -> tuple[Message, ...]:
 
 
 def _media_of(arguments: Sequence[Any]) -> list[Part]:
+    """Return the images and clips that lm-eval passes in the last argument of a request."""
     last = arguments[-1]
-    if not isinstance(last, Mapping) or not {"visual", "audio"} & last.keys():
+    if not isinstance(last, Mapping):
         return []
-    images = [medium_of(Image, value) for value in as_list(last.get("visual"))]
-    clips = [medium_of(Audio, value) for value in as_list(last.get("audio"))]
-    return [*images, *clips]
+    media = []
+    for value in as_list(last.get("visual")):
+        image = medium_of(Image, value)
+        media.append(image)
+    for value in as_list(last.get("audio")):
+        clip = medium_of(Audio, value)
+        media.append(clip)
+    return media
