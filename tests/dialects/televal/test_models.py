@@ -128,6 +128,7 @@ def test_a_model_that_returns_text_gets_an_error_that_names_it(project):
     assert result.status == "failed"
     assert any(
         "Echo.generate_once returned 'just text'; it must return a dict" in note
+        and "(echo.py:" in note
         for note in result.notes
     )
 

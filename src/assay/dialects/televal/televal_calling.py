@@ -9,6 +9,7 @@ from typing import Any
 from ...core import AssayError, Audio, shorten
 from ...media import Facts, check_media
 from ..protocol import is_upstream
+from ..returned import defined_at
 from ..shapes import Fields, Record
 from .eras import SEED, Era, era_here
 from .spoken import RATE, AudioFolder, Question, Script, Turn, read_structure
@@ -105,13 +106,14 @@ class Dialogue:
 def checked(answer: object, model: object, method: str) -> Record:
     """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
+    place = defined_at(getattr(model, method))
     if not isinstance(answer, Mapping):
         raise TypeError(
-            f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}}'
+            f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}} ({place})'
         )
     if answer.get("pred") is None:
         raise TypeError(
-            f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'}"
+            f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'} ({place})"
         )
     return dict(answer)
 
