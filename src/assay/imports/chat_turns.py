@@ -108,9 +108,16 @@ def answer_of(turn: object, stop_reason: str | None = None) -> Candidate:
 
 
 def split_answer(turns: object) -> tuple[tuple[Message, ...], Output]:
-    """Return the prompt and the answer of a conversation that ends with the model's answer."""
-    conversation = list(turns) if isinstance(turns, Sequence) else []
-    last = mapping(conversation[-1]) if conversation else {}
+    """Return the prompt and the answer of a conversation.
+
+    Without a turn of the model at its end, all of it is the prompt and the output is empty.
+    """
+    conversation: list[object] = []
+    if isinstance(turns, Sequence):
+        conversation = list(turns)
+    last: Mapping[str, Any] = {}
+    if conversation:
+        last = mapping(conversation[-1])
     if last.get("role") != "assistant":
         return messages_of(conversation), Output(())
     prompt = messages_of(conversation[:-1])

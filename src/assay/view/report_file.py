@@ -5,7 +5,7 @@ data.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -198,23 +198,35 @@ def markdown_report(folders: Sequence[Path]) -> str:
     """Return numbers, comparisons and methods as Markdown."""
     runs = [run for run, _ in open_runs(folders)]
     heading = "#" if len(runs) == 1 else "##"
-    parts = []
+    parts: list[str] = []
     for run in runs:
-        manifest, summary = run.documents()
-        results = [result_from_plain(row) for row in summary.get("results", ())]
         parts.append(f"{heading} {markdown_text(run.name)}")
-        if results:
-            parts.append(markdown_table(results))
-        else:
-            parts.append("No numbers: the run has not ended.")
-        for text in methods_paragraph(manifest, summary):
-            parts.append(markdown_text(text))
+        parts += _run_paragraphs(run)
     for before, after in pairwise(runs):
-        page = comparison_page(before, after)
-        parts.append(f"## {markdown_text(before.name)} → {markdown_text(after.name)}")
-        parts += [f"- {markdown_text(note)}" for note in page["notes"]]
-        parts += [f"- {markdown_text(_line(row))}" for row in page["rows"]]
+        parts += _comparison_paragraphs(before, after)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _run_paragraphs(run: RunView) -> Iterator[str]:
+    """Yield the table of a run, and the paragraphs on its methods."""
+    manifest, summary = run.documents()
+    results = [result_from_plain(row) for row in summary.get("results", ())]
+    if results:
+        yield markdown_table(results)
+    else:
+        yield "No numbers: the run has not ended."
+    for text in methods_paragraph(manifest, summary):
+        yield markdown_text(text)
+
+
+def _comparison_paragraphs(before: RunView, after: RunView) -> Iterator[str]:
+    """Yield the comparison of two runs: a heading, the notes, and a line for each number."""
+    page = comparison_page(before, after)
+    yield f"## {markdown_text(before.name)} → {markdown_text(after.name)}"
+    for note in page["notes"]:
+        yield f"- {markdown_text(note)}"
+    for row in page["rows"]:
+        yield f"- {markdown_text(_line(row))}"
 
 
 def _line(row: Mapping[str, Any]) -> str:
