@@ -322,6 +322,18 @@ def percent(items, args):
     assert values(result)["score"] == len("model_outputs")
 
 
+def test_unknown_aggregation_is_refused_before_a_model_is_asked(here, task):
+    bad = here.write(
+        "tasks/bad.yaml", YAML.replace("aggregation: mean", "aggregation: meann")
+    )
+    model = Scripted()
+
+    with pytest.raises(UsageError, match="unknown aggregation 'meann'"):
+        assay.run(bad, model=model, data=here.pictures(), output="out")
+
+    assert not model.calls
+
+
 FAULTS = [
     ("output_type: generate_visual_cot\n", "draw between two thoughts"),
     ("generation_kwargs: {num_beams: 4}\n", "num_beams=4 cannot be honoured"),
@@ -331,6 +343,12 @@ FAULTS = [
         "imports 'no_such_package', which is not installed",
     ),
     ("include: gone.yaml\n", "'gone.yaml', which does not exist"),
+    ('doc_to_text: "{{question"\n', "`doc_to_text` is no valid template"),
+    ("doc_to_txt: x\n", "unknown key 'doc_to_txt'; fix: did you mean 'doc_to_text'?"),
+    (
+        "filter_list: [{name: x, filter: [{function: regx}]}]\n",
+        "unknown filter 'regx'; fix: did you mean 'regex'?",
+    ),
 ]
 
 

@@ -27,7 +27,8 @@ from ..harness.task_yaml import merged_yaml
 from . import lm_eval_package as package
 from .claims import LIBRARY
 from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval
-from .config_names import check_names, unknown_names
+from .config_names import check_names
+from .config_names import known_names as names_of_package
 from .own_tasks import check_own_group, check_own_task
 
 _lock = threading.Lock()
@@ -82,9 +83,8 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     def explain() -> UsageError | None:
         config = merged_yaml(entry.path, LIBRARY)
         compile_template = package.module("utils").env.from_string
-        return check_templates(
-            config, reference.where, compile_template
-        ) or unknown_names(config, reference.where)
+        fault = check_templates(config, reference.where, compile_template)
+        return fault or names_of_package().fault(config, reference.where)
 
     with (
         translating(reference.where, explain),

@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ...core import UsageError
+from ..harness.config_names import KnownNames
+from ..harness.config_values import check_templates
 from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
@@ -20,6 +22,7 @@ from ..harness.task_index import (
 from ..harness.task_references import check_files, known_names
 from ..harness.task_rows import given_data, hub_dataset
 from ..harness.task_settings import TaskSettings, planned_shots, set_shots
+from ..harness.task_yaml import merged_yaml
 from . import lmms_package
 from .claims import LIBRARY
 from .helper_modules import forget_helpers, helpers_digest, resolved_yaml
@@ -59,8 +62,15 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
             forget_helpers(index[name].path)
     check_files(reference.name, index, LIBRARY)
     state = RandomState()
+
+    def explain() -> UsageError | None:
+        config = merged_yaml(entry.path, LIBRARY)
+        compile_template = lmms_package.module("utils").env.from_string
+        fault = check_templates(config, reference.where, compile_template)
+        return fault or _names_of_package().fault(config, reference.where)
+
     with (
-        translating(reference.where, lambda: None),
+        translating(reference.where, explain),
         _own_ways(settings),
         state.active(),
     ):
@@ -73,6 +83,11 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     for name, task in tasks.items():
         task.set_fewshot_seed(seed=settings.seed)
         _check_output_type(task, name)
+        if reference.path:
+            metrics = task.config.metric_list
+            fault = _names_of_package().unknown_aggregation(metrics, reference.where)
+            if fault is not None:
+                raise fault
         path = index[name].path if name in index else entry.path
         code = helpers_digest(path)
         loaded_tasks[name] = described(name, task, shots[name], code)
@@ -81,6 +96,20 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
         [(key, members)] = loaded.items()
         group = LmmsGroup(key, members)
     return Loaded(reference.name, loaded_tasks, group, bool(reference.path), state)
+
+
+def _names_of_package() -> KnownNames:
+    """Return the names that the installed package knows."""
+    registry = lmms_package.module("api.registry")
+    config = lmms_package.module("api.task").TaskConfig
+    return KnownNames(
+        LIBRARY.title,
+        keys=[field.name for field in fields(config)],
+        fewshot_keys=(),
+        filters=lmms_package.module("filters").FILTER_REGISTRY,
+        metrics=registry.METRIC_REGISTRY,
+        aggregations=registry.AGGREGATION_REGISTRY,
+    )
 
 
 def _manager(name: str, index: Index) -> Any:
