@@ -22,7 +22,7 @@ from ..harness.loaded import (
 from ..harness.random_state import RandomState
 from ..harness.task_settings import TaskSettings
 from .lm_requests import ChatText, questions_of
-from .own_tasks import check_gold
+from .task_checks import check_gold
 from .task_loading import MOST_KEPT, load
 
 CHUNK = 32

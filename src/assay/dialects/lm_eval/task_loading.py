@@ -27,9 +27,8 @@ from ..harness.task_yaml import merged_yaml
 from . import lm_eval_package as package
 from .claims import LIBRARY
 from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval
-from .config_names import check_names
-from .config_names import known_names as names_of_package
-from .own_tasks import check_own_group, check_own_task
+from .task_checks import check_names, check_own_group, check_own_task
+from .task_checks import known_names as names_of_package
 
 _lock = threading.Lock()
 
