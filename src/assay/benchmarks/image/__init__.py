@@ -1,1 +1,0 @@
-"""Image generation and editing benchmarks."""

@@ -1,1 +1,0 @@
-"""Speech benchmarks: recognition, translation, spoken questions, dialogue, robustness, spoken answers."""
