@@ -80,8 +80,8 @@ def _usable(
         raise TypeError(f"expected a dictionary, found {shorten(raw)}")
     prompt = template(raw)
     if not isinstance(prompt, str):
-        place = defined_at(template)
-        raise TypeError(f"a prompt must be text, not {shorten(prompt)} ({place})")
+        definition = defined_at(template)
+        raise TypeError(f"a prompt must be text, not {shorten(prompt)} ({definition})")
     return Usable(prompt, reference(raw), raw)
 
 

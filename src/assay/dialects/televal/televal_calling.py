@@ -106,14 +106,14 @@ class Dialogue:
 def checked(answer: object, model: object, method: str) -> Record:
     """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
-    place = defined_at(getattr(model, method))
+    definition = defined_at(getattr(model, method))
     if not isinstance(answer, Mapping):
         raise TypeError(
-            f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}} ({place})'
+            f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}} ({definition})'
         )
     if answer.get("pred") is None:
         raise TypeError(
-            f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'} ({place})"
+            f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'} ({definition})"
         )
     return dict(answer)
 

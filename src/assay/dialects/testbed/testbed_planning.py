@@ -255,9 +255,9 @@ def _check_reading(task: Task, run: RunOptions) -> None:
         ) from error
     if len(targets) > 1 and len(read) == 1:
         some = ", ".join(map(repr, sorted(targets)[:4]))
-        place = defined_at(accuracy.reading.postprocess)
+        definition = defined_at(accuracy.reading.postprocess)
         raise UsageError(
-            f"its post-process reads all of {some} as {read.pop()} ({place})",
+            f"its post-process reads all of {some} as {read.pop()} ({definition})",
             where=f"dataset {task.name!r}",
             fix="--columns target=COLUMN names the column its results are compared with",
         )
