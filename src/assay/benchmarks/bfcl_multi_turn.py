@@ -179,7 +179,7 @@ class SystemSession:
         return [Message.of("user", _late_text(late, self._mode))]
 
     async def close(self) -> None:
-        """Drop the systems."""
+        """Close the simulated systems and their threads."""
         self._threads.close()
         self._systems.close()
 

@@ -43,7 +43,7 @@ SELECT = Choices(
 
 
 def question_group(row: Mapping[str, Any]) -> str | None:
-    """Return the question of which a row is a rotation."""
+    """Return the id that all rotations of a question share."""
     if row.get("g_index") not in (None, ""):
         return str(row["g_index"])
     index = whole_number(row.get("index"))
@@ -61,7 +61,7 @@ def first_rotation(row: Mapping[str, Any]) -> str | None:
 
 
 def option_read(sample: Sample, output: Output) -> Score:
-    """Score 1 if the answer names one of the options, right or wrong, for questions without public answers."""
+    """Score 1 if an option can be read from the answer. Used for questions whose right answers are not public."""
     choice = extract_choice(
         output.text, dict(zip(LETTERS, sample.choices, strict=False))
     )
@@ -82,7 +82,7 @@ _IMAGE_MARKER = re.compile(r"<image (\d+)>")
 
 @dataclass(frozen=True)
 class Interleaved:
-    """The question with its options, each image where the text says `<image 1>`; the others before the text."""
+    """Put each image at its marker (`<image 1>`) in the question, and images without a marker before the text."""
 
     def __call__(self, sample: Sample) -> Prompt:
         # An open question is asked unchanged.
@@ -164,7 +164,7 @@ def published_or_ours(sample: Sample) -> Prompt:
 
 
 def select_or_ask(sample: Sample) -> Prompt:
-    """Return the question with its options; a question that contains them already, as on the hub, unchanged."""
+    """Add the options to the question, unless its text contains them already, as on the hub."""
     if sample.choices:
         return SELECT(sample)
     return ASK_FOR_LETTER(sample)

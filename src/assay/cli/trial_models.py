@@ -215,7 +215,7 @@ def _likelihoods(sample: Sample, prompt: Prompt) -> list[Scripted]:
 
 
 def _first_tokens(sample: Sample) -> list[Scripted]:
-    """Return answers whose first token is most likely the target's letter, or another option's."""
+    """Return two answers with log-probabilities: the first prefers the target's letter, the second another letter."""
     count = len(sample.choices or ())
     right = _target_place(sample, count)
     if right is None:

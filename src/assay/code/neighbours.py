@@ -29,7 +29,7 @@ _aliases: dict[str, str | None] = {}
 
 
 class _Home:
-    """A folder of loaded files, and the modules in it whose plain names belong to another folder."""
+    """A folder of users' files. `aliases` has new names for its modules whose plain names another folder uses."""
 
     def __init__(self, folder: Path) -> None:
         self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"

@@ -49,7 +49,7 @@ def digest_of_state(thing: Any) -> str:
 
 
 _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
-"""Data of modules by id and folder, kept alive, with their first digests, because a run may change them."""
+"""Module data by id and folder, with their digests before a run could change them. References keep the ids valid."""
 
 
 def digest_of_globals(function: FunctionType) -> str:

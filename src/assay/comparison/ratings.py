@@ -190,7 +190,7 @@ def text(rated: Sequence[RatedColumn]) -> str:
 
 
 def markdown(rated: Sequence[RatedColumn]) -> str:
-    """Return the ratings for a document."""
+    """Return the ratings as Markdown."""
     parts = []
     for column in rated:
         title = f"**{markdown_text(column.title)}**"

@@ -187,7 +187,7 @@ def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
 
 
 def _imported_file(file: Path, node: ImportFrom) -> Path | None:
-    """Return the file on disk that a relative import names; `None` if it names no module or there is no file."""
+    """Return the file that a relative import names; `None` if it names no module or the file does not exist."""
     folder = file.parents[min(node.level, len(file.parents)) - 1]
     if node.module:
         return module_file(folder.joinpath(*node.module.split(".")))

@@ -148,7 +148,7 @@ def _index_entry(cell: Cell) -> dict[str, Any]:
 
 
 def _task_type(cell: Cell) -> str:
-    """Return the hub's name for what the model does. For anything but text alone, the accepted media decide."""
+    """Return the hub's name for the task of a model, chosen by the kind of output that it produces."""
     produces = set((cell.described.get("abilities") or {}).get("produces") or ())
     if produces == {"image"}:
         return "text-to-image"

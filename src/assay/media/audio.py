@@ -149,7 +149,7 @@ class DecodedAudio:
     """A decoded audio clip."""
 
     samples: "Floats"
-    """Frames, or frames by channels for two channels; from -1 to 1 unless the file itself goes beyond."""
+    """Shape (frames,), or (frames, 2) for stereo. Values are from -1 to 1, unless the file itself has larger ones."""
     rate: int
     conversions: tuple[str, ...] = ()
     """What was done after decoding: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""

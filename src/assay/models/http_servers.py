@@ -1,4 +1,4 @@
-"""What one server's replies have shown, and whether its connections may be used again.
+"""What assay has learned from one server's replies, and whether its connections may be used again.
 
 HTTP/1.1 does not say which request a response answers. If a server sends a response twice, the second time late, every
 later answer of that connection is one to the question before it. So a connection serves one request where a new one
@@ -27,7 +27,7 @@ _SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
 
 @dataclass
 class Server:
-    """One server, with what its replies have shown."""
+    """One server, and what assay has learned from its replies."""
 
     keep_alive: bool = True
     marks: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MARKS))
@@ -105,7 +105,7 @@ class Server:
         self.marks.append(mark)
 
     def _stop_comparing(self, mark: str) -> None:
-        """No longer compare marks of this kind: this server gives the same one to different answers."""
+        """Stop comparing marks of this kind, because this server gives different answers the same mark."""
         if mark.startswith("id "):
             self.repeats_ids = True
         else:

@@ -229,7 +229,7 @@ def open_journal(
 
 
 def _cut_torn_tail(path: Path) -> int:
-    """Remove a last line without its end. Earlier damaged lines stay, and readers skip them."""
+    """Cut off an incomplete last line. Damaged lines before it stay, and readers skip them."""
     size = path.stat().st_size
     if size == 0:
         return 0

@@ -144,7 +144,7 @@ def _check_arguments(
 
 
 def _parameters_of_evals(name: str) -> Sequence[str] | None:
-    """Return the parameters of a task of inspect_evals. If there is no such task, raise with the nearest name."""
+    """Return the parameters of a task of inspect_evals. Raise with the nearest name if the task does not exist."""
     from ...core import UnknownName
 
     registry = package.module("_util.registry")

@@ -91,7 +91,7 @@ class ApiCalls(MessageModel):
         )
 
     def preprocess_message_with_role(self, message: Any) -> Entries:
-        """Return the entries without those of a system role, whose text is added to the system prompt."""
+        """Return the entries without system messages, whose texts are added to the system prompt."""
         system = "".join(
             f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
         )

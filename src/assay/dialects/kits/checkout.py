@@ -146,7 +146,7 @@ def _files_that_name(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _file_of_class(folder: Path, cls: str) -> Path | None:
-    """Return the file that defines a class of a package: the one from which `__init__.py` imports it, or else any."""
+    """Return the file that defines a class of a package: the file that `__init__.py` imports it from, or else any."""
     tree = parsed(folder / "__init__.py")
     for node in tree.body if tree is not None else ():
         if not isinstance(node, ast.ImportFrom) or node.level != 1 or not node.module:
@@ -167,7 +167,7 @@ def _file_of_class(folder: Path, cls: str) -> Path | None:
 
 
 def _entry_of(config: Path, name: str) -> tuple[str, Record] | None:
-    """Return class and arguments of `name: partial(Class, argument=value, …)`; `None` if there is no such entry."""
+    """Return class and arguments of `name: partial(Class, argument=value, …)`; `None` if the name is missing."""
     tree = parsed(config)
     if tree is None:
         return None

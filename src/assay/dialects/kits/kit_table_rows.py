@@ -32,13 +32,13 @@ class TableRows:
 
 
 class KnownClasses:
-    """The dataset classes of a toolkit. Those that user files add to its lists are found before those they define."""
+    """The dataset classes of a toolkit. Classes that user files add to its lists come first."""
 
     def __init__(self, defined: list[Any], *added: list[Any]) -> None:
         self._defined, self._added = defined, added
 
     def all(self) -> list[Any]:
-        """Return all classes, of those that files define the newest first."""
+        """Return all classes: the added ones first, then the defined ones from newest to oldest."""
         added = [kind for kinds in self._added for kind in kinds]
         return [*added, *reversed(self._defined)]
 

@@ -1,4 +1,4 @@
-"""A toolkit as the shared layer sees it: its names and classes, the files users write for it, and its checkout."""
+"""Describe a toolkit to the shared modules: its names and classes, the files that users write for it, its checkout."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +69,7 @@ class Toolkit:
     def adapt(
         self, target: object, name: str, args: Fields, file: Path | None
     ) -> Model | None:
-        """Adapt a class, a `partial` of one, or an object; return None if it is no model."""
+        """Adapt a class, a `partial` of one, or an object; return None if it is not a model."""
         kind = class_of(target)
         if not self.is_model(kind):
             return None

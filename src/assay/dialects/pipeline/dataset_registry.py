@@ -176,7 +176,7 @@ def is_shipped(name: str) -> bool:
 
 
 def asks_in_own_words(name: str) -> bool:
-    """Return True if a prompt contains a sentence written for assay, because there is no checkout to take it from."""
+    """Return True if a prompt uses assay's own sentence, because upstream's needs a checkout."""
     config = DatasetRegistry.get(name)
     return (
         name in prompts.OWN_WORDS

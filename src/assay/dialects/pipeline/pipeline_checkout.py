@@ -31,9 +31,9 @@ def notice(file: Path) -> None:
 
 
 def at_hand() -> Path | None:
-    """Return the checkout's code: around loaded files or the working folder, or on the module path.
+    """Search the checkout's code around loaded files and the working folder, and on the module path.
 
-    Return None if there is no checkout, or if upstream's rules do not apply.
+    Return None if no checkout exists, or if upstream's rules do not apply.
     """
     if not is_upstream("pipeline"):
         return None

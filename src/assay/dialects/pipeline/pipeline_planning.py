@@ -185,7 +185,7 @@ def make_task(
 
 
 def _protocol(is_upstream: bool, in_own_words: bool) -> str:
-    """Return the protocol under upstream's rules; it notes a sentence written for assay if there is no checkout."""
+    """Return the protocol under upstream's rules. It records whether a prompt uses assay's own sentence."""
     if not is_upstream:
         return ""
     return f"{UPSTREAM}+own_words" if in_own_words else UPSTREAM

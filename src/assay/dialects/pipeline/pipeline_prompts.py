@@ -111,7 +111,7 @@ SHIPPED = (
     Shipped("mmlu_pro_cot", reasoned_choice, 32, 200, "MMLU-Pro, thinking aloud"),
 )
 OWN_WORDS = frozenset({"mmlu_pro_cot"})
-"""Datasets whose prompt contains a sentence written for assay if there is no checkout."""
+"""Datasets whose prompt uses a sentence written for assay if upstream's checkout is missing."""
 
 
 def evaluate(

@@ -1,7 +1,7 @@
 """`assay televal`: TELEVAL's own command line, run by assay's runner.
 
-`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`. `--mode eval` judges such a file,
-whoever wrote it, and writes `result/` and `summary/` under the same name followed by the eval_task.
+`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`. `--mode eval` judges such a file, also
+one written by another tool, and writes `result/` and `summary/` under the same name followed by the eval_task.
 """
 
 import os

@@ -177,7 +177,7 @@ def lines_in(rows: object, reader: ReadLine) -> Iterator[tuple[str, Fields]]:
 
 
 def ask_for_line(sample: Sample) -> Prompt:
-    """Return the question, as far as the file has it."""
+    """Return the question, or the part of it that the file contains."""
     return Prompt((Message("user", (Text(str(sample.input)),)),))
 
 

@@ -1,7 +1,7 @@
-"""A user's `evaluate` as a scorer of the whole set, from a table to numbers; it can be repeated without the model.
+"""Call a user's `evaluate`, which computes numbers from a table of all answers, without asking the model again.
 
-Its `eval_file` is a path in the run folder at which there is no file: `load` builds the table from the store. Code
-that opens the file itself gets a real one while it needs it.
+Its `eval_file` is a path in the run folder without a file: `load` builds the table from the store. Code that opens the
+file itself gets a real one while it needs it.
 """
 
 from dataclasses import dataclass, field

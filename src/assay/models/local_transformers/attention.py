@@ -75,7 +75,7 @@ class RunningPass:
         self.masks.add(window)
 
     def window_of(self, argument: int | None) -> int | None:
-        """Return the window of a layer, which is an argument of its attention or that of the only mask."""
+        """Return the window of a layer: an argument of its attention, or the window of the only mask."""
         window = argument
         if self.masks and window not in self.masks:
             if len(self.masks) > 1:
@@ -223,7 +223,7 @@ class Group:
 
     @cached_property
     def is_plain(self) -> bool:
-        """True if nothing branches and there is no prefix: a causal mask is enough."""
+        """True if no segment branches and the prefix is empty, so that a causal mask is enough."""
         return self.prefix is None and all(min(ends) == len(ends) for ends in self.ends)
 
     @cached_property

@@ -57,7 +57,7 @@ class Budget:
     """Tokens that branch off inside one segment. All of them are scored against all of it."""
 
     def halved(self) -> "Budget":
-        """Return a budget of half the size, but not below the smallest pass."""
+        """Return a budget of half the size, but at least `SMALLEST_PACK` and `SMALLEST_SEGMENT`."""
         pack = max(SMALLEST_PACK, self.pack // 2)
         segment = max(SMALLEST_SEGMENT, self.segment // 2)
         return Budget(pack, segment)

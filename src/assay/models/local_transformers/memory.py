@@ -97,7 +97,7 @@ def _available(meminfo: Path) -> int | None:
 
 
 def _free_of_container(limit: Path, usage: Path) -> int | None:
-    """Return limit minus usage; None if the file is missing or there is no limit."""
+    """Return limit minus usage; None if a file is missing or no limit is set."""
     try:
         total = int(limit.read_text(encoding="ascii"))
         return total - int(usage.read_text(encoding="ascii"))

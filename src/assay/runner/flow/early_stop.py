@@ -79,7 +79,7 @@ class EarlyStop:
         return self._is_reached
 
     def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
-        """Yield a note about the result of the rule. `is_whole` means that nothing else ended the run."""
+        """Yield a note about the result of the rule. `is_whole` is True if the run was not ended by anything else."""
         name = self._planned.task.name
         rule = self._rule.text
         if self.fault:

@@ -17,7 +17,7 @@ from ..counts.spending import spent_of
 from .drivers import RecordingEngine
 
 ROLE = "agent"
-"""Suffix of the name of a task, for the lines of exchanges."""
+"""Suffix of the task name under which the journal has an agent's requests and answers."""
 
 
 @dataclass(eq=False)

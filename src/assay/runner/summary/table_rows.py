@@ -34,7 +34,7 @@ class Made:
         summarizer: Any,
         result: Result,
     ) -> "Made":
-        """Create it from the name and the entry under which a task has the summarizer."""
+        """Create an instance from the summarizer's name and its entry in the task."""
         if isinstance(entry, (str, Mapping, Spec)):
             options = dict(Spec.of(entry).options)
         else:

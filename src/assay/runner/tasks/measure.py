@@ -18,7 +18,7 @@ RecordedMeasures = Mapping[tuple[str, str], str]
 LIKELIHOOD = "likelihood"
 """The old name for both measures by likelihood.
 
-It means the one that a task has; among the standard ones, that of letters.
+It means the measure by likelihood that a task has. Among the standard measures, it means `letter_likelihood`.
 """
 
 
@@ -69,7 +69,7 @@ def measured(
     model: str = "",
     likelihood_fix: str = "",
 ) -> Measured:
-    """Return the task by the first of its measures that the model supports, or by the one named `wanted`.
+    """Return the task with the first of its measures that the model supports, or with the measure named `wanted`.
 
     `likelihood_fix` is the advice in the error for a model without likelihoods.
     """

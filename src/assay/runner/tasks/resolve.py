@@ -1,10 +1,10 @@
-"""Turn a user's reference into `Task`s, also a subset of a shipped benchmark.
+"""Turn a user's reference into `Task`s.
 
 A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a
 folder of shards, a YAML task, or a Python file. Other files are passed to the recognisers that other packages
 register.
 
-Subsets of a shipped benchmark as separate tasks: `mmlu_anatomy`, `bbh_navigate`, `mmlu_pro_law`.
+A subset of a shipped benchmark is a separate task, such as `mmlu_anatomy`, `bbh_navigate` or `mmlu_pro_law`.
 
 A subset consists of the samples with that value in one of their tags. Its name and its protocol id name it, so that
 its number is never mistaken for that of the whole benchmark.
@@ -200,7 +200,7 @@ def _from_file(name: str) -> Task | None:
 
 
 def _refuse_name_of_another_tool(name: str) -> None:
-    """Raise with what to do for a name or a file that belongs to another tool."""
+    """Raise an error that tells the user what to do if a name or a file belongs to another tool."""
     for signpost in registry.signposts():
         answer = signpost(name)
         if answer is not None:

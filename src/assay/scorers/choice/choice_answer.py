@@ -81,14 +81,14 @@ BEFORE_LETTER = (
     *("declared", "chosen", "boxed"),
     *("concluded", "leading-text", "option-text"),
 )
-"""Rules whose evidence ends with the option; that of the others begins with it."""
+"""Rules whose evidence ends with the option. The evidence of the other rules begins with it."""
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
-"""Words on either side in which the sentence around a word is searched."""
+"""The sentence around a word is searched within this many words on either side."""
 
 
 class Extraction(NamedTuple):
-    """The answer, the rule that read it or says why there is none, and the words it relied on, shortened."""
+    """The answer, the rule that read it (or the reason why none did), and the shortened words that it relied on."""
 
     answer: str | None
     rule: str
@@ -131,7 +131,7 @@ class AnswerWords:
         return SENTENCE_END.split(words, maxsplit=1)[0]
 
     def is_supposed(self, start: int, end: int) -> bool:
-        """Return True if words say what would be the case, and the sentence before them supposes it."""
+        """Return True if the words are hypothetical ("would"), and the sentence before them makes the supposition."""
         if WOULD not in self.classes[max(0, start - 3) : end]:
             return False
         words_before = self.classes[max(0, start - 200) : start]
@@ -384,7 +384,7 @@ class TextReader(AnswerWords):
         return in_brackets or self.classes[:index].endswith(OPTION_WORD)
 
     def _reports(self, begin: int, end: int) -> bool:
-        """Return True if a sentence says what others say; "was" alone does not."""
+        """Return True if a sentence reports what others say; "was" alone is not enough."""
         return any(
             self.classes[index] == REPORTS
             and not PAST.match(self.plain, self.starts[index])

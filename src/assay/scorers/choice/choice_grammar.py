@@ -188,7 +188,7 @@ LIMITS_OR_DOUBTS = pattern(
     "In the short run",
     "If it barks",
 )
-"""A clause that supposes or reports, or that limits the rest to a case."""
+"""A clause that makes a supposition, reports what others say, or limits the sentence to one case."""
 SUPPOSITION_BEFORE = pattern(
     any_of("SUPPOSES REPORTS") + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
     "Suppose it barks. Then the answer",
@@ -419,7 +419,7 @@ BREAKS_OFF = pattern(
     "It is a dog. The second one",
     "It is a dog.\nIt needs",
 )
-"""The last of several sentences does not end."""
+"""The last sentence of several is incomplete."""
 MAY_NOT_ANSWER = pattern(
     any_of("QUESTION SUPPOSES"),
     "Is it a dog?",
@@ -461,7 +461,7 @@ LIMITED = pattern(
     "Option B‸ is smaller",
     "Option B‸ barks",
 )
-"""What an answer may say about an option without taking it."""
+"""Statements about an option that do not choose it."""
 DENIES_OR_DOUBTS = pattern(
     any_of("DENIES SUPPOSES REPORTS"),
     "It is not",
@@ -593,7 +593,7 @@ ENDS_ON_LINK_WORD = pattern(
     "a small animal that",
     "It is one of",
 )
-"""The output breaks off, because a sentence does not end on such a word."""
+"""Matches an output that was cut off: no sentence ends with one of these words."""
 UNFINISHED = pattern(r"[\w,(]$", "a small animal", "small, furry,")
 """The output ends without a mark that ends a sentence."""
 NUMBERED_STEP = pattern(r"\d+[.)]\s+\S", "1. First", "2) Then")

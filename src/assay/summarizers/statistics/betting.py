@@ -50,7 +50,7 @@ class BettingSequence:
         self._candidates = np.linspace(0.0, 1.0, GRID + 1)
         self._shares = np.geomspace(_SMALLEST, _LARGEST, _BETS)[:, None]
         self._up = np.zeros((_BETS, GRID + 1))
-        """Logarithm of each bet's capital against each candidate, for the gambler who bets on more."""
+        """For each bet size and each candidate, the log capital of the gambler who bets on higher values."""
         self._down = np.zeros((_BETS, GRID + 1))
         self._low = 0.0
         self._high = 1.0

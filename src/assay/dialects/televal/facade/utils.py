@@ -42,7 +42,7 @@ class TupleJSONLConverter:
 
     @staticmethod
     def loads(line: str) -> Any:
-        """Parse one line."""
+        """Parse one line of JSON."""
         return decoded(json.loads(line))
 
     @staticmethod

@@ -117,7 +117,7 @@ class Replica:
         return outputs, head["fits"], head["seconds"]
 
     def _output(self, plain: Mapping[str, Any], media: Mapping[str, Any]) -> Output:
-        """Return an output with a token for its state."""
+        """Build an output from plain data. A state stays in the replica, and the output gets a token for it."""
         output = output_of_plain(plain, media)
         if "state" not in plain:
             return output

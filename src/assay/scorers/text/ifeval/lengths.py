@@ -243,7 +243,7 @@ def _is_abbreviation(token: str) -> bool:
 
 
 def _following(text: str, position: int) -> str:
-    """Return the next word after blanks and quotes; empty before any other mark."""
+    """Return the next word, skipping blanks and quotes; empty if another mark comes first."""
     gap = _GAP.match(text, position)
     word = _WORD.match(text, gap.end() if gap else position)
     return word.group() if word else ""
