@@ -90,7 +90,7 @@ OVERALL_SHARES: Mapping[str, float] = {
 
 @dataclass(frozen=True)
 class OfficialWeights:
-    """The weights of tasks in BFCL's overall score, or in that of a group."""
+    """The weights of tasks in BFCL's overall score, or in the score of a group."""
 
     mode: str
     shares: Mapping[str, float]

@@ -1,6 +1,6 @@
 """Rows of image generation and editing: prompts, with source images and target images.
 
-The reader is that of the vision-language tables; here a row needs no image, and `prompt` or `instruction` holds the
+Rows are read like those of the vision-language tables, but need no image, and `prompt` or `instruction` holds the
 question. Images are base64 in `image` (several in a list), files beside the table, or the hub's own.
 """
 

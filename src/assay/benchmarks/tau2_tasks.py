@@ -181,7 +181,7 @@ class Tau2State:
 
 
 async def tau2(sample: Sample, output: Output) -> Score:
-    """Return 1 if the databases are as the right actions leave them, and the customer was told what it must be."""
+    """Return 1 if the databases equal those after the right actions, and the customer got all required information."""
     state: Tau2State = output.state
     state.store.use()
     if sample["domain"] == "telecom":

@@ -27,7 +27,7 @@ CHARACTER_COUNT, EARLIER_RUNS = "characters / 4", "earlier runs"
 MOST_RUNS = 200
 """Number of earlier runs to read, newest first."""
 FEWEST = 5
-"""Requests that an earlier run needs to be used for a forecast."""
+"""Runs with fewer requests are not used for a forecast."""
 SAME, OTHER = 1.25, 2.0
 """Factor by which a run of the same task, or of another, may differ from an earlier one."""
 
@@ -45,7 +45,7 @@ class _Summary(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What one earlier run shows about a model."""
+    """The measured usage of a model in one earlier run."""
 
     folder: str
     is_same_task: bool
@@ -68,7 +68,7 @@ class Outlook:
     answered: int
     """The number of answers that the run folder already has."""
     unknown: tuple[str, ...]
-    """What the ranges do not include, each in a few words."""
+    """Costs that the ranges leave out, each in a few words."""
 
     def lines(self, folder: str) -> Iterator[str]:
         """Return the lines to print below the counts."""

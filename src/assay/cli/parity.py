@@ -33,7 +33,7 @@ OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
 @dataclass(slots=True)
 class Parity:
-    """What changed when samples were asked in one way instead of one by one."""
+    """The differences between asking samples in one way and asking them one by one."""
 
     size: int
     order: str

@@ -3,7 +3,7 @@
 A comparison in words: one sentence for a number, one for all of them.
 
 The sentence says which run is better, by how much and with which interval, how many samples changed either way, and p.
-The interval is that of the amount in the sentence: "worse by 2.0 points, 95 % interval 0.5 to 3.5".
+The interval belongs to the amount in the sentence: "worse by 2.0 points, 95 % interval 0.5 to 3.5".
 """
 
 from collections.abc import Mapping, Sequence

@@ -135,7 +135,7 @@ class Candidate:
         return replace(self, parts=tuple(pieces), verbatim=isinstance(tags, tuple))
 
     def _without_leading_block(self) -> "Candidate":
-        """Return the same answer with the block of reasoning that begins its first text as a part of its own."""
+        """Return the answer with the reasoning at the start of its first text as a separate part."""
         for index, part in enumerate(self.parts):
             if not isinstance(part, Text):
                 continue

@@ -27,7 +27,7 @@ ThinkTags = bool | tuple[str, str] | None
 """How reasoning is marked: `True` or `None` for all known forms, `False` for not at all, or one pair of marks."""
 
 THINK_TAGS = "think_tags"
-"""The option of every model that says how its reasoning is marked, and the attribute of a model for the same."""
+"""Name of the option, and of the attribute, by which a model says how its reasoning is marked."""
 
 TAG_NAMES = (
     "think",

@@ -198,11 +198,11 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
 SCHEMA_KEYWORDS = frozenset(
     {"properties", "$ref", "anyOf", "oneOf", "allOf", "additionalProperties"}
 )
-"""Keywords of which a schema without `type` has one, unless it is empty."""
+"""A schema without `type` has one of these keywords, unless it is empty."""
 
 
 def _may_be_object(schema: Mapping[str, Any]) -> bool:
-    """Return True if the schema may be that of an object. No service takes another for parameters."""
+    """Return True if the schema may describe an object. No service takes another for parameters."""
     kind = schema.get("type")
     if kind is None:
         return not schema or not SCHEMA_KEYWORDS.isdisjoint(schema)

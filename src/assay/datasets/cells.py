@@ -42,7 +42,7 @@ def parse_list(cell: str, column: str | None = None) -> list[str]:
 
 
 def as_text_list(cell: Any, column: str | None = None) -> list[str]:
-    """Return a cell as a list of texts: the entries of a list or list literal, or the one text it is."""
+    """Return a cell as a list of texts: the entries of a list or list literal, or the whole cell as one text."""
     if isinstance(cell, (list, tuple)):
         return [str(entry) for entry in cell]
     if looks_like_list(cell):
@@ -134,7 +134,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
-    """Return the texts of a value: the one of its source first, then those that mean the same."""
+    """Return the spellings of a value: first as its source writes it, then the equivalent ones."""
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
     if isinstance(value, bool):

@@ -377,7 +377,7 @@ def _single_columns(
     settings: Mapping[str, str],
     folded: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the column of each part that uses one column: the one in the settings, else the one with a usual name."""
+    """Return the column of each single-column part: from the settings, or else a column with a usual name."""
     usual = {
         part: next((folded[name] for name in names if name in folded), None)
         for part, names in CONVENTION.items()

@@ -137,7 +137,7 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
 def is_zstd_cut(path: Path) -> bool:
     """Return True if a zstd file ends within a frame. The decompressor takes that for the end of the data.
 
-    Only the heads of frames and blocks are read. What is not zstd is left to the decompressor.
+    Only the heads of frames and blocks are read. The decompressor reports data that are not zstd.
     """
     import zstandard
 

@@ -200,7 +200,7 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
 
 
 def with_made_media(sample: Sample) -> Sample:
-    """Return a sample built in Python whose media are media; raise `RowFault` for what is none.
+    """Return a sample built in Python whose media are media; raise `RowFault` for any other value.
 
     A single medium and Pillow images are accepted.
     """

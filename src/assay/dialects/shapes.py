@@ -8,4 +8,4 @@ Fields = Mapping[str, Any]
 Record = dict[str, Any]
 """Named values in a dictionary of their own, which may be changed."""
 Function = Callable[..., Any]
-"""A user's function, of which only the name is known."""
+"""A user's function with an unknown signature."""

@@ -246,7 +246,7 @@ class HubData:
 
 
 def hub_data(task: str, files: list[str]) -> HubData | None:
-    """Return the dataset of a task, or the one of which its file is a copy; None if it is not on the hub."""
+    """Return the hub dataset of a task, or the hub dataset that its file was copied from; None if neither exists."""
     for file in files:
         if is_hub_name(file):
             return _split_reference(file)

@@ -34,7 +34,7 @@ def is_every_eval_ever(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, and that of its samples if it is there."""
+    """Return the file, and the file of its samples if it exists."""
     samples = path.with_name(f"{path.stem}{SAMPLES}")
     return [path, samples] if samples.is_file() else [path]
 

@@ -75,7 +75,7 @@ class ForeignTask:
     samples: Callable[[], Iterator[ForeignSample]] = no_samples
     numbers: tuple[ForeignNumber, ...] = ()
     higher_is_better: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
-    """By metric, where the format says it; otherwise more is taken to be better."""
+    """By metric, if the format says it. Otherwise a higher value is assumed to be better."""
     shares: frozenset[str] = frozenset()
     """Metrics that lie between 0 and 1."""
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

@@ -103,7 +103,7 @@ class Gguf(LocalModel):
     )
 
     def __post_init__(self) -> None:
-        """Raise if llama.cpp is not installed, or the path is not that of a GGUF file."""
+        """Raise if llama.cpp is not installed, or if the path is not a GGUF file."""
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingExtra("xllamacpp, which runs GGUF files,", "xllamacpp")
         self._check_options({"context": 0, "threads": 1})

@@ -111,7 +111,7 @@ class HttpFailure(Exception):
 class Refused(Exception):
     """A response with an error status that is not classified yet.
 
-    `reported` is the status of the response if it is another than that of the error in its body.
+    `reported` is the status of the response if it differs from the status in the body's error.
     """
 
     def __init__(

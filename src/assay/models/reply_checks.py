@@ -18,7 +18,7 @@ LONGEST_NAME = 200
 LEAST_TOKENS_PER_WORD = 0.8
 """Tokenizers need about 1.3 tokens for a word. Servers that cut a prompt to their context count what is left."""
 LEAST_CUT = 100
-"""Words of a prompt that a server may cut. Servers that count wrongly are not noted for shorter ones."""
+"""Words. Prompts with fewer are not checked for cuts, because some servers count tokens wrongly."""
 MOST_END_TOKENS = 8
 """An answer without text has at most this many tokens, all of them special ones."""
 LEAST_REPEATED = 40
@@ -180,7 +180,7 @@ def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, lis
 
 
 def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
-    """Return the output without a count of no tokens for an answer that has text."""
+    """Return the output; a token count of 0 is removed if the answer has text."""
     if usage.output_tokens or not output.text.strip():
         return output, []
     note = "the server counted no output tokens for an answer that has text"
@@ -221,7 +221,7 @@ def _ignored_options(output: Output, request: Request) -> list[str]:
 
 
 def _odd_texts(output: Output, request: Request) -> list[str]:
-    """Return notes on texts that are not what the model was asked for, or not all of what it wrote."""
+    """Return notes on a cut or repeated prompt, missing text, and special tokens in the text."""
     notes = []
     usage = output.usage or Usage()
     prompt = "".join(message.text for message in request.messages)

@@ -190,7 +190,7 @@ class Bubblewrap:
         limits: Limits,
         links: Sequence[str],
     ) -> dict[str, Any]:
-        """Return what a fork must do before it becomes the command."""
+        """Return the settings that a fork applies before it becomes the command."""
         more = {
             "env": dict(command.env),
             "files": dict(command.files),

@@ -285,7 +285,7 @@ _servers: dict[Bubblewrap, ForkServer] = {}
 _starts: dict[Bubblewrap, int] = {}
 _starting = threading.Lock()
 _of_another: list[ForkServer] = []
-"""Servers of the process of which this one is a copy."""
+"""Servers of the parent process, if this process is a copy of it."""
 
 
 def server_for(tier: Bubblewrap) -> ForkServer:

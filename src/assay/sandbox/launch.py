@@ -200,7 +200,7 @@ def settings_of(
     uid: int | None,
     **more: object,
 ) -> dict[str, Any]:
-    """Return what the program inside must do before it becomes the command."""
+    """Return the settings that the program inside applies before it becomes the command."""
     return {
         "argv": list(command.argv),
         "role": command.role,

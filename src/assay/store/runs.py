@@ -60,7 +60,7 @@ class View:
     epochs: int = 0
     """0 means all."""
     rounds: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """Number of rounds that count, for dialogues of which the journal has more rounds."""
+    """Number of rounds that count, for dialogues with more rounds in the journal."""
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place

@@ -84,7 +84,7 @@ class FilledRecords(Sequence[ScoreRecord]):
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> "FilledRecords":
-        """Return wrapped records. The names are those of the scored records and those that the scorer declares."""
+        """Return wrapped records. The names come from the scored records and from the scorer's declaration."""
         scale = context.scale or ValueScale(context.higher_is_better, context.bounds)
         names = dict.fromkeys(f"{context.scorer}.{name}" for name in scale.names)
         for record in records:

@@ -2,8 +2,8 @@
 
 Accuracy, precision, recall, F1 on yes, and how often the model says yes: the numbers of POPE.
 
-lmms-eval counts in another way: an answer with neither word is left out of recall and F1, and its yes-ratio is that of
-the *targets*. `counting: lmms_eval` does the same.
+lmms-eval counts in another way: an answer with neither word is left out of recall and F1, and its yes-ratio counts the
+*targets*. `counting: lmms_eval` does the same.
 
 Area under the ROC curve: the probability that a positive sample is ranked above a negative one.
 

@@ -147,7 +147,7 @@ class Reading:
         return total
 
     def _number(self, record: ScoreRecord, name: str) -> object:
-        """Return a number of the record; that of an unread answer if it has none."""
+        """Return a number of the record; the number of an unread answer if it has none."""
         number = number_named(record, name)
         if number is not None:
             return number

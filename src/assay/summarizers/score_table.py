@@ -101,7 +101,7 @@ class Table:
         """Return the column of a metric with the outcomes applied: `zero` for an answer that could not be read.
 
         A scorer with several metrics may be able to read only one of them. A value other than 0 is kept, since the
-        outcome is that of the rule that could not read the answer.
+        outcome only means that the rule could not read the answer.
         """
         counted = UNKNOWN if zero is None else zero
         fixed: list[float | None] = []

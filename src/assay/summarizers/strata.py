@@ -263,7 +263,7 @@ def expected_of(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> int | None:
-    """Return how many samples are expected for some records: all expected ones except those of the other records."""
+    """Return how many samples are expected for some records: all expected samples except the other records' samples."""
     if context.n_expected is None:
         return None
     return context.n_expected - len(

@@ -1,7 +1,7 @@
 """Pick solved examples for each question, also by the similarity of texts.
 
-Every way of picking returns an *order*; the `k` shots are its first `k` allowed members. The shots for a smaller
-number are therefore the first of those for a larger one, and nothing depends on earlier questions or on the worker.
+Every way of picking returns an *order*; the `k` shots are its first `k` allowed members. Fewer shots are therefore the
+first of the shots for a larger number, and nothing depends on earlier questions or on the worker.
 
 Similar texts: the cosine of weighted character trigrams.
 

@@ -229,7 +229,7 @@ class _Lane:
 
 
 async def _awaited(make: Callable[[], Awaitable[T]]) -> T:
-    """Await what a function returns. What would end the loop is raised as an ordinary error."""
+    """Await what a function returns. An exception that would end the loop is raised as an ordinary error."""
     try:
         return await make()
     except Exception:

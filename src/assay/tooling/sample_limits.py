@@ -10,7 +10,7 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Most calls of one answer that are run. The model reads that the others were not run."""
+"""Most calls of one answer that are run. The model is told that the other calls were not run."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 
@@ -50,7 +50,7 @@ USUAL_LIMITS = SampleLimits()
 
 @dataclass(slots=True)
 class Unmeasured:
-    """Answers that do not say what a limit of their sample counts, so that the limit cannot end it."""
+    """Counts answers with unknown tokens or cost, for which a limit cannot end their sample."""
 
     limits: SampleLimits
     tokens: int = 0
@@ -83,7 +83,7 @@ class Unmeasured:
 
 @dataclass(slots=True)
 class Used:
-    """What a sample has used so far."""
+    """The usage of a sample so far."""
 
     turns: int = 0
     calls: int = 0

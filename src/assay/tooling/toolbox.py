@@ -116,7 +116,7 @@ class ToolSessionExtras(Protocol):
     """True if the sample ends after these calls and the model is not asked again, as after `submit`."""
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the first prompt, based on the template's; for a conversation that the other side begins."""
+        """Return the first prompt, based on the template's, if the other side begins the conversation."""
 
     async def reply(
         self,

@@ -53,7 +53,7 @@ class JournalIndex:
         self.cells: list[tuple[str, str]] = []
         """Task and model by code; calls of judges have none."""
         self.outcomes: list[str] = [""]
-        """Outcomes by code. The first is that of a sample without a verdict."""
+        """Outcomes by code. The first one, empty, stands for a sample without a verdict."""
         self.ids: list[str] = []
         self.small: dict[str, array[int]] = {name: array("i") for name in SMALL}
         self.real: dict[str, array[float]] = {name: array("f") for name in REAL}

@@ -19,7 +19,7 @@ KEYS_OF_FILES = frozenset(
         "aggregate_metric_list",
     }
 )
-"""Keys of task files that are read before a configuration is made of the others."""
+"""Keys of task files that are read first; a configuration is made of the other keys."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Document:
 
 
 NO_TEXT = "Context is not a string!"
-"""How lm-eval says that a question is not a text."""
+"""lm-eval's message for a question that is not a text."""
 
 
 def row_fault(error: Exception, where: str) -> Exception:

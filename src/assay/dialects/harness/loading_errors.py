@@ -9,7 +9,7 @@ from pathlib import Path
 from ...core import AssayError, UsageError, shorten, trust
 
 NO_ROWS = "out of bounds for size 0"
-"""How `datasets` says that a task reads the first row of none."""
+"""The message of `datasets` if a task reads the first row of an empty table."""
 KEYS_READ = frozenset({"doc_to_text", "doc_to_target", "doc_to_choice"})
 """Functions of the libraries that read the key of the same name."""
 Explain = Callable[[], UsageError | None]

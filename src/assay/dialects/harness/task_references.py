@@ -128,7 +128,7 @@ def check_files(name: str, index: Index, library: Library) -> None:
 
 
 def _check_own_file(entry: IndexEntry, library: Library) -> None:
-    """Raise for what is wrong in a user's own file of a task or a group."""
+    """Raise for errors in a user's own task or group file."""
     config = merged_yaml(entry.path, library)
     if entry.kind == "group":
         check_group_values(config, entry.path)

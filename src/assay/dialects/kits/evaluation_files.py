@@ -1,9 +1,9 @@
 """Evaluation files: files that `evaluate` writes next to a prediction file belong to that set of predictions.
 
-Code written for the toolkits calls `exists(storage)` and uses any file it finds. So before an evaluation starts,
-files made from other predictions are removed, and files that other code or another judge made from the same
-predictions are moved away. When the evaluation ends, those that it did not write again are restored. Files of the
-same evaluation stay, so that an interrupted one can continue.
+Code written for the toolkits calls `exists(storage)` and uses any file it finds. So before an evaluation starts, files
+made from other predictions are removed, and files that other code or another judge made from the same predictions are
+moved away. When the evaluation ends, the moved files that it did not write again are restored. Files of the same
+evaluation stay, so that an interrupted one can continue.
 """
 
 import json
@@ -46,7 +46,7 @@ def evaluation_files(
 ) -> Iterator[None]:
     """While the context is active, hide files in `folder` that another evaluation of `stem` wrote.
 
-    `predictions` is the digest of the predictions, `evaluation` that of the code, the judge and their arguments.
+    `predictions` is the digest of the predictions, `evaluation` the digest of the code, the judge and their arguments.
     """
     folder.mkdir(parents=True, exist_ok=True)
     notes = _read(folder)

@@ -21,7 +21,7 @@ class MessageModel:
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def use_custom_prompt(self, dataset: str | None) -> bool:
-        """Return True if the model's own `build_prompt` replaces that of the benchmark."""
+        """Return True if the model's own `build_prompt` replaces the benchmark's."""
         return False
 
     def build_prompt(self, line: object, dataset: str | None = None) -> Any:

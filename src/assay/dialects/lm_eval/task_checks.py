@@ -75,7 +75,7 @@ def _check_filters(task: object, where: str) -> None:
 
 
 def check_own_task(task: Any, path: str) -> None:
-    """Raise for what would fail, or count nothing, only after the model was asked."""
+    """Raise for errors that would otherwise appear, or make scores worthless, only after the model was asked."""
     if not hasattr(task, "_config") or not hasattr(task, "_metric_fn_list"):
         return
     config = merged_yaml(path, LIBRARY)

@@ -102,7 +102,7 @@ PLAIN_RULE = Rule()
 
 
 def era_here() -> Era:
-    """Return the current era: that of the run, else that of the tree around the script or the working folder."""
+    """Return the era of the run, or else of the tree around the script or the working folder."""
     chosen = _era.get() or (SEED if is_documented("televal") else None)
     if chosen is not None:
         return chosen
@@ -113,7 +113,7 @@ def era_here() -> Era:
 
 
 def root_here() -> Path:
-    """Return the current tree's folder: that of the run, else the one around the script or the working folder."""
+    """Return the tree's folder from the run, or else the tree around the script or the working folder."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     script = os.path.dirname(os.path.abspath(main)) if main else ""
     return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()

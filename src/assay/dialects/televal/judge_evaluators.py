@@ -51,7 +51,7 @@ class JudgePrompt:
 
     question: str
     shown: Mapping[str, tuple[str, ...]]
-    """For each label, the columns of which the first non-empty one is shown. `ref` is the reference."""
+    """For each label, the columns to look in; the first non-empty one is shown. `ref` is the reference."""
 
     def __call__(self, /, pred: object, ref: object, **info: object) -> str:
         columns = {**info, "ref": ref}

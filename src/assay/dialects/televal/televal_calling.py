@@ -158,7 +158,7 @@ def heard_file(path: str) -> tuple[Audio, Facts]:
 
 
 def round_path(path: str, number: int) -> str:
-    """Return the audio path of one round, next to that of the whole dialogue."""
+    """Return the audio path of one round, next to the path of the whole dialogue."""
     base, suffix = os.path.splitext(path)
     return f"{base}_round{number}{suffix}"
 

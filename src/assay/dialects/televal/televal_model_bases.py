@@ -150,7 +150,7 @@ def _library(name: str) -> Any:
 
 
 def get_no_split_module_candidates(model: Any) -> set[str]:
-    """Return the classes of which the model has more than one module: its repeated layers."""
+    """Return the classes that occur more than once among the model's modules: its repeated layers."""
     counts = Counter(
         type(module).__name__ for module in model.modules() if module is not model
     )

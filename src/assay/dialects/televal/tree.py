@@ -283,7 +283,7 @@ def _entry(
 
 
 def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
-    """Return the keys and values of a mapping. Raise for a repeated key, of which YAML would drop the first value."""
+    """Return the keys and values of a mapping. Raise for a repeated key; YAML would silently drop its first value."""
     where = f"{file}:{node.start_mark.line + 1}"
     if not isinstance(node, yaml.MappingNode):
         raise UsageError("not a mapping", where=where, fix=wanted)

@@ -63,7 +63,7 @@ class Workshop:
 
     @cached_property
     def rule(self) -> Rule:
-        """The requested era, else that of the tree, and whether upstream's rules apply."""
+        """The requested era, or else the era of the tree, and whether upstream's rules apply."""
         return Rule(
             self.era or era_of(self.tree.root),
             self.is_upstream,

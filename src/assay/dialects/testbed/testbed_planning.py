@@ -221,7 +221,7 @@ def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
-    """Refuse a post-process with equal results for all shown answers, because wrong predictions would be right."""
+    """Raise if a post-process maps all shown answers to one result: it would count wrong predictions as right."""
     accuracy = task.scorers[0]
     source = run.data or task.dataset
     if (

@@ -116,7 +116,7 @@ def _unknown(
 
 
 def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
-    """Return the tasks of a config's datasets, or that of one of them."""
+    """Return the tasks of all datasets of a config, or the task of one dataset."""
     config = read_config(Path(path).expanduser(), ("data",))
     data = config["data"]
     names = list(data)

@@ -1,7 +1,7 @@
 """Rows of a user's dataset object as samples. Each stores its row number in the user's data frame.
 
-The dataset object is built when its rows are first read. Its digest is that of the frame, so that a changed table
-is noticed however `load_data` reads it.
+The dataset object is built when its rows are first read. Its digest is computed from the frame, so that a changed table
+is noticed regardless of how `load_data` reads it.
 """
 
 import hashlib

@@ -146,7 +146,7 @@ NONE = "Z"
 
 
 def can_infer(answer: object, choices: Fields) -> Letter:
-    """Return the letter of the option that an answer names. Upstream's rule is that of the newest revision."""
+    """Return the letter of the option that an answer names. Upstream's rule is taken from the newest revision."""
     name = "assay" if chosen_rules() is ASSAY else NEWEST.name
     texts = {letter: str(text) for letter, text in choices.items()}
     return LETTER_RULES[name].either(str(answer), texts)

@@ -116,7 +116,7 @@ class BatchApi(ABC):
         """Return one request of a batch as JSON."""
 
     def group_of(self, request: RecordedRequest) -> tuple[Any, ...]:
-        """Return what the requests of a batch must have in common."""
+        """Return the path and the headers, which all requests of a batch must share."""
         return (request.path, tuple(sorted(request.headers.items())))
 
     async def upload(self, marker: str, lines: Sequence[bytes]) -> str:

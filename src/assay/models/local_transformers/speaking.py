@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def can_speak(config: Mapping[str, Any]) -> bool:
-    """Return True if the configuration is that of a text-to-waveform model."""
+    """Return True if the configuration describes a text-to-waveform model."""
     return "VitsModel" in (config.get("architectures") or ())
 
 

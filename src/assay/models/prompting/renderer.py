@@ -312,7 +312,7 @@ class Renderer:
         return set()
 
     def _around(self) -> Around | None:
-        """Return what the template writes around turns; `None` without a template, or if it omits the messages."""
+        """Return the template's texts around turns; `None` without a template, or if it drops a message."""
         if not self.has_template:
             return None
         roles = ("user", "assistant", "user")

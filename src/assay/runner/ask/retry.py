@@ -73,7 +73,7 @@ class Stopped(Exception):
 
 
 class Decision(Enum):
-    """What to do after one attempt."""
+    """The decision after one attempt."""
 
     RETURN = "return"
     """Return the output: an answer, or a failure that another try would not change."""

@@ -105,7 +105,7 @@ class ErrorBudget:
             self._check_first_calls(error, whose, expected)
 
     def note_score(self, scorer: str, fault: str, expected: int | None) -> None:
-        """Record one score of a scorer; `fault` is the message of what it raised, or empty.
+        """Record one score of a scorer; `fault` is the message of its error, or empty.
 
         Raise if all its first scores failed at one line of a user's file: the others would fail there, too.
         """

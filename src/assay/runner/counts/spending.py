@@ -33,7 +33,7 @@ def count_usage(totals: dict[str, float], usage: Usage | None) -> None:
 
 
 def cost_of(usage: Mapping[str, Any], prices: Mapping[str, Any]) -> float | None:
-    """Return the cost that the backend reported, else that of its tokens at the run's prices; None if unknown."""
+    """Return the cost that the backend reported, or else tokens times the run's prices; None if unknown."""
     if usage.get("cost") is not None:
         return float(usage["cost"])
     cost = 0.0

@@ -324,7 +324,7 @@ class ToolRounds:
         return self._following(at_work, job, output, history, turns)
 
     def _is_left_open(self, at_work: SampleAtWork, calls: Sequence[ToolCall]) -> bool:
-        """Return True if a call is of a tool that the row declares but nothing runs, so that the call is the answer."""
+        """Return True if a call names a tool that the row declares but nothing can run. The call is then the answer."""
         declared = {tool.name for tool in at_work.sample.tools}
         if not declared:
             return False
@@ -337,7 +337,7 @@ class ToolRounds:
         request: Request,
         output: Output,
     ) -> Message:
-        """Return the answer as a turn, with an own id for each call, and with reasoning that services require."""
+        """Return the answer as a turn, with a unique id for each call, and with the reasoning that services require."""
         parts: list[Any] = []
         for part in output.candidates[0].parts if output.candidates else ():
             if isinstance(part, Reasoning) and not part.signature:

@@ -161,7 +161,7 @@ def _file_among_options(rows: Sequence[Sample]) -> str:
 
 
 def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
-    """Return the form that most targets have, and the scorer that reads it; None if text is what they are."""
+    """Return the form that most targets have, and the scorer that reads it; None if most are plain text."""
     if _share(targets, _FORMULA) > MOST:
         return "targets are formulas", "--scorer math compares their values"
     may_differ = any(map(_MANY_SPELLINGS.search, targets))

@@ -167,7 +167,7 @@ class Scoring:
         return self._without_tools(score, sample, output)
 
     def _limited(self, score: Score, limit: Outcome) -> Score:
-        """Return the score of a sample that ended at a limit. What it has is scored, and the value counts."""
+        """Return the score of a sample that ended at a limit. Its output so far is scored, and the value counts."""
         if score.outcome in UNRESOLVED:
             return score
         value: Any = _counted(score, self.scale)

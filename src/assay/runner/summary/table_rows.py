@@ -1,8 +1,8 @@
 """Rows of the table: rules for the results of every summarizer.
 
-A number is finite or missing; if it is missing, the row says what it was. Samples without a score are flagged. Two
-results with the same name are distinguished by the differing options of their summarizers. The same result twice is
-one row.
+A number is finite or missing. A row without a number says which value it had, such as infinity. Samples without a score
+are flagged. Two results with the same name are distinguished by the differing options of their summarizers. The same
+result twice is one row.
 """
 
 import math

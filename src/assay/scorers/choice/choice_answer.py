@@ -179,7 +179,7 @@ class AnswerWords:
 
 
 SHORT_WORDS = 60
-"""Words and signs of an answer that is short: what it names, it takes."""
+"""Up to this many words and signs, an answer is short: an option that it names is its choice."""
 MOST_MENTIONS = 60
 """Most mentions of one option that are checked; an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")

@@ -1,4 +1,4 @@
-"""Read which option a generated answer chooses: what it declares, else what it says as a whole, else nothing.
+"""Read which option a generated answer chooses: from a declaration, or else from the answer as a whole.
 
 Reasoning is removed, options are marked (`choice_mentions`), and the answer becomes a string of word classes
 (`choice_words`, `choice_answer`). The patterns over this string are in `choice_grammar`. A declaration has filler
@@ -294,7 +294,7 @@ class AnswerReader(TextReader):
         return Finality.BOXED if is_boxed else Finality.STATED
 
     def _claim_that_counts(self, claims: Sequence[Claim]) -> Claim:
-        """Return the first claim, or the last one that replaces the one before it."""
+        """Return the first claim, or the last claim that revises an earlier one."""
         current = claims[0]
         for later in claims[1:]:
             if self._replaces(current, later):

@@ -62,7 +62,7 @@ def settle(
     answers: Mapping[str, bool],
     parents: Mapping[str, Sequence[str]],
 ) -> dict[str, bool]:
-    """Return which propositions are fulfilled: their own answer is yes, and so is that of all their parents."""
+    """Return which propositions are fulfilled: the answers to the proposition and to all its parents are yes."""
     fulfilled: dict[str, bool] = {}
     for key in TopologicalSorter(parents).static_order():
         # A parent that is not among the questions is ignored.

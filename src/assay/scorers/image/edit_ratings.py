@@ -198,7 +198,7 @@ class EditPublished(GivenModels, ABC):
     """Base of the judges of edits that are asked with official prompts."""
 
     checkout: str = ""
-    """The checkout with the prompts. By default the one that the environment names, or the installed package."""
+    """The checkout with the prompts. By default the checkout that the environment names, or the installed package."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Generation options of the judge, which override those of the official script."""
     prompts: Mapping[str, str] = field(init=False, repr=False)

@@ -2,7 +2,7 @@
 
 Fréchet distance between two sets of images, by the means and covariances of their features (FID).
 
-|m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½). The trace of the root is that of the symmetric (S1^½ S2 S1^½)^½, whose
+|m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½). The trace of the root equals the trace of the symmetric (S1^½ S2 S1^½)^½, whose
 eigenvalues are real: it needs no iteration and gives no complex numbers.
 
 The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian

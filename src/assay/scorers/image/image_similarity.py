@@ -1,9 +1,9 @@
 """The similarity of two images: PSNR and SSIM by pixel, LPIPS by a model's features.
 
-SSIM has as many values as there are programs. The default here is that of its paper (11 x 11 Gaussian window, sigma
-1.5, biased covariance; only windows completely inside the image). `skimage` is the default of scikit-image (7 x 7
-flat window, sample covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq`
-first averages squares of pixels until the shorter side is near 256. Channels are averaged.
+Programs compute SSIM in different ways. The default here follows its paper (11 x 11 Gaussian window, sigma 1.5, biased
+covariance; only windows completely inside the image). `skimage` is the default of scikit-image (7 x 7 flat window,
+sample covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq` first averages
+squares of pixels until the shorter side is near 256. Channels are averaged.
 
 LPIPS: the perceptual distance of an image from its reference, computed by a model; 0 for equal images.
 
@@ -47,7 +47,7 @@ class ImageSimilarity:
     reference: str = ""
     """A column with the image to compare with; by default the target."""
     keep: str = ""
-    """A column with a mask. Only its white pixels count: those that should not change."""
+    """A column with a mask. Only its white pixels count. They should not change."""
     resize: bool = False
     """Resize an image of another size to the size of the reference first."""
     reads: ClassVar[tuple[str, ...]] = ("image",)

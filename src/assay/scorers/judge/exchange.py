@@ -102,7 +102,7 @@ def exchanges(
 
 
 def question_of(sample: Sample) -> str:
-    """Return the first question as text: that of its messages, with their roles if there are several."""
+    """Return the text of the first question's messages, with their roles if there are several."""
     turns = _opening(sample)
     if len(turns) > 1:
         return conversation(turns)

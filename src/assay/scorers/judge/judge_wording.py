@@ -1,6 +1,6 @@
 """The prompt of a judge and the reading of its reply: assay's own prompts or the user's, and the verdict in the reply.
 
-Read a judge's verdict: one JSON object, or the last match of a pattern.
+The verdict is one JSON object, or the last match of a pattern.
 
 The object is the whole reply, or it is on its own lines at the end of the reply (after the judge's reasons) or at
 its beginning. An object inside a sentence does not count, because the judge may be quoting the answer.

@@ -1,7 +1,7 @@
 """MT-Bench's grading with its published prompts: the judge explains its view, then writes `[[rating]]`.
 
-The prompts come with the data: the sample's column `judge_prompts` has that of the first round and that of the later
-ones, with `{question}`, `{answer}`, `{question_1}`, `{answer_1}`, `{ref_answer_1}`, … to be filled in.
+The prompts come with the data: the sample's column `judge_prompts` has one prompt for the first round and one for later
+rounds, with `{question}`, `{answer}`, `{question_1}`, `{answer_1}`, `{ref_answer_1}`, … to be filled in.
 """
 
 import asyncio

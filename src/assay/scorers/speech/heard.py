@@ -3,7 +3,7 @@
 The run provides the recogniser under the role `asr`. Its own errors are part of the number, so voices can be
 compared only with the same recogniser: name it with the number.
 
-Speech-text consistency: whether a model that speaks says what it writes.
+Speech-text consistency measures whether a model says what it writes.
 
 The scorer compares a recogniser's transcript of the model's speech with the model's own text.
 """

@@ -101,7 +101,7 @@ def si_sdr(
 @scorers.register("speaker_similarity")
 @dataclass(frozen=True)
 class SpeakerSimilarity(GivenModels):
-    """Cosine of the output's voice with that of the reference recording, -1 to 1."""
+    """Cosine similarity of the voices in the output and in the reference recording, -1 to 1."""
 
     encoder: str
     """The name of encoder and checkpoint, which becomes part of the metric's name."""

@@ -6,9 +6,9 @@ It gives the tokens of Stanford's tokenizer, which coco-caption runs in Java bef
 faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its
 list of marks to remove is in capitals; and so do runs such as `!!`.
 
-The jar is that of the `pycocoevalcap` package, or a given one. Captions are tokenized as in coco-caption. The value
-of one sample is its segment score. The summarizer `meteor` computes the number to report from `details`; it is not
-the mean of the segment scores.
+The jar comes from the `pycocoevalcap` package, or from a given path. Captions are tokenized as in coco-caption. The
+value of one sample is its segment score. The summarizer `meteor` computes the number to report from `details`; it is
+not the mean of the segment scores.
 
 METEOR of nltk: a different number than METEOR 1.5, with synonyms from WordNet, which nltk does not include.
 

@@ -1,6 +1,6 @@
-"""Normalizers of short answers: SQuAD's, one for text with other scripts, and that of the VQA benchmark.
+"""Normalizers of short answers: SQuAD's, one for text in other scripts, and the VQA benchmark's.
 
-The answer normalizer of the VQA benchmark: punctuation, number words, articles, contractions.
+The VQA normalizer changes punctuation, number words, articles and contractions.
 
 Its oddities stay because published numbers depend on them. A mark next to a blank is deleted and any other becomes
 a blank. If the text has a comma between digits, every mark is deleted. At most 32 periods are removed. VLMEvalKit's

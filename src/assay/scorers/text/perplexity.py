@@ -1,7 +1,7 @@
 """Perplexity: how surprised a model is by a text. A score has the sums; the summarizer divides them.
 
 The value of one text is its bits per byte, which can be compared across tokenizers. The perplexity of a corpus is
-that of all its texts together, never the mean of theirs.
+computed from all its texts together, and is never the mean of their perplexities.
 """
 
 import math

@@ -134,7 +134,7 @@ SECONDS = 3600.0
 @scorers.register("spice")
 @dataclass(frozen=True)
 class Spice:
-    """The mean F-score over the images of a run, and that of each kind of statement."""
+    """The mean F-score over the images of a run, for all statements and for each kind."""
 
     folder: str = ""
     """The folder of spice-1.0.jar with its `lib`; by default the one in `pycocoevalcap`."""
@@ -219,7 +219,7 @@ class Spice:
 
 
 def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
-    """Return the mean F-score of each kind of statement. The one of all statements has an empty name."""
+    """Return the mean F-score of each kind of statement. The score of all statements has an empty name."""
     values_by_kind: dict[str, list[float]] = {}
     for score in scores:
         for kind, parts in score.items():

@@ -25,7 +25,7 @@ class VqaAccuracy:
     """Agreement with the annotators, leaving out one at a time: 1 if four or more gave this answer."""
 
     v: Behaviour = "always"
-    """The behaviour of the official script: `always`, `a013f00`, or that of its copy in `vlmevalkit`."""
+    """The script to follow: the official one as `always` or `a013f00`, or its copy in `vlmevalkit`."""
     answers: str = "answers"
     """The column with one answer for each annotator. If it is missing, the targets are used."""
     reads: ClassVar[tuple[str, ...]] = ("text",)

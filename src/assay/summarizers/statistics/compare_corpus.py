@@ -118,7 +118,7 @@ def _difference(
     level: float,
     size: float,
 ) -> Estimate:
-    """Return the difference of two corpus values, the larger of which is `size`, with its jackknife t interval."""
+    """Return the difference of two corpus values with its jackknife t interval; `size` is the larger value."""
     import numpy as np
 
     value = float(gap(total[None, :])[0])

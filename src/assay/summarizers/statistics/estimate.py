@@ -49,8 +49,8 @@ def kish_size(weights: Sequence[float]) -> float:
 def effective_clusters(sizes: Sequence[float]) -> float:
     """Return the effective number of clusters (Carter, Schnepel and Steigerwald 2017).
 
-    A cluster of m samples adds m (1 + (m - 1) rho) to the variance of the mean; rho is `CORRELATION`. The number is
-    that of equal clusters whose variance is known as well.
+    A cluster of m samples adds m (1 + (m - 1) rho) to the variance of the mean; rho is `CORRELATION`. The result is the
+    number of equal clusters with an equally well known variance.
     """
     variances = [size * (1 + (size - 1) * CORRELATION) for size in sizes]
     return kish_size(variances)

@@ -133,7 +133,7 @@ def ratio_estimate(
     """Return the ratio of the two sums with its interval.
 
     Between two finite `ends` (a share of questions, an F1) it has the score interval of a mean, with denominators as
-    the weights of its samples; else that of a corpus metric.
+    the weights of its samples; otherwise the interval of a corpus metric.
     """
     import numpy as np
 

@@ -1,9 +1,8 @@
 """How many samples a comparison needs, and whether an interval decides that a number is above a limit.
 
-The power is that of the tests that decide in `compare_paired`: the paired t for means of normal differences, and
-McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at the textbook
-formula ("Adding error bars to evals", Miller), which alone promises up to 6 points more power than McNemar's test
-has.
+The power is computed for the tests that decide in `compare_paired`: the paired t for means of normal differences, and
+McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at the textbook formula
+("Adding error bars to evals", Miller), which alone promises up to 6 points more power than McNemar's test has.
 
 Decide by its interval whether a number is above a limit: yes, no, or not yet; and how many samples would decide.
 
@@ -30,7 +29,7 @@ def sample_size(
 ) -> int:
     """Return the samples needed to show `difference` between two models.
 
-    `variance` is that of a sample's difference.
+    `variance` is the variance of a sample's difference.
     """
     if difference == 0:
         raise ValueError("no number of samples can show a difference of 0")

@@ -12,7 +12,7 @@ from .estimate import Ends
 
 EXACT_BELOW = 64
 _NEAR_END = 0.7
-"""The share of 1 - level that the exact bound near an end may miss; found by computing coverage, not by theory."""
+"""Error rate of the exact bound near an end, as a share of 1 - level. Chosen by computing coverage, not by theory."""
 _NEAR_COUNT = 40
 """Successes, or failures, up to which that bound is used; with more it changes less than 0.001."""
 
@@ -82,11 +82,11 @@ def unseen_spread(
     ends: Ends,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return an interval for a mean of which every trial gave `value`.
+    """Return an interval for a mean if every trial gave `value`.
 
-    With 0 of `trials` different, at most Clopper and Pearson's upper bound of all others may differ. If these are
-    at an end of the scale, the mean is at the end of this interval. At an end of the scale it is Clopper and
-    Pearson's own interval.
+    Other values may still exist. Their share is at most Clopper and Pearson's upper bound for 0 of `trials`. The
+    interval has the means for which all of these values are at one end of the scale. If `value` itself is at an end,
+    the interval is Clopper and Pearson's own.
     """
     share = clopper_pearson(0, trials, level)[1]
     return value - share * (value - ends[0]), value + share * (ends[1] - value)

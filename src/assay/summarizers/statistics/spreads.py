@@ -59,7 +59,8 @@ def skewness_of_sum(contributions: Sequence[float]) -> float:
 def cluster_prior(base: float, base_of_clusters: float, balance: float) -> float:
     """Return the prior variance of a mean over clusters.
 
-    `base` is the effective number of samples, `base_of_clusters` that of clusters, `balance` how equal their sizes are.
+    `base` is the effective number of samples, `base_of_clusters` the effective number of clusters, `balance` how equal
+    their sizes are.
     """
     samples_per_cluster = base / base_of_clusters
     return 1 + assumed_correlation(balance) * max(0.0, samples_per_cluster - 1)

@@ -126,7 +126,7 @@ def read_ok(img_path: str) -> bool:
 
 
 def rescale_img(img: "PilImage", tgt: tuple[int, int] | None = None) -> "PilImage":
-    """Return an image of a given width or height; the other side, given as -1, follows."""
+    """Return an image resized to a width or a height; the other side, given as -1, keeps the proportions."""
     if not isinstance(tgt, tuple) or -1 not in tgt:
         raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
     width, height = tgt

@@ -1,6 +1,6 @@
 """`src.registry`: the entries of a registry by kind and name, built on demand.
 
-`registry` is the one next to the user's `src/`; `Registry([folder, …])` is any other.
+`registry` reads the folder next to the user's `src/`; `Registry([folder, …])` reads other folders.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ SPEC_RESERVED_KEYWORDS = ["key", "group", "cls"]
 
 
 def _getter(kind: str, what: str, **fixed: Any) -> Function:
-    """Return a registry method that builds the entry of a name; `what` is its docstring."""
+    """Return a registry method that builds an entry by its name; `what` is the docstring of the method."""
 
     def get(self: "Registry", name: str, **kwargs: Any) -> Any:
         return self._dereference(
