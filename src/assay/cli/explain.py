@@ -84,7 +84,7 @@ def _with_line(
     file: Path,
     line: int | None,
 ) -> str:
-    """Return the location of an error. If it has no line, that of the YAML key or of the definition is added."""
+    """Return the location of an error. If it has no line, the YAML key's or the definition's is added."""
     if re.search(r":\d", where.rpartition(file.name)[2]):
         return where
     key = _YAML_KEY.search(what)

@@ -18,7 +18,7 @@ ROLES = {
     "assistant": "assistant",
     "tool": "tool",
 }
-"""Roles of inspect_ai for those of a prompt. Every other role, such as that of a bare text, is a user's."""
+"""The role in inspect_ai for each role of a prompt. Any other role becomes `user`."""
 STOP_REASONS = {
     "stop": "stop",
     "length": "max_tokens",

@@ -49,7 +49,7 @@ class _WavFormat(NamedTuple):
 
 
 def _wav_facts(data: bytes, layout: _WavFormat, length: int, present: int) -> Facts:
-    """Return the facts of a WAV whose header promises `length` bytes of samples, of which `present` are there."""
+    """Return the facts of a WAV whose header declares `length` bytes of samples and that has `present` of them."""
     block = layout.block
     if not block:
         raise Broken("the WAV has samples but no format before them")

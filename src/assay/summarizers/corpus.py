@@ -85,7 +85,7 @@ class Pool:
         return np.asarray(self.counts, float).reshape(len(self.units), -1)
 
     def ratio(self, rows: Sequence[int]) -> float | None:
-        """Return the sum of the first counts of some answers over that of their second; `None` if the latter is 0."""
+        """Return the sum of the first counts divided by the sum of the second counts; `None` if the latter is 0."""
         width = len(self.counts) // max(1, len(self.units))
         starts = [row * width for row in rows]
         above = math.fsum(self.counts[start] for start in starts)

@@ -46,7 +46,7 @@ GRACE_SECONDS = 1.0
 
 
 class CallOverrun(BaseException):
-    """Raised inside a tool that exceeds its time. Not an `Exception`: a tool that catches those must not go on."""
+    """Raised inside a tool that exceeds its time. Not an `Exception`, so that tools do not catch it."""
 
 
 class _Worker:

@@ -66,7 +66,7 @@ class HarborTask:
 
     @property
     def top(self) -> str:
-        """The folder that contains the task's top-level folders: that of a workspace, or the root of a container."""
+        """The folder that contains the task's top-level folders: a workspace's folder, or a container's root."""
         return ROOT if self.container is None else ""
 
     @property

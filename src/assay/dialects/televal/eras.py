@@ -113,7 +113,7 @@ def era_here() -> Era:
 
 
 def root_here() -> Path:
-    """Return the tree's folder from the run, or else the tree around the script or the working folder."""
+    """Return the folder of the run's tree, or else of the tree around the script or the working folder."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     script = os.path.dirname(os.path.abspath(main)) if main else ""
     return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()

@@ -161,7 +161,7 @@ def minimum_detectable_difference(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """Return the smallest true difference that n samples show with this power; `variance` is that of a difference."""
+    """Return the smallest true difference that n samples show with this power, for differences with this variance."""
     if n < 2:
         raise ValueError(f"a detectable difference needs at least two samples, got {n}")
     if variance < 0:

@@ -84,8 +84,8 @@ def unseen_spread(
 ) -> tuple[float, float]:
     """Return an interval for a mean if every trial gave `value`.
 
-    Other values may still exist. Their share is at most Clopper and Pearson's upper bound for 0 of `trials`. The
-    interval has the means for which all of these values are at one end of the scale. If `value` itself is at an end,
+    Other values may still exist. Their share is at most Clopper and Pearson's upper bound for 0 of `trials`. The mean
+    reaches the ends of the interval if all of these values are at one end of the scale. If `value` itself is at an end,
     the interval is Clopper and Pearson's own.
     """
     share = clopper_pearson(0, trials, level)[1]
