@@ -109,7 +109,7 @@ def _try(
     file: Path,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Try one component on example rows, and yield what it does."""
+    """Try one component on example rows, and yield lines that describe the results."""
     name = split_reference(reference)[1]
     if kind == "benchmark":
         _check_conventions(thing, file)

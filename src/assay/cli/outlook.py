@@ -29,7 +29,7 @@ MOST_RUNS = 200
 FEWEST = 5
 """Runs with fewer requests are not used for a forecast."""
 SAME, OTHER = 1.25, 2.0
-"""Factor by which a run of the same task, or of another, may differ from an earlier one."""
+"""Factor by which a run may differ from an earlier run of the same task, or of another task."""
 
 
 class _Usage(msgspec.Struct):

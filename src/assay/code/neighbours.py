@@ -116,7 +116,7 @@ _finder = _Finder()
 
 
 def open_folder(folder: Path) -> None:
-    """Make the modules of a folder importable. Its own files prefer them to those of other such folders."""
+    """Make the modules of a folder importable. Its files prefer them to modules of other users' folders."""
     if folder not in _homes:
         _homes[folder] = _Home(folder)
         _home_above.cache_clear()

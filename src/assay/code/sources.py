@@ -157,7 +157,7 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
 
 
 def _behind_own(start: Path) -> set[Path]:
-    """Return one of assay's own files with those of its folder that it imports, directly or not."""
+    """Return one of assay's own files, and the files below its folder that it imports directly or indirectly."""
     files = {start}
     waiting = [start]
     while waiting:

@@ -40,7 +40,7 @@ def _sources(
     model: str,
     recipe: Recipe,
 ) -> Iterator[Iterable[ScoreRecord]]:
-    """Yield the records that may have the counts: those of each scorer, or of all of them joined."""
+    """Yield the records that may have the counts: the records of each scorer, or the records of all scorers joined."""
     beside = {
         scorer: Attempts(reader.counted_scores(task, model, scorer))
         for scorer in reader.scorers(task, model)

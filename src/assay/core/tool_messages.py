@@ -38,7 +38,7 @@ RESULT_TURNS = frozenset({"tool", "function"})
 _HERMES_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _HERMES_RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 _UNLINKED = "\x00"
-"""First character of the id of a result that names its function instead of its call."""
+"""First character of a result's id if it names the function instead of the call."""
 
 
 @dataclass(frozen=True, slots=True)

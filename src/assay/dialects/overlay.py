@@ -77,7 +77,7 @@ class Overlay(ModuleType):
 
 
 class Part(ModuleType):
-    """Some names of one of assay's modules: those that one module of a toolkit has.
+    """The names of one of assay's modules that a module of a toolkit has as well.
 
     Names that the module creates on access, in its own `__getattr__`, are supported, too.
     """

@@ -37,7 +37,7 @@ WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 MEANS = ("accuracy", "mean")
 """Metrics of inspect_ai that are the mean of the values."""
 SPREADS = ("stderr", "std", "var", "bootstrap_stderr", "ci_low", "ci_high")
-"""Metrics that say how certain another one is."""
+"""Metrics that measure the uncertainty of another metric."""
 STOP_REASONS = {"max_tokens": "length", "model_length": "length"}
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHOME")
 """Environment variables that an interpreter needs. Keys and tokens are not passed on."""

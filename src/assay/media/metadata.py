@@ -78,7 +78,7 @@ def _part(part: Part, removed: list[str]) -> Part:
 
 
 def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
-    """Return the bytes without metadata, and the names of what was removed.
+    """Return the bytes without metadata, and the names of the removed parts.
 
     Return `None` instead of names for a format that is not stripped, or a file that does not follow its format.
     """

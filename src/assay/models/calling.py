@@ -198,7 +198,7 @@ class Call:
     takes: str
     """`messages`, `dicts`, `text`, `prompt`, `request`, or `requests` for a whole batch."""
     passes: tuple[str, ...]
-    """Those of `options`, `seed` and `tools` that are parameters of the function."""
+    """Which of `options`, `seed` and `tools` are parameters of the function."""
     settings: frozenset[str] | None
     """Names of the function's own options; None if it accepts any."""
     needs: tuple[str, ...]

@@ -87,7 +87,7 @@ REASONING_FIELDS = (
     "thinking",
     "thinking_blocks",
 )
-"""Members of a message that hold its reasoning. A server that has several repeats it in them."""
+"""Keys of a message that may have its reasoning. A server that sends several repeats the same text."""
 KNOWN_PIECES = frozenset(
     {"text", "output_text", "reasoning", "thinking", "redacted_thinking", "refusal"}
 )

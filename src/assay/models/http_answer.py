@@ -219,7 +219,7 @@ class Answer:
         return self._received != len(self._head) + self.size
 
     def on_message_begin(self) -> None:
-        """Note the first byte of this response, or of one that follows it."""
+        """Record whether this is the first byte of a further response, which follows a complete one."""
         self.is_followed = self._is_done
 
     def on_status(self, reason: bytes) -> None:

@@ -36,7 +36,7 @@ class Malformed(ValueError):
 def well_shaped(
     read: Callable[Concatenate[Any, P], T],
 ) -> Callable[Concatenate[Any, P], T]:
-    """Return a reader of answers that raises `Malformed` for one of another shape."""
+    """Return a reader of answers that raises `Malformed` for an answer of another shape."""
 
     @wraps(read)
     def read_shaped(answer: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:

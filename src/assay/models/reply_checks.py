@@ -46,7 +46,7 @@ _RELEASE = re.compile(
     """,
     re.VERBOSE,
 )
-"""The end of a model's name that says which release of it answered."""
+"""The release at the end of a model's name."""
 
 
 def with_notes(output: Output, notes: Iterable[str]) -> Output:

@@ -1,8 +1,8 @@
 """How a model is shown tools, and how its calls are read.
 
 A chat template that knows tools gets them as `tools=`. For any other model they are written into the prompt: the
-instructions below come first in the system message, earlier calls and results become text, and the model answers in
-the syntax `hermes`. Such a measurement says `prompted` in its protocol id.
+instructions below come first in the system message, earlier calls and results become text, and the model answers in the
+syntax `hermes`. The protocol id of such a measurement contains `prompted`.
 """
 
 import hashlib

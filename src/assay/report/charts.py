@@ -35,9 +35,9 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""Ratio of numbers below which a linear axis is used."""
+"""For a smaller ratio of numbers, the axis is linear."""
 NAMED_DOTS = 10
-"""Dots of a scatter plot that are labelled: those that moved most."""
+"""Most labels in a scatter plot. The dots that moved most get one."""
 DOT_NAME_LENGTH = 24
 DOT_ROOM = 8
 """Pixels around the centre of a dot that no name covers."""

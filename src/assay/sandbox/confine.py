@@ -15,7 +15,7 @@ _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
 """Rights to execute and read files, and to list folders."""
 _WRITE_DEVICE = 1 << 1
 _OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-"""Rights that a file can have. The others are those of folders."""
+"""Rights that a file can have. All other rights apply only to folders."""
 _MAKE_SPECIAL = 1 << 6 | 1 << 9 | 1 << 11
 """Rights to make character devices, sockets and block devices."""
 _NETWORK, _SCOPES = 3, 3

@@ -332,7 +332,7 @@ def client_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_of_client(variable: str) -> bool:
-    """Return True for variables that would change what the engine's own program does."""
+    """Return True for variables that would change how the engine's own program works."""
     return variable in _CLIENT_NAMES or variable.startswith(_CLIENT_PREFIXES)
 
 

@@ -140,7 +140,7 @@ class ForkServer:
         return last_line(self._process.stderr.read())
 
     def close(self) -> None:
-        """End it, and with it all its forks."""
+        """End the server and all its forks."""
         self._control.close()
         self._process.kill()
         with self._process:

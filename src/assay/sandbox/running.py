@@ -332,7 +332,7 @@ class Attended(ABC):
 
 
 class Running(Attended):
-    """An execution in a process of its own."""
+    """An execution in a separate process."""
 
     def __init__(
         self,

@@ -166,7 +166,7 @@ class BuiltTemplate:
         return self.finished(self.bare(sample), sample)
 
     def finished(self, prompt: Prompt, sample: Sample) -> Prompt:
-        """Return the prompt with what the task adds: tools, system text, roles and kinds of answer."""
+        """Return the prompt with the task's additions: tools, system text, roles and kinds of answer."""
         if self._has_tools or sample.tools:
             with blame(TemplateError, "the tools of the prompt", sample.id):
                 prompt = self.finish.with_tools(prompt, sample)

@@ -39,7 +39,7 @@ class DataMedia:
         self.folders = list(
             dict.fromkeys(folder for path in files for folder in path.parents)
         )
-        """The folders of the files, and those above them."""
+        """The folders of the files, and their parent folders."""
         self._places: dict[str, tuple[Path, int]] = {}
         """The file and row of each medium, by digest."""
         self._done = 0

@@ -157,7 +157,7 @@ def _package_module(file: Path, folder: Path) -> ModuleType:
 def _kept_search_path() -> Iterator[None]:
     """Undo changes that a helper module makes to Python's search path, and forget modules that it loaded that way.
 
-    Otherwise the next module that imports `utils` would get the one of another task.
+    Otherwise the next module that imports `utils` would get the `utils` of another task.
     """
     before = list(sys.path)
     loaded_before = set(sys.modules)

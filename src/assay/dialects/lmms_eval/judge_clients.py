@@ -167,7 +167,7 @@ class JudgeClient:
 
 
 class AsyncJudgeClient(JudgeClient):
-    """The same for code that awaits its calls."""
+    """A judge client for code that awaits its calls."""
 
     async def create(self, **request: object) -> Any:
         """Return a chat completion."""

@@ -85,7 +85,7 @@ class ModelTokenizer:
         return END_OF_TEXT if end is None else int(end)
 
     def encode(self, text: str) -> list[int]:
-        """Return the model's ids, without those that only begin or end a text."""
+        """Return the model's token ids, without special tokens at the beginning or the end."""
         return [
             int(token)
             for token in self._own.encode(

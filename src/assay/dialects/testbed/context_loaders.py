@@ -13,7 +13,7 @@ from ...templates.pick import shuffled
 
 
 class ConcatSampler:
-    """One list of indices per context: those of every sampler, shifted by the offset of its dataset."""
+    """One list of indices per context: the indices of every sampler, shifted by the offset of its dataset."""
 
     def __init__(
         self,

@@ -202,7 +202,7 @@ SHIPPED: Mapping[str, tuple[Function, Function]] = {
 
 
 def register() -> None:
-    """Register all of them."""
+    """Register the retrievers and post-processes of all shipped datasets."""
     for name, (retriever, postprocess) in SHIPPED.items():
         register_dataset_retriever(name)(retriever)
         register_postprocess(name)(postprocess)

@@ -54,7 +54,7 @@ class Budget:
     pack: int
     """Tokens in one pass."""
     segment: int
-    """Tokens that branch off inside one segment. All of them are scored against all of it."""
+    """Most tokens that branch off within one segment. Attention compares each of them with the whole segment."""
 
     def halved(self) -> "Budget":
         """Return a budget of half the size, but at least `SMALLEST_PACK` and `SMALLEST_SEGMENT`."""

@@ -20,7 +20,7 @@ LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
 """Statuses with which servers refuse a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
 _BLANKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n"})
-"""What marks of tokenizers stand for."""
+"""The characters that the marks of tokenizers stand for."""
 WITHOUT_TOPS = (
     "the server reports no `top_logprobs`, so its echo could not be checked, "
     "and no answer counts as the one greedy decoding would give"

@@ -77,7 +77,7 @@ class BatchAsker:
         self._adopted: list[OpenBatch] = []
         """Batches of an earlier run."""
         self._claimable: list[OpenBatch] = []
-        """Those of them that have not ended yet."""
+        """Adopted batches that have not ended yet."""
         self._open: list[OpenBatch] = []
         """Batches whose end is awaited."""
         self._spare: dict[str, deque[Spare]] = {}

@@ -246,7 +246,7 @@ class Outage:
     answers: int = 0
     """Answers so far."""
     began: float = 0.0
-    """The time of the first of these failures."""
+    """The time of the first failure since the last answer."""
     look_at: float = 0.0
     """When the next probe is due."""
     not_before: float = 0.0

@@ -69,7 +69,7 @@ class Scoring:
     takes_calls: bool = False
     """True if the task has tools, so that a tool call may be part of an answer."""
     reads: tuple[str, ...] = ()
-    """What an output must have for this scorer: see `readable`. Empty if it does not say."""
+    """The parts of an output that this scorer needs, as in `readable`; empty if the scorer does not declare them."""
 
     @classmethod
     def of(

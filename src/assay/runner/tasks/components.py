@@ -139,7 +139,7 @@ def build_tools(task: Task) -> ToolSet | None:
 
 
 def limits_of(task: Task, run: RunOptions) -> SampleLimits:
-    """Return the limits of one sample: those of the run, else those of the task, else the default ones."""
+    """Return the limits of one sample, from the run, or else from the task, or else the defaults."""
     where = f"task {task.name!r}"
     values: dict[str, Any] = {}
     for name, value in task.limits.items():

@@ -75,7 +75,7 @@ def _normalize(weights: Sequence[float]) -> list[float]:
 
 
 def _total_clusters(parts: Sequence[Estimate]) -> int | None:
-    """Return the number of clusters of all parts; None if one of them has none."""
+    """Return the number of clusters of all parts; None if a part has no clusters."""
     total = 0
     for part in parts:
         if part.clusters is None:

@@ -37,7 +37,7 @@ def seen_units(squares: Sequence[float]) -> float:
 
 
 def fourth_moment_df(effective: float, units: int) -> float:
-    """Return the degrees of freedom of a variance of `units` squares that rests on `effective` of them."""
+    """Return the degrees of freedom of a variance of `units` squares, whose effective number is `effective`."""
     most = units - 1
     rest = 1 - effective / units
     if rest <= 0:

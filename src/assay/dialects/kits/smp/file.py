@@ -327,7 +327,7 @@ def localize_df(data: Any, dname: str, nproc: int = 32) -> Any:
 
 
 def _owner(index: str, images: Record) -> str:
-    """Return the index of the row whose image a row uses: its own, or the one it names."""
+    """Return the index of the row whose image a row uses: its own index, or the index that its image cell names."""
     cell = images[index]
     if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:
         return index
