@@ -10,7 +10,7 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Most calls of one answer that are run. The model is told that the other calls were not run."""
+"""Most calls of one answer that are run. For all other calls, the model gets a result that says so."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 

@@ -11,7 +11,7 @@ from ..core import Audio, Image, Json, Media, Part, Text, Video
 from ..core.tools import ToolCall, ToolResult
 
 LARGEST_RESULT = 1_000_000
-"""Most bytes of text in one result. The rest is cut, and the model is told so."""
+"""Most bytes of text in one result. A longer text is cut, and ends with a note for the model."""
 NOTHING = "(no output)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that services refuse or terminals obey: all controls but tab and line ends, and lone surrogates."""
