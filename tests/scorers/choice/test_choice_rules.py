@@ -397,6 +397,7 @@ def test_conditions_that_decide_and_lists_with_two_right_entries_give_no_letter(
         ("later", 115, 0.04),
         ("everyday", 102, 0.03),
         ("varied", 99, 0.05),
+        ("unseen", 247, 0.11),
     ],
 )
 def test_answers_written_before_the_rules_were_run_on_them_are_read(
@@ -496,6 +497,49 @@ def test_an_answer_that_opens_with_yes_or_no_takes_it(
     options = {"A": "Yes", "B": "No", "C": "Maybe"}
 
     assert extract_choice(text, options).answer == letter
+
+
+@pytest.mark.parametrize(
+    ("options", "opening", "negation"),
+    [
+        (("نعم", "لا"), "لا، النص يقول غير ذلك.", "لا يمكنني تحديد الإجابة."),
+        (("हाँ", "नहीं"), "नहीं, पाठ कुछ और कहता है।", "यह नहीं बताया जा सकता।"),
+        (("Да", "Нет"), "Нет, в тексте другое.", "Нет данных для ответа."),
+        (("Tak", "Nie"), "Nie, tekst mówi coś innego.", "Nie można tego ustalić."),
+        (("Ya", "Tidak"), "Tidak, teks berbeda.", "Tidak dapat ditentukan."),
+        (("Có", "Không"), "Không, văn bản nói khác.", "Không thể xác định."),
+    ],
+)
+def test_a_word_for_no_that_also_negates_is_an_answer_only_before_a_sign(
+    options: tuple[str, str], opening: str, negation: str
+) -> None:
+    yes_or_no = dict(zip("AB", options, strict=True))
+
+    assert extract_choice(opening, yes_or_no).answer == "B"
+    assert extract_choice(negation, yes_or_no).answer is None
+
+
+@pytest.mark.parametrize(
+    ("dog", "stated", "denied"),
+    [
+        ("كلب", "هذا كلب.", "هذا ليس كلب."),
+        ("कुत्ता", "यह कुत्ता है।", "यह कुत्ता नहीं है।"),
+        ("pies", "To jest pies.", "To nie jest pies."),
+        ("anjing", "Ini anjing.", "Ini bukan anjing."),
+        ("köpek", "Bu bir köpek.", "Bu bir köpek değil."),
+        ("con chó", "Đây là con chó.", "Đây không phải là con chó."),
+        ("hond", "Het is een hond.", "Het is geen hond."),
+        ("hund", "Det är en hund.", "Det är inte en hund."),
+        ("собаки", "На снимке собаки.", "Собаки на снимке нет."),
+    ],
+)
+def test_an_option_that_a_sentence_denies_is_not_taken_in_any_language(
+    dog: str, stated: str, denied: str
+) -> None:
+    options = {"A": "cat", "B": dog}
+
+    assert extract_choice(stated, options).answer == "B"
+    assert extract_choice(denied, options).answer is None
 
 
 def test_a_common_word_a_part_of_a_word_and_a_number_among_others_are_not_taken() -> (

@@ -196,7 +196,18 @@ TALKS_ABOUT = re.compile(
 )
 """Words of an answer that speaks about an option and may not take it."""
 PAST = re.compile(r"w(?:as|ere)\b", re.IGNORECASE)
-YES_OR_NO = re.compile(r"(?:yes|no|true|false)\b\s*[,.;:–—-]", re.IGNORECASE)
+YES_OR_NO = re.compile(
+    r"""
+    (?:
+      yes | no | true | false
+    | sí | sì | sim | não | oui | non | ja | nein | nee | nej
+    | да | нет | так | ні | tak | nie | evet | hayır
+    | có | không | ya | tidak | نعم | لا | हाँ | नहीं
+    )
+    \s*[,،.;:–—-]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 """An answer that opens with such an option gives its reasons behind it."""
 
 
