@@ -360,7 +360,7 @@ def _early_drop(
     early: Mapping[str, Any],
     together: int,
 ) -> Check:
-    """Return the same check by the anytime interval of the run: one for a fixed n is not valid after an early stop."""
+    """Check `max_drop` by the run's anytime interval: after an early stop, an interval for a fixed n is invalid."""
     limit = rule.max_drop or 0.0
     check = Check(name, "max_drop", limit, INCONCLUSIVE, value=result.value, n=result.n)
     if not early.get("ci"):

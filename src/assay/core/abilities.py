@@ -27,7 +27,7 @@ class Abilities:
     logprobs: bool = False
     """Reports log-probabilities of the tokens it generates."""
     tokens: bool = False
-    """Has a tokenizer that can be called."""
+    """Has a tokenizer that assay can call."""
     roles: Literal["chat", "free", "any"] = "any"
     """`chat`: only system/user/assistant. `free`: only text completion. `any`: both."""
     chat: bool | None = None

@@ -59,7 +59,7 @@ class RequestModel:
 
 
 class ThreadedRequestModel(RequestModel):
-    """The same for an object that waits for a server: several requests at once, each in its own thread."""
+    """A `RequestModel` for an object that waits for a server: it asks several requests at once, each in a thread."""
 
     concurrency = 8
 

@@ -38,7 +38,7 @@ def bytes_of_text(text: str, what: str = "media") -> bytes:
 
 
 READERS = {kind: partial(bytes_of_text, what=kind) for kind in MEDIA_KINDS}
-"""The same decoder by kind of medium, which an error names."""
+"""The decoder for each kind of medium. They differ only in the kind that an error names."""
 image_bytes = READERS["image"]
 
 

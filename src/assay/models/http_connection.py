@@ -20,7 +20,7 @@ from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable, unpack
 FREE_BYTES = 64 * 1024
 """Bytes that every response may use without asking."""
 MOST_BYTES = 96 * 1024 * 1024
-"""Bytes that all responses together may use beyond that. A single response may be larger."""
+"""Bytes that all responses together may use in addition to `FREE_BYTES` each. A single response may be larger."""
 
 
 @dataclass(eq=False, slots=True)

@@ -16,7 +16,7 @@ MAX_DEPTH = 64
 _MARK = re.compile("\ufdd0([0-9]+)\ufdd1")
 """Two code points that Unicode reserves for use inside a program, so no text contains them."""
 _ESCAPED = re.compile(r"\\ufdd0([0-9]+)\\ufdd1")
-"""The same marks inside a list that was printed whole, or in JSON."""
+"""The marks in escaped form, as they appear in JSON or in a list that was printed whole."""
 _EXACT = frozenset({str, int, float, bool, type(None)})
 
 

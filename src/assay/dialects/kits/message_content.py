@@ -55,7 +55,7 @@ class MessageModel:
         raise NotImplementedError
 
     def _assay_entries(self, message: object) -> Entries:
-        """Return the same for `generate_inner`. Raise for a kind of entry that the model does not accept."""
+        """Return the entries for `generate_inner`. Raise for a kind of entry that the model does not accept."""
         if as_upstream():
             return checked(message, self.allowed_types, type(self).__name__)
         entries: Entries = self.preproc_content(message)

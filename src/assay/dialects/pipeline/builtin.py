@@ -109,7 +109,7 @@ def perplexity_as_upstream(
     print_interval: int = 1000,
     **kwargs: object,
 ) -> Record:
-    """Return the same as upstream: a row with a `text` column is LAMBADA, and a row without a target is right."""
+    """Evaluate by upstream's rules: a row with a `text` column is LAMBADA, and a row without a target is right."""
     rows: list[tuple[str, str, str]] = []
     for item in data:
         raw = item.get("raw") or {}

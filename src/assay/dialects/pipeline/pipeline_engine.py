@@ -85,7 +85,7 @@ class Engine:
         self._speeds: list[tuple[int, int, float]] = []
         """For each batch: its size, the number of tokens written, and the seconds."""
         self._read: list[tuple[int, int, float]] = []
-        """The same for each batch of likelihoods, with the number of tokens read."""
+        """For each batch of likelihoods: its size, the number of tokens read, and the seconds."""
         self.rows_asked: set[str] = set()
         """Ids of the rows for which a prompt was sent."""
         self.other_calls = 0

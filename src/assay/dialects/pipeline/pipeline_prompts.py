@@ -143,7 +143,7 @@ def evaluate_as_upstream(
     inferoutput: str | None = None,
     **kwargs: object,
 ) -> Record:
-    """Return the same by upstream's rule: the first letter A to J anywhere in the answer; one token by default."""
+    """Evaluate by upstream's rule: take the first letter A to J in the answer, which has one token by default."""
     lines = [
         _line_as_upstream(answer, item)
         for answer, item in answers(engine, data, batch_size, max_length, noise)
@@ -179,7 +179,7 @@ def right_letter(reference: object) -> str:
 
 
 def right_letter_as_upstream(reference: object) -> str:
-    """Return the same without checking the index. A reference that is neither index nor text is converted to text."""
+    """Return the letter of a reference by upstream's rule, which does not check an index and reads all else as text."""
     if isinstance(reference, int):
         return LETTERS[reference]
     text = str(reference).upper()

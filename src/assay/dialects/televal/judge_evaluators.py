@@ -242,7 +242,7 @@ class LLMScorer(Evaluator):
             self.whole_scores,
             self.prompt_generator,
         )
-        """The same judgement, made by a model of assay."""
+        """A scorer that makes the same judgement with assay's judge model."""
         self.base_url = base_url
         self.api_keys: dict[str, str] = {
             **(api_keys or {}),

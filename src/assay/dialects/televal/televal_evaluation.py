@@ -151,7 +151,7 @@ class BuiltIn(GivenModels, LikeInner):
 
 @dataclass(frozen=True)
 class AwaitedBuiltIn(BuiltIn):
-    """The same for an asynchronous scorer, such as a judge."""
+    """A `BuiltIn` for an asynchronous scorer, such as a judge."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
         scorer = replace(self.scorer, models=self.models) if self.needs else self.scorer

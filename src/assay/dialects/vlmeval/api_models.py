@@ -37,7 +37,7 @@ class OpenAIWrapper(BaseAPI):
 
 
 class GPT4V(OpenAIWrapper):
-    """The same, with images."""
+    """An `OpenAIWrapper` that also accepts images."""
 
     def generate(
         self,

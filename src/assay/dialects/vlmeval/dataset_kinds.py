@@ -37,7 +37,7 @@ class ImageMCQDataset(ImageBaseDataset):
         return self.evaluate_heuristic(eval_file, **judge_kwargs)
 
     def evaluate_heuristic(self, eval_file: str, **judge_kwargs: object) -> Any:
-        """Return the same, under the name that subclasses call."""
+        """Do the work of `evaluate`, under the name that subclasses call."""
         return evaluate_choice(self, eval_file, judge_kwargs)
 
 

@@ -92,7 +92,7 @@ def can_infer_option(
     choices: Fields | int | None = None,
     num_choice: int = 5,
 ) -> Letter:
-    """Return the same by letters alone.
+    """Return the option that an answer names by letter, without comparing option texts.
 
     The letters are those of `choices` or, with the documented revision's arguments, the first `num_choice`.
     """

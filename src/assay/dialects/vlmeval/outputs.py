@@ -74,7 +74,7 @@ class Predictions:
             yield [*index, *cells, text]
 
     def frame(self) -> Any:
-        """Return the same rows as a data frame."""
+        """Return the prediction rows as a data frame."""
         return prediction_frame(self.columns, self.rows())
 
     def answered(self) -> Iterator[tuple[Sample, str]]:

@@ -94,7 +94,7 @@ def chosen_rules() -> Rules:
 
 
 def rules_of_caller() -> Rules:
-    """Return the same, but upstream's of the revision for which the calling file is written."""
+    """Return the rules in effect; upstream's are those of the revision that the calling file was written for."""
     if chosen_rules() is ASSAY:
         return ASSAY
     return DOCUMENTED if called_by_documented() else NEWEST

@@ -41,7 +41,7 @@ def question_with_options(row: Fields) -> str:
 
 
 def documented_question(row: Fields) -> str:
-    """Return the same in the wording of the documented revision: options A to E, and always the request."""
+    """Return the question in the wording of the documented revision: options A to E, and always the request."""
     lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
     options = [
         f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)

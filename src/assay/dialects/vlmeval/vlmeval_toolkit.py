@@ -31,7 +31,7 @@ class SupportedModels(dict[str, Callable[[], Any]]):
 supported_VLM: dict[str, Callable[[], Any]] = SupportedModels()
 """Callables without arguments by name, such as `partial(MyModel, path=…)`."""
 api_models: dict[str, Callable[[], Any]] = {}
-"""The same for models behind an API, as upstream groups them. Only names in `supported_VLM` are used."""
+"""Models behind an API, which upstream lists separately. assay looks up names only in `supported_VLM`."""
 TOOLKIT = Toolkit(
     package="vlmeval",
     names=NAMES,

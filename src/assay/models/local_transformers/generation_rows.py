@@ -49,7 +49,7 @@ class Row:
     """One answer being written."""
 
     prompt: tuple[int, ...]
-    """Token ids; keys of words and media if the model takes media."""
+    """Token ids of the prompt. For models with media, the integer keys of its words and media."""
     options: GenerateOptions
     max_tokens: int
     stops: Stops
@@ -67,7 +67,7 @@ class Row:
     is_spoilt: bool = False
     """True if the model computed logits that are not finite."""
     failure: Output | None = None
-    """Set if the row cannot be written at all."""
+    """The failure to report, if no answer can be generated for the row."""
     draw: random.Random = field(default_factory=random.Random)
     _prompt_array: Any = None
 

@@ -204,7 +204,7 @@ class MediaRenderer(Renderer):
         return Message(message.role, tuple(parts))
 
     def _mark(self, kind: str) -> str:
-        """Return the placeholder of a medium: the one of the chat template, or else the processor's token."""
+        """Return the placeholder of a medium: from the chat template, or else the processor's token."""
         if kind not in self._marks:
             self._marks[kind] = self._written_mark(kind) or self._token(kind)
         return self._marks[kind]

@@ -48,7 +48,7 @@ class RetryPolicy:
     cap_seconds: float = 60.0
     total_seconds: float = 1800.0
     longest_wait: float = 600.0
-    """The longest Retry-After of a server that is obeyed."""
+    """The longest Retry-After of a server that assay waits for, in seconds."""
     wrong_seconds: float = 30.0
     """How long a server that gives only wrong replies, from the first on, is tried."""
 

@@ -40,7 +40,7 @@ class GenEval:
     threshold: float = 0.3
     """The score above which a detection counts."""
     counting_threshold: float = 0.9
-    """The same for prompts whose tag is `counting`."""
+    """The score above which a detection counts, for prompts with the tag `counting`."""
     most: int = 16
     """Most objects of a class to consider, those with the highest scores first."""
     position_threshold: float = 0.1

@@ -1,10 +1,7 @@
-"""Text in an image: how much of the expected text a recogniser can read.
+"""Text in an image: how much of the expected text was recognised.
 
-Text in an image: how much of the expected text was recognised.
-
-The recognised text is the saved entry `recognised`, or the output's own text. With any number, name the recogniser.
-
-The number depends on the recogniser, so name it with the number. `ocr_text` scores text that is already recognised.
+`ocr_text` scores recognised text: the saved entry `recognised`, or the output's own text. `rendered_text` asks a
+recogniser. The number depends on the recogniser, so name it with the number.
 """
 
 from collections import Counter
@@ -136,7 +133,7 @@ class RenderedText(GivenModels):
 @scorers.register("read_text")
 @dataclass(frozen=True)
 class ReadText:
-    """The same two numbers for a model that reads images itself, from its answer and the text in the image."""
+    """Compare the answer of a model that reads images with the text in the image, as `rendered_text` does."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
 

@@ -50,7 +50,7 @@ def normalize_chinese(text: str) -> str:
 
 
 def normalize_mixed(text: str) -> str:
-    """Return the same with a blank for each run of marks or blanks, so that foreign words stay separate."""
+    """Normalize as for Chinese, with a blank for each run of marks or blanks, so that foreign words stay separate."""
     spoken = (
         spoken_numbers(simplify(text.translate(_NARROW)))
         .replace("'", "")

@@ -141,7 +141,7 @@ class PairwiseFold:
     win_rate: float
     """Wins plus half the ties, over all pairs."""
     flat_win_rate: float
-    """The same over single verdicts, without comparing the two orders: for comparison only."""
+    """The win rate over single verdicts, without comparing the two orders. Only for comparison."""
     position_consistency: float
     """The share of pairs with the same verdict in both orders."""
     first_position_share: float | None

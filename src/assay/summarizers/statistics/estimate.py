@@ -87,7 +87,7 @@ FEWEST_UNITS = 12
 """Below this many clusters, or samples without clusters, no method that uses their spread covers 93.5 % throughout
 (docs/development/coverage.md has the figures)."""
 FEWEST_EFFECTIVE_CLUSTERS = 7
-"""The same for the effective number of clusters of unequal size, which is stricter than a count."""
+"""The least effective number of clusters of unequal size, which is a stricter limit than their count."""
 
 RARE_SHARE = 0.3
 """If one sample or cluster makes up more than this share of a number on an open scale, the next such sample may

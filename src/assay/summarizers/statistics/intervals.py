@@ -39,7 +39,7 @@ UNSEEN_SAMPLES = 1.25
 may still have a 1. Found by simulation (bench/coverage.py); half a sample covers 90 to 92 % there.
 """
 UNSEEN_CLUSTERS = 0.5
-"""The same for a mean over clusters of equal size, where the prior variance also assumes a correlation."""
+"""Pseudo-observations for a mean over clusters of equal size. Their prior variance also assumes a correlation."""
 _ROUNDING = 1e-12
 
 

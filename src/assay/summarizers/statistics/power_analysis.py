@@ -177,7 +177,7 @@ def minimum_detectable_paired_binary(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """Return the same for right-or-wrong scores of models that differ on a share `discordance` of the samples."""
+    """Return the smallest difference that n samples show, for right-or-wrong scores that differ on a share of them."""
     _check_discordance(discordance)
 
     def shows(difference: float) -> bool:
