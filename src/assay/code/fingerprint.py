@@ -5,11 +5,9 @@ counts. An object is identified by its class and attributes, a partial by its ar
 The order of sets and mappings does not count. A field with `compare=False` is left out, because it is not part of
 the object's value.
 
-Detect scores that are outdated because their sample changed.
-
-A scorer may read all of a sample. So a corrected answer, tag or reference column makes the old score outdated,
-although the question, and hence the model's answer, stays the same. A score line has the scorer's digest followed
-by the sample's.
+The module also detects scores that are outdated because their sample changed. A scorer may read all of a sample. So a
+corrected answer, tag or reference column makes the old score outdated, although the question, and hence the model's
+answer, stays the same. A score line has the scorer's digest followed by the sample's.
 """
 
 import enum

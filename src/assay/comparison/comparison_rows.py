@@ -1,9 +1,8 @@
 """The rows of a comparison: one number of a run with the same number of a baseline, and a sentence for it.
 
-A comparison in words: one sentence for a number, one for all of them.
-
-The sentence says which run is better, by how much and with which interval, how many samples changed either way, and p.
-The interval belongs to the amount in the sentence: "worse by 2.0 points, 95 % interval 0.5 to 3.5".
+One sentence describes each number, and one describes all numbers. The sentence says which run is better, by how much
+and with which interval, how many samples changed either way, and p. The interval belongs to the amount in the sentence:
+"worse by 2.0 points, 95 % interval 0.5 to 3.5".
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,11 +3,9 @@
 A column is a protocol and a metric: numbers that were measured differently have separate columns. Models are
 compared on the samples they share, column by column, and by the mean of all columns if these have the same scale.
 
-Ranks with ties: the range of ranks a model may have, given which differences from others are significant.
-
-The best rank of a model comes after all models that are significantly better, its worst rank before all that are
-significantly worse. Two models that cannot be distinguished share ranks. p values are adjusted over all pairs by
-Holm's method.
+A rank is a range, because a difference may not be significant. The best rank of a model comes after all models that are
+significantly better, its worst rank before all that are significantly worse. Two models that cannot be distinguished
+share ranks. p values are adjusted over all pairs by Holm's method.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -9,9 +9,8 @@ A list as `target` means any of its entries, `{"all_of": […]}` means all. `sco
 `{"likelihoods": […]}` or `{"details": {…}}`. `corpus` has numbers over all cases. With `function` instead of `scorer`,
 each case has `args` (and `options`) for a function of the package.
 
-Signals: images and audio clips of fixtures, generated instead of stored.
-
-`{"signal": "ramp"}` in a fixture means one of these; `{"array": […]}` means an array of the given numbers.
+Images and audio clips are generated instead of stored: `{"signal": "ramp"}` names one of them. An array of numbers is
+written as `{"array": […]}`.
 """
 
 import json

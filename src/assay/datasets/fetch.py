@@ -3,15 +3,12 @@
 Only https is accepted. Private, loopback and link-local addresses are refused in the URL and in every redirect, unless
 `allow_private` is set. The connection goes to the address that was checked.
 
-Decide whether an IP address is public. URLs in rows may lead only to public ones unless the user allows more.
+URLs in rows may lead only to public addresses, unless the user allows more. An IPv6 address may carry an IPv4 address,
+and some networks translate it to that address, so the inner address decides. Obsolete ways of carrying one (6to4,
+Teredo, IPv4-compatible) count as not public.
 
-An IPv6 address may carry an IPv4 address, and some networks translate it to that one, so the inner address decides.
-Obsolete ways of carrying one (6to4, Teredo, IPv4-compatible) count as not public.
-
-A deadline for everything that is read from a connection.
-
-A socket's own timeout restarts with every byte, so a server that sends one byte per second never times out. Here every
-read gets only the time left until the deadline.
+The deadline covers everything that is read from a connection. A socket's own timeout restarts with every byte, so a
+server that sends one byte per second never times out. Here every read gets only the time left until the deadline.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
 """JSON files as shards: one object per line, or one array of objects.
 
-JSON arrays: a file with one array of objects, or an object that contains one, read one element at a time.
-
-The scanner only finds where elements begin and end; `decode_row` parses them. So a file may be larger than memory, and
-a broken element with balanced brackets does not affect the others.
+An array, alone in its file or inside an object, is read one element at a time. The scanner only finds where elements
+begin and end; `decode_row` parses them. So a file may be larger than memory, and a broken element with balanced
+brackets does not affect the others.
 """
 
 import re

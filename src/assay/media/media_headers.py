@@ -1,9 +1,7 @@
 """Headers and end markers of audio, image and video files.
 
-Headers and end markers of images: PNG, JPEG, GIF, WebP, BMP and TIFF, read without decoding a pixel.
-
-A reader returns `Facts` or raises `Broken`. Each walks the whole file by its block lengths, so that a truncated
-file is noticed: Pillow silently opens a PNG that lacks its last bytes.
+No pixel is decoded. A reader returns `Facts` or raises `Broken`. Each walks the whole file by its block lengths, so
+that a truncated file is noticed: Pillow silently opens a PNG that lacks its last bytes.
 """
 
 import re

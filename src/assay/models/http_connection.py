@@ -2,10 +2,9 @@
 
 Only what endpoints need. Written by hand because it takes half the time of the libraries (`decisions/`).
 
-Memory for responses that are being received: all connections of the process share one budget.
-
-Responses may be large, and many arrive at once. A response that gets no memory is not read until others are done; the
-full TCP window makes its server wait. If all others wait too, one response always continues, so that it ends.
+All connections of the process share one memory budget for responses that are being received. Responses may be large,
+and many arrive at once. A response that gets no memory is not read until others are done; the full TCP window makes its
+server wait. If all others wait too, one response always continues, so that it ends.
 """
 
 import asyncio

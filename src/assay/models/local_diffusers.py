@@ -3,9 +3,8 @@
 Every image has its own seed, made from the sample and the candidate's number. The third image of a sample is the
 same whether two or ten were requested, and independent of the rest of the batch.
 
-Load the weights of a pipeline without printing to the terminal, and refuse a checkpoint with missing tensors.
-
-The libraries fill missing tensors with random numbers or leave them empty, and mention this only in their logs.
+A checkpoint with missing tensors is refused. The libraries fill missing tensors with random numbers or leave them
+empty, and mention this only in their logs.
 """
 
 import importlib.metadata

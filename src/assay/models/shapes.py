@@ -2,10 +2,8 @@
 
 Any other shape is never scored as an answer. It becomes a failure that describes the returned value.
 
-Check the contents of an output: whether they can be counted, opened and stored.
-
-A model may put anything there. An unusable value fails its own sample, not the run that stores it. Numbers of other
-libraries are converted to plain ones first, and an invalid count is left out.
+A model may put anything into an output. An unusable value fails its own sample, not the run that stores it. Numbers of
+other libraries are converted to plain ones first, and an invalid count is left out.
 """
 
 import inspect

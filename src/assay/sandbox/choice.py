@@ -1,9 +1,8 @@
 """Choose the sandbox tier of this machine: the best one that passes a self-test.
 
-Test a tier on this machine: the attacks of `probes` are tried in it before it is used.
-
-A tier that cannot start, or in which an attack succeeds, is refused with the reason. The targets are real: a file,
-a folder and a secret made for the test, listening services, and the process that asks.
+Before a tier is used, the attacks of `probes` are tried in it. A tier that cannot start, or in which an attack
+succeeds, is refused with the reason. The targets are real: a file, a folder and a secret made for the test, listening
+services, and the process that asks.
 """
 
 import json

@@ -4,10 +4,8 @@ There is one command template per engine. An engine passes on only the standard 
 program inside comes over standard input, and harness and host talk over standard input and output.
 The image needs a Python 3. It is never pulled automatically.
 
-The command lines of container engines that build images and keep containers running: docker and podman.
-
-Both take the same commands. Every command line that assay starts is built here, so that it can be tested without an
-engine.
+docker and podman also build images and keep containers running. Both take the same commands. Every command line that
+assay starts is built here, so that it can be tested without an engine.
 """
 
 import os

@@ -1,8 +1,7 @@
 """Feed and drain executions in sandboxes until they end, and measure the memory they use.
 
-The memory used by executions: the sum over the processes of each.
-
-A process belongs to an execution if it is in its process group, or descends from its first process.
+The memory of an execution is the sum over its processes. A process belongs to an execution if it is in its process
+group, or descends from its first process.
 
 The buffers of sockets are kernel memory, which is not counted for any process. So each descriptor above a small
 number counts as a socket with a full buffer.

@@ -3,10 +3,9 @@
 At its end a run records in `run.json` the digests of journal and summary, and whether it has media; media are named
 by their digest. Runs of the first version recorded none of this: they are readable, and reported as unverified.
 
-Signatures: recognise run folders of this user by a code in `run.json` that only their key can produce.
-
-The code is an HMAC-SHA256 of everything else in `run.json`, so that it cannot be moved to other content. The key is in
-the user's config folder, is created when the first run is written, and never leaves it.
+A signature in `run.json`, which only this user's key can produce, marks the user's own run folders. It is an
+HMAC-SHA256 of everything else in `run.json`, so that it cannot be moved to other content. The key is in the user's
+config folder, is created when the first run is written, and never leaves it.
 """
 
 import contextlib

@@ -1,14 +1,12 @@
 """Tables as their benchmarks publish them: MM-Vet, CORE-MM and DPG-Bench.
 
-CORE-MM's score in percent: grades from 0 to 1, with those of highly complex questions counted twice.
+CORE-MM's score is in percent. Grades are from 0 to 1, and highly complex questions count twice: (sum of the moderate
+ones + 2 x sum of the high ones) / (number of moderate ones + 2 x number of high ones), overall and for each kind of
+reasoning, as its paper defines it (arXiv 2311.11567).
 
-(sum of the moderate ones + 2 x sum of the high ones) / (number of moderate ones + 2 x number of high ones), overall
-and for each kind of reasoning, as its paper defines it (arXiv 2311.11567).
-
-DPG-Bench over a run: by image, by question, and by category of question.
-
-The benchmark's own number is the mean over images; some systems report the mean over all questions under the same
-name. Both are computed. Categories count answers without considering parents, as in the official script.
+DPG-Bench is summarized by image, by question, and by category of question. The benchmark's own number is the mean over
+images; some systems report the mean over all questions under the same name. Both are computed. Categories count answers
+without considering parents, as in the official script.
 """
 
 from collections import Counter

@@ -1,8 +1,7 @@
 """Ratios of sums over a run: counts in `details`, and verdicts on instructions.
 
-Accuracy over instructions: the verdicts of all prompts pooled, with each instruction counting once.
-
-A mean over prompts would count the only instruction of a prompt three times as much as one of three.
+Accuracy over instructions pools the verdicts of all prompts, so that each instruction counts once. A mean over prompts
+would count the only instruction of a prompt three times as much as one of three.
 """
 
 import math

@@ -1,9 +1,8 @@
 """Pages that compare runs: two of them sample by sample, or all of a folder.
 
-The comparison of two runs.
-
-It has a summary sentence, every number with its difference, changed samples and other differences. The statistics
-are those of `--baseline`. This module puts them into words and finds the samples behind them.
+The comparison of two runs has a summary sentence, every number with its difference, changed samples and other
+differences. The statistics are those of `--baseline`. This module puts them into words and finds the samples behind
+them.
 """
 
 from collections.abc import Mapping, Sequence

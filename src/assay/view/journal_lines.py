@@ -1,13 +1,10 @@
 """Lines of a journal for the index: the parts that become columns, and the words to search.
 
-The parts of a journal line that the index needs: numbers for columns, and the text for searches.
+Only the members that the index needs are decoded, because decoding is the main cost of indexing a long journal.
 
-Only these members are decoded, because decoding is the main cost of indexing a long journal.
-
-The searchable words of a journal: lower case, line by line, in compressed blocks.
-
-A search decompresses one block after another, so it needs little memory. Names and digests of the journal
-itself are not included. Compressed words take about a sixth of the journal.
+The words to search are stored in lower case, line by line, in compressed blocks. A search decompresses one block after
+another, so it needs little memory. Names and digests of the journal itself are not included. Compressed words take
+about a sixth of the journal.
 """
 
 import json

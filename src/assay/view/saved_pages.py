@@ -3,16 +3,11 @@
 `columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named by
 their digest, and the caller decides where they are stored: in a folder, or in the page itself.
 
-The app without a server: as files of a folder, or as one file with everything in it.
+If everything is in one file, the modules become functions of one inline script, and the page allows only this script
+and its style, by digest. No build tool is needed, because imports in the app are single lines of one form.
 
-In one file the modules become functions of one inline script, and the page allows only this script and its
-style, by digest. No build tool is needed, because imports in the app are single lines of one form.
-
-Write runs as a static folder for any file host.
-
-The folder has the app, indexes and chunks of samples, media and thumbnails.
-
-It needs no server code and no range requests: a page reads small JSON files next to it.
+A folder has the app, indexes and chunks of samples, media and thumbnails. It needs no server code and no range
+requests: a page reads small JSON files next to it.
 """
 
 import base64

@@ -3,10 +3,9 @@
 Paths never come from a request. A run is requested by its number in the list, a sample by its row, a medium by
 its sample and digest. Labels are the only thing that can be written.
 
-The HTTP server of the viewer, with limits on the number of connections and their time.
-
-uvicorn closes connections that are idle after an answer, but not those that never finish a request, nor those that
-never read the answer. A browser with the cookie may read as slowly as it likes: it may play a video.
+The number of connections and their time are limited, because uvicorn closes connections that are idle after an answer,
+but not those that never finish a request, nor those that never read the answer. A browser with the cookie may read as
+slowly as it likes: it may play a video.
 """
 
 import asyncio

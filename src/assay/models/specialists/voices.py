@@ -1,14 +1,12 @@
 """Speech synthesisers: eSpeak NG from its wheel, Flite and Festival where the system has them.
 
-eSpeak NG: rule-based speech through the library in the wheel `espeakng-loader`. Robotic, fast, many languages.
+eSpeak NG is rule-based, fast and robotic, and speaks many languages. The library in the wheel `espeakng-loader` is
+under GPL-3: users install it themselves as an extra, and assay ships nothing of it. Its voice has a flutter that
+continues from sentence to sentence and cannot be reset. So that a sentence does not depend on earlier ones, the library
+is opened anew for each one (15 ms), one at a time in the whole process.
 
-The library is under GPL-3: users install it themselves as an extra, and assay ships nothing of it. Its voice has a
-flutter that continues from sentence to sentence and cannot be reset. So that a sentence does not depend on earlier
-ones, the library is opened anew for each one (15 ms), one at a time in the whole process.
-
-Flite and Festival: speech synthesisers packaged by Debian, used where they are installed.
-
-Both read the text from a file, so that no text can be taken for an option.
+Flite and Festival are packaged by Debian, and used if they are installed. Both read the text from a file, so that no
+text can be taken for an option.
 """
 
 import ctypes

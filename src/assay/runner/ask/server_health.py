@@ -1,9 +1,8 @@
 """The health of one server: requests in flight, a start without an answer, and outages.
 
-The start of a run with a server: detect a server that never gives a proper answer.
-
-A wrong address, a proxy's login page or a broken server shows within seconds, and minutes of retries do not help. A
-server that is slow, busy or still loading is given time.
+A server that never gives a proper answer is detected at the start of a run. A wrong address, a proxy's login page or a
+broken server shows within seconds, and minutes of retries do not help. A server that is slow, busy or still loading is
+given time.
 """
 
 import asyncio

@@ -1,15 +1,12 @@
 """Notes about the answers of one task × model besides their scores: what was cut, and answers that are all the same.
 
-Count what was cut: prompts to fit a model's context, answers by the context or by `max_tokens`.
+Prompts are cut to fit a model's context, and answers by the context or by `max_tokens`. Models report
+`truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason. Answers from earlier
+runs count as well.
 
-Models report `truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason.
-Answers from earlier runs count as well.
-
-Detect a model that gives the same answer to every sample, or none at all, as a badly configured model does.
-
-Its score may look plausible, especially if a judge or a lenient scorer reads such answers, so the notes of the run
-mention it. If all targets are the same, the same answer may be right. As soon as two answers differ, nothing more
-is computed.
+A badly configured model may give the same answer to every sample, or none at all. Its score may look plausible,
+especially if a judge or a lenient scorer reads such answers, so the notes of the run mention it. If all targets are the
+same, the same answer may be right. As soon as two answers differ, nothing more is computed.
 """
 
 import json

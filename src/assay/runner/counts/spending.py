@@ -1,9 +1,8 @@
 """Tokens, seconds and cost, summed over all requests, and the limit that `--budget` sets.
 
-`--budget`: how much money, time or tokens a run may spend before it stops asking.
-
-The spending of earlier sessions of a resumed run counts, too. If backends do not report the cost of an answer, the
-limit cannot be checked, and the run stops at its first answer rather than overspend.
+`--budget` limits the money, time or tokens that a run may spend before it stops asking. The spending of earlier
+sessions of a resumed run counts, too. If backends do not report the cost of an answer, the limit cannot be checked, and
+the run stops at its first answer rather than overspend.
 """
 
 import math

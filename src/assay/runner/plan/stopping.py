@@ -1,6 +1,4 @@
-"""`--until`: end a run as soon as it has seen enough samples, where that can be decided.
-
-`--until`: end a run as soon as it has seen enough samples.
+"""`--until`: end a run as soon as it has seen enough samples.
 
 The rule uses confidence sequences, which stay valid however often they are checked.
 """

@@ -1,11 +1,9 @@
-"""The word classes of an answer, and an answer as a string of them, one letter for each word.
+"""Word classes for reading an answer: an answer becomes a string with one letter for each word.
 
 The words of each class are in `words/`, one file for each language. The grammar over the string is in `choice_grammar`.
 
-The word classes for reading an answer, and the parts from which patterns over them are assembled.
-
-An answer becomes a string with one letter for each word: "So the answer is (B)." is `kfaim.`, for concludes,
-filler, answer, is, letter, stop.
+Patterns over such strings are assembled from parts that are defined here. For example, "So the answer is (B)." is
+`kfaim.`, for concludes, filler, answer, is, letter, stop.
 """
 
 import re

@@ -6,10 +6,9 @@ because all have the same length. The blank before an option belongs to the cont
 length. If several options are equally probable, the first one is taken, as in other systems; `ties` in the details
 records this, and the table counts it.
 
-Score multiple choice by the most probable letter at the first token.
-
-All reported alternatives of the first token that spell a letter (`A`, ` A`, `(A`, `a`) count for that letter. If
-none does, the answer is unparsed: nothing is guessed from the text after it.
+`first_token` scores by the most probable letter at the first token. All reported alternatives of the first token that
+spell a letter (`A`, ` A`, `(A`, `a`) count for that letter. If none does, the answer is unparsed: nothing is guessed
+from the text after it.
 """
 
 import math

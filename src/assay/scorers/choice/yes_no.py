@@ -3,10 +3,8 @@
 `details["confusion"]` counts true and false yes, false and true no, and the unreadable answers by gold yes and gold
 no. Precision, recall and the rest are computed from it.
 
-Score yes or no, with the probability of yes for metrics that rank answers.
-
-The probability comes from the first token of the answer, if the backend reports its alternatives. Otherwise it is 1 or
-0, by the verdict.
+One scorer also gives the probability of yes, for metrics that rank answers. The probability comes from the first token
+of the answer, if the backend reports its alternatives. Otherwise it is 1 or 0, by the verdict.
 """
 
 import math

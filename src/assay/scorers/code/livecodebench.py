@@ -1,9 +1,7 @@
 """LiveCodeBench: programs against public and private cases, whose packed form is read without unpickling.
 
-Packed private cases of LiveCodeBench: base64 of zlib of a pickled JSON text, read without unpickling.
-
-A pickle may call any function, so none is loaded. Its bytes are parsed here as a single text. Anything else is
-refused, and so is data that would unpack to more than a limit.
+Packed private cases are base64 of zlib of a pickled JSON text. A pickle may call any function, so none is loaded. Its
+bytes are parsed here as a single text. Anything else is refused, and so is data that would unpack to more than a limit.
 
 Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A
 problem with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a

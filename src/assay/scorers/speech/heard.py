@@ -3,9 +3,8 @@
 The run provides the recogniser under the role `asr`. Its own errors are part of the number, so voices can be
 compared only with the same recogniser: name it with the number.
 
-Speech-text consistency measures whether a model says what it writes.
-
-The scorer compares a recogniser's transcript of the model's speech with the model's own text.
+Speech-text consistency measures whether a model says what it writes. It compares a recogniser's transcript of the
+model's speech with the model's own text.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
 """Error rates of transcripts by word, character or Han character, from counts of edits.
 
-Edit counts between two sequences: the sufficient statistics of every error rate.
-
-The rates of single samples cannot be averaged into the rate of a corpus; the counts can be added.
+Edit counts between two sequences determine every error rate. The rates of single samples cannot be averaged into the
+rate of a corpus; the counts can be added.
 
 Each score is the rate of one sample. The number to report pools the counts S, D, I, N over the corpus. The
 normalizer is part of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.

@@ -1,16 +1,15 @@
 """METEOR 1.5 and nltk's METEOR, and the tokenizer of caption scores.
 
-The tokenizer of caption scores: Penn Treebank words, lower case, without most punctuation.
+The tokenizer returns Penn Treebank words in lower case, without most punctuation. It gives the tokens of Stanford's
+tokenizer, which coco-caption runs in Java before it counts anything. It keeps two faults of that pipeline, because
+every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its list of marks to remove is in
+capitals; and so do runs such as `!!`.
 
-It gives the tokens of Stanford's tokenizer, which coco-caption runs in Java before it counts anything. It keeps two
-faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its
-list of marks to remove is in capitals; and so do runs such as `!!`.
+METEOR 1.5 runs a Java program. Its jar comes from the `pycocoevalcap` package, or from a given path. Captions are
+tokenized as in coco-caption. The value of one sample is its segment score. The summarizer `meteor` computes the number
+to report from `details`; it is not the mean of the segment scores.
 
-The jar comes from the `pycocoevalcap` package, or from a given path. Captions are tokenized as in coco-caption. The
-value of one sample is its segment score. The summarizer `meteor` computes the number to report from `details`; it is
-not the mean of the segment scores.
-
-METEOR of nltk: a different number than METEOR 1.5, with synonyms from WordNet, which nltk does not include.
+nltk's METEOR is a different number, with synonyms from WordNet, which nltk does not include.
 
 "a cat" against itself is 0.9375 here and 1 with METEOR 1.5. Texts are split at blanks, as in nltk's own examples.
 """

@@ -3,9 +3,8 @@
 The value of one sample is its sentence score. The number to report is the corpus score of the summarizers `bleu` and
 `chrf`, which is not the mean of the sentence scores.
 
-Translation edit rate as sacreBLEU computes it: edits per word of the reference. Moving a block is one edit.
-
-Lower is better. The value of one sample is its own rate. The number to report pools edits and lengths over the corpus.
+TER is the translation edit rate: edits per word of the reference. Moving a block is one edit. Lower is better. The
+value of one sample is its own rate. The number to report pools edits and lengths over the corpus.
 """
 
 from collections import Counter

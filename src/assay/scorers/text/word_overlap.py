@@ -1,13 +1,11 @@
 """The overlap of words with a target: ROUGE and token F1.
 
-ROUGE: the n-grams and the longest common subsequence that a summary shares with its reference.
+ROUGE counts the n-grams, or the longest common subsequence, that a summary shares with its reference. The values are
+those of the rouge-score library. rapidfuzz computes the longest common subsequence, because the library fills a table
+in Python for it. `words: ascii` finds nothing in other scripts.
 
-The values are those of the rouge-score library. rapidfuzz computes the longest common subsequence, because the library
-fills a table in Python for it. `words: ascii` finds nothing in other scripts.
-
-Token F1: the overlap of the answer's words with the target's words, counted as multisets.
-
-`no no no` against `no` scores 0.5: every occurrence of a word counts. The best target counts.
+Token F1 is the overlap of the answer's words with the target's words, counted as multisets. `no no no` against `no`
+scores 0.5: every occurrence of a word counts. The best target counts.
 """
 
 from collections import Counter

@@ -1,17 +1,13 @@
 """ANLS and ANLS*: edit similarity of an answer to a target, for plain and for structured answers.
 
-The assignment problem: pair rows with columns so that the sum of their weights is largest (Hungarian method).
+For a plain answer, s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 if s < 0.5. The
+best target counts.
 
-Written here because it is short, and scipy, which has it, is not part of the base install.
-
-s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 if s < 0.5. The best target
-counts.
-
-ANLS*: ANLS for structured answers: lists in any order, records by key, alternatives as tuples.
-
-A target is a tree of dictionaries, lists and texts; a tuple in it means any one of its entries. The score is the
-sum of ANLS over leaves, divided by the number of leaves that either side has, so that missing and invented items
-both cost. Lists are paired for the best total.
+ANLS* compares structured answers: lists in any order, records by key, alternatives as tuples. A target is a tree of
+dictionaries, lists and texts; a tuple in it means any one of its entries. The score is the sum of ANLS over leaves,
+divided by the number of leaves that either side has, so that missing and invented items both cost. Lists are paired for
+the best total, by the Hungarian method. It is written here because it is short, and scipy is not part of the base
+install.
 """
 
 import json

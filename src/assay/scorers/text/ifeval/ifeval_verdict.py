@@ -1,17 +1,14 @@
 """IFEval: the 25 checks, the verdict on one response, and the scorer.
 
-The 25 IFEval instructions and the check of each.
-
-A check takes the response and the instruction's own arguments by name, spelled as in the data. It returns True if the
-response follows the instruction. Checks accept what the official checker accepts, even where that is surprising.
+Each of the 25 instructions has a check. A check takes the response and the instruction's own arguments by name, spelled
+as in the data. It returns True if the response follows the instruction. Checks accept what the official checker
+accepts, even where that is surprising.
 
 Strictly means the unchanged response. Loosely means any of eight versions of it, so that a polite first or last
 line and Markdown emphasis do not count against the answer. A version without content never follows an instruction.
 
-IFEval as a scorer: all instructions of a prompt followed, strictly and loosely.
-
-`details` has the verdict on each instruction. The accuracy over instructions pools those, since prompts have from
-one to three.
+The scorer says whether all instructions of a prompt are followed: strictly, and loosely. `details` has the verdict on
+each instruction. The accuracy over instructions pools those, since prompts have from one to three.
 """
 
 import importlib.util

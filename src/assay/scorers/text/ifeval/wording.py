@@ -1,9 +1,8 @@
 """IFEval's checks on words: keywords, letters, letter case, commas, language.
 
-The language of a text, by `langdetect`, made repeatable.
-
-The official checker calls `langdetect` unseeded, so its verdict on short or mixed texts changes from run to run. This
-module seeds a detector of its own, and leaves the library's shared one as it is.
+`langdetect` finds the language of a text. The official checker calls `langdetect` unseeded, so its verdict on short or
+mixed texts changes from run to run. This module seeds a detector of its own, and leaves the library's shared one as it
+is.
 """
 
 import re
