@@ -22,7 +22,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 """A letter in a form that some benchmarks use for the right answer: `(A)` or `A.`"""
 Way = Literal["text", "index"]
-"""How numbers among the right answers are read."""
+"""How a number in the column of right answers is read: as an option's text, or as its index."""
 
 
 class TwoReadings(RowFault):

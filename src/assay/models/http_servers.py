@@ -22,7 +22,7 @@ CHEAP_CONNECTING = 0.02
 MOST_CONNECTS = 200.0
 """New connections per second to one server that are still cheap."""
 _SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
-"""An unrequested response of this kind is an answer. A server may also say 408 before it closes an idle connection."""
+"""Matches a successful response. If unrequested, it is a late answer, unlike a 408 before an idle connection closes."""
 
 
 @dataclass

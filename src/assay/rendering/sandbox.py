@@ -121,7 +121,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return parsed
 
     def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
-        """Return True for listed attributes, names a template set itself, and the members of a group."""
+        """Return True for allowed attributes, names in a template's own namespace, and fields of named tuples."""
         if isinstance(obj, Namespace):
             return not attr.startswith("_")
         if isinstance(obj, tuple) and attr in getattr(obj, "_fields", ()):

@@ -174,7 +174,7 @@ def histogram(
     unit: str = "",
     axis: str = "",
 ) -> Markup | None:
-    """Return a histogram; with few values that are written differently, a bar for each of them.
+    """Return a histogram. If the values have few different labels, each label gets a bar.
 
     With `log`, the axis is logarithmic if the largest number is `LOG_RATIO` times the smallest, or more.
     """

@@ -27,7 +27,7 @@ _FORMATS = {
 _files: dict[str, str] = {}
 """Digest of the image that this process wrote, or has read, by absolute path."""
 _paths: dict[tuple[str, str, str], str] = {}
-"""A file with the same bytes, to link to, by folder, suffix and digest."""
+"""By folder, suffix and digest: an existing image file. Later images with the same bytes become links to it."""
 
 
 def file_names(
@@ -168,7 +168,7 @@ def media_file(medium: Media, folder: str) -> str:
 
 
 def file_path(medium: Media) -> str | None:
-    """Return the file from which a medium comes or after which it is named; `None` if there is none yet."""
+    """Return the file that a medium was read from or is named after; `None` if there is none yet."""
     source = medium.source
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and _is_file(source)

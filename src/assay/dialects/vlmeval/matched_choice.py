@@ -71,7 +71,7 @@ def prefetched(
 ) -> Record | None:
     """Return the verdict on a question if the rules alone decide it; None if a judge is needed.
 
-    One rotation that was read and is wrong decides it.
+    A single wrong letter in any rotation is enough to decide.
     """
     for number, (answer, letter, prediction) in enumerate(
         zip(answers, read, predictions, strict=True)

@@ -77,7 +77,7 @@ def choose(
 ) -> list[Choice]:
     """Return the next token of rows with the same options. `previous` holds the tokens of each row so far.
 
-    `reported` are the logits from which log-probabilities are reported, if others decide.
+    Log-probabilities are computed from `reported` if it is given, otherwise from `logits`.
     """
     import torch
 

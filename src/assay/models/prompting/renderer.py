@@ -274,7 +274,7 @@ class Renderer:
         return Pair((first, *tokens), 1)
 
     def whole_text(self, prompt: Prompt) -> tuple[int, tuple[int, ...]]:
-        """Return the token before a text, and the text's own tokens."""
+        """Return the token to put before a text, and the tokens of the text."""
         tokens = self.tokenizer.encode(prompt.text, add_special_tokens=False)
         return self._need_prefix(), tuple(tokens)
 

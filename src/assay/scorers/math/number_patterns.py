@@ -30,7 +30,7 @@ _PLUS_MINUS = any_of("±", r"\+/-", r"\\pm")
 _MARGIN = rf"{_BEHIND_DIGIT}{_PLUS_MINUS}\s?\d+(?:[.,]\d+)?(?=\D|\Z)"
 
 IN_UNITS = re.compile("|".join((_EXPONENT, _PER, _NEGATIVE_POWER, _MARGIN)))
-"""Digits of a unit, a name or a margin: `m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`."""
+"""Digits that belong to a unit or an error margin, not to a value: `m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`."""
 
 # 3 of the 4, 3 out of 4
 _ARTICLE = any_of("the", "all", "its", "these", "those")
