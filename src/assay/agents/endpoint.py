@@ -228,7 +228,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def on_url(self, url: bytes) -> None:
-        """Receive a piece of the target."""
+        """Receive a piece of the request's path."""
         self._request.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:

@@ -33,7 +33,7 @@ CATEGORIES = (
 MOST_STEPS = 21
 """Answers with calls in one turn, after which bfcl-eval ends a sample."""
 REFUSED_CALL = "call_that_is_not_plain()"
-"""The call that the checker runs instead of one that is not plain: an unknown name, which fails."""
+"""A call of an unknown function, which fails. It replaces calls that are more than names and literal arguments."""
 LARGEST = 10_000
 _SIZES = ("precision", "exponent")
 """Arguments for which a large number would keep the package computing for hours."""

@@ -83,7 +83,7 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
 
 
 def _known_damage(reader: RunReader) -> tuple[str, str]:
-    """Return what happened to damaged lines that a later command has reported."""
+    """Return the state of a run with reported damage, and a line: what was lost, or that samples were asked again."""
     lost = reader.lost_answers()
     if lost:
         answers = "1 answer is" if lost == 1 else f"{lost:,} answers are"

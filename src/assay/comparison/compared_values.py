@@ -72,7 +72,7 @@ def _added_up(
 
 
 def _makes_the_number(counts: Counts, result: Result | None, recipe: Recipe) -> bool:
-    """Return True if the sums of the counts give the value in the table, or if the run has no table."""
+    """Return True if the counts of the samples add up to the value in the table, or if the run has no table."""
     import numpy as np
 
     if result is None:

@@ -21,7 +21,7 @@ Plain = Mapping[str, Any]
 
 
 def points(row: Plain) -> tuple[float, str]:
-    """Return the factor and the unit of differences: those of shares are in points."""
+    """Return the factor and the unit for showing differences: shares differ by percentage points."""
     scale = tuple(row.get("scale") or ())
     test = str(row.get("test") or "")
     if scale == SHARE or test.startswith("McNemar"):

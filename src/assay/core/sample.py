@@ -52,7 +52,7 @@ class Sample:
     group: str | None = None
     """Samples scored together: rotations of one question, both questions about an image."""
     cluster: str | None = None
-    """Samples that are not independent. It is the unit of the standard error."""
+    """The same name for samples that are not independent. Standard errors treat them as one unit."""
     turns: tuple[Any, ...] = ()
     """Later user turns of a scripted dialogue; empty for a single question."""
     weight: float | None = None

@@ -60,7 +60,7 @@ _BEARER = re.compile(
 )
 _UP_TO = re.compile(r"[^\s\"'(),;]*\Z")
 _FROM = re.compile(r"[^\s\"'(),;]*")
-"""Text around a match up to blanks and quotes, which may be the path of a file."""
+"""The text directly before and after a match, up to a blank or a quote. With the match it may be a file path."""
 
 
 def has_known_form(text: str) -> bool:

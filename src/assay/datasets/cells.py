@@ -1,9 +1,8 @@
 """Convert the value of one column to its role: a question, an answer, an image, a list.
 
-List literals: cells such as `['a.png', 'b.png']`, parsed as literals without running code.
-
-Some benchmarks write several images or answers of one row as a Python list. Only flat lists of texts and numbers are
-accepted; anything else in brackets is a fault of its row.
+Some benchmarks write several images or answers of one row as a Python list, such as `['a.png', 'b.png']`. Such a cell
+is parsed as a literal, without running code. Only flat lists of texts and numbers are accepted; anything else in
+brackets is a fault of its row.
 """
 
 import ast

@@ -101,7 +101,7 @@ def shows_order(template: Callable[[Sample], Prompt], sample: Sample) -> bool:
 def lists_own_options(sample: Sample) -> bool:
     """Return True if the question itself lists every option after its letter: "A) Paris B) Rome".
 
-    Options that are only their own letters stand for such a list.
+    Also return True if the options are only letters, because then the question must list their texts.
     """
     texts = tuple(text.strip().upper() for text in sample.choices)
     if texts and texts == tuple(LETTERS[: len(texts)]):

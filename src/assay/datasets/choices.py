@@ -111,7 +111,7 @@ def check_options(texts: Sequence[str], column: str) -> None:
 
 
 def check_made_options(choices: Sequence[Any]) -> None:
-    """Raise if an option of a sample built in Python is not text, such as an image."""
+    """Raise if a sample built in Python has an option that is not text, for example an image."""
     for number, option in enumerate(choices, 1):
         if isinstance(option, str):
             continue

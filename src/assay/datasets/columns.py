@@ -1,10 +1,9 @@
 """Columns: which column of a row holds the question, which the answer, which the options.
 
 Columns are matched by their usual names, or named by the user: `columns={"input": "q", "target": "gold", "choices":
-"A,B,C", "image": "photo"}`. An empty name means that the column does not exist. A column that the
-user names for one part
-is never guessed for another: with `target=text` the column `text` is not also the question. The mapping is computed
-once per set of columns.
+"A,B,C", "image": "photo"}`. An empty name means that the column does not exist. A column that the user names for one
+part is never guessed for another: with `target=text` the column `text` is not also the question. The mapping is
+computed once per set of columns.
 
 The key `answer` names no column. It says how numbers in the target column are read: `answer=text` or `answer=index`
 (from 0).

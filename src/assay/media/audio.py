@@ -141,7 +141,7 @@ It is 1 for independent channels and for one channel beside silent ones.
 MOST_CANCELLED = 0.05
 """Share of a clip's power in parts that cancel, above which the channels are not mixed."""
 MIX_FRAMES = 16384
-"""Length of these parts: a third of a second to two seconds."""
+"""Length of one such part: a third of a second to two seconds, depending on the sampling rate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SIDE = 8
 DARKEST = 16
-"""The data's own scale: 0 is paper, 16 is ink."""
+"""Value of a black pixel in scikit-learn's data; 0 is white."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class Half:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Digits:
-    """Both halves."""
+    """The two halves of the images, and a digest of both."""
 
     drawing: Half
     judging: Half

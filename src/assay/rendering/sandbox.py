@@ -80,7 +80,7 @@ class _Charged(NodeTransformer):
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        """Turn `a ~ b` into a filter of a list."""
+        """Turn `a ~ b` into a filter that joins a list, because a filter can check the length of the result."""
         node = self.generic_visit(node)  # type: ignore[assignment]
         pieces = nodes.List(node.nodes, lineno=node.lineno)
         return nodes.Filter(pieces, _JOINED, [], [], None, None, lineno=node.lineno)

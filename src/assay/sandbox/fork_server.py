@@ -62,7 +62,7 @@ def has_forks(tier: object) -> TypeGuard[Bubblewrap]:
 
 
 def why_no_fork(tier: object) -> str:
-    """Return why a tier that should fork cannot; empty if it can, or should not."""
+    """Return why executions of a tier cannot be forked; empty if they can, or if the tier never forks."""
     if not has_forks(tier):
         return ""
     if not tier.can_fork:

@@ -34,7 +34,7 @@ def load(name: str) -> None:
 
 
 def separate_streams() -> None:
-    """Keep standard output for the verdict, if nothing else is inherited. Other output goes to standard error."""
+    """Keep standard output for verdicts. Send other output to standard error, and empty the standard input."""
     facts = settings["facts"]
     facts["verdict"] = posix.dup(1)
     nothing = posix.open("/dev/null", posix.O_RDWR)

@@ -127,7 +127,7 @@ class Workspace:
         self._must_stop = False
         """True if the running command should be ended."""
         self._skipped_replies = 0
-        """Replies to requests to stop, which arrive before that to the next request."""
+        """Number of replies to skip: those to requests to stop, which arrive before the reply to the next request."""
         self._running = self._open.enter_context(self._start(tier))
         self._open.enter_context(self._stopper.attached(self._running))
         self._output = next(iter(self._running.outputs))

@@ -58,7 +58,7 @@ def occurrence_span(
     start: int,
     words: str,
 ) -> list[int] | None:
-    """Return the span in `text` of words that are at `start` of its plainer form; None if they cannot be matched."""
+    """Return the span in `text` of words found at `start` in `plain`, its plainer form; None if that is uncertain."""
     if plain == text:
         return _span(start, words)
     if not words:

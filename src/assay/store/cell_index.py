@@ -169,13 +169,13 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         offset: int,
         failed: bool,
     ) -> None:
-        """Record the first answer at the next place."""
+        """Record the first-round answer of the next number."""
         self._offsets.append(offset)
         self._failed.append(failed)
         self._keys.append(number, key)
 
     def put(self, number: int, round: int, answer: Answered) -> Answered | None:
-        """Record an answer at a place and return the answer it replaces, if any."""
+        """Record the answer of a number in a round, and return the answer it replaces, if any."""
         while len(self._offsets) <= number:
             self.append(len(self._offsets), "", NOWHERE, False)
         if round:

@@ -269,7 +269,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
 
 
 def part_of(record: type[Any], *names: str, **others: type) -> type[Any]:
-    """Return a structure with some fields of a record, as declared there. `others` gives fields another type."""
+    """Return a class with only the named fields of a record class. `others` adds fields with the given types."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
     members: list[Any] = [

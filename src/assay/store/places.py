@@ -153,7 +153,7 @@ class Places:
         return number
 
     def _fill(self, table: HashTable) -> None:
-        """Add the hash of every place."""
+        """Add the hash of every sample and epoch to a table."""
         for id, epoch in self:
             _, hashed = self._hashed(table, id, epoch)
             table.add(hashed)

@@ -40,10 +40,10 @@ class Grouped:
     """
 
     expected_size: int | str | None = None
-    """Number of samples that a group must have, or the detail of a score with that number.
+    """Number of samples in a complete group: a fixed number, or the name of the score detail that has the number.
 
-    `options` is such a detail, if a question is asked once for each rotation of its options. A group of another
-    size is incomplete. By default any size is accepted.
+    For example, `options` is the number of rotations if a question is asked once for each rotation of its options. By
+    default any size is accepted.
     """
     label: str = "grouped"
     """Added to the name of the metric: `exact_match.grouped`."""

@@ -263,7 +263,7 @@ def expected_of(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> int | None:
-    """Return how many samples are expected for some records: all expected samples except the other records' samples."""
+    """Return the expected number of samples for `members`: all expected ones minus the samples of other records."""
     if context.n_expected is None:
         return None
     return context.n_expected - len(

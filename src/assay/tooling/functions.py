@@ -152,7 +152,7 @@ class CallLoop:
         self._lane: _Lane | None = None
 
     async def run(self, make: Callable[[], Awaitable[T]]) -> T:
-        """Await what a function returns. Cancelling this cancels that; it is not waited for."""
+        """Await what `make` returns. If the caller is cancelled, cancel this too, but do not wait for its end."""
         if self._lane is None:
             self._lane = _Lane()
         lane = self._lane

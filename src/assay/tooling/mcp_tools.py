@@ -43,7 +43,7 @@ os.dup2(link.fileno(), 1)
 os.dup2(errors, 2)
 os.execvpe(sys.argv[3], sys.argv[3:], os.environ)
 """
-"""Connects the streams of a server with this process, and becomes the server."""
+"""A program for the workspace: it connects its streams to this process, then executes the server in its place."""
 
 
 class McpError(AssayError):
@@ -119,7 +119,7 @@ class McpConnection:
         return message.get("result") or {}
 
     def _started(self, command: HostCommand, env: Mapping[str, str]) -> socket.socket:
-        """Start the server, and return the connection that is its standard streams."""
+        """Start the server, and return a socket that is connected to its standard streams."""
         with self._workspace.listen() as listening:
             port = listening.getsockname()[1]
             words = ["python", RELAY, str(port), self._log, *command.words]

@@ -25,7 +25,7 @@ from ..rendering.text import compiled_text
 from .toolbox import SampleContext
 
 USER = "user"
-"""The role of the model."""
+"""The role of the model that plays the user."""
 STOP_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
 """Texts with which a user ends the conversation, as in τ²."""
 GUIDELINES = """\

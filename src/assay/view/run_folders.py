@@ -131,7 +131,7 @@ def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
 
 
 def _is_results(path: Path) -> bool:
-    """Return True for results of another tool; a folder must have their form itself, not only hold some."""
+    """Return True for results of another tool. A folder counts only by its own name, not by results inside it."""
     if path.is_dir():
         return is_result_name(path)
     return holds_results(path)

@@ -125,7 +125,7 @@ ANSWERS: Mapping[str, Callable[[Query], Any]] = {
 
 
 class Site:
-    """The answers of all paths."""
+    """The handlers of all addresses of the viewer."""
 
     guard: Guard
 

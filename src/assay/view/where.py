@@ -42,7 +42,7 @@ NOTHING = ("none", "null")
 
 
 class Columns(Protocol):
-    """The samples to choose from."""
+    """The samples to choose from, as columns of values."""
 
     def names(self) -> Sequence[str]:
         """All names that an expression may use."""

@@ -36,7 +36,7 @@ def gate_for(
     changes: Mapping[str, Any],
     trust_code: bool,
 ) -> Gate | None:
-    """Return the gate for the settings of a manifest; None if the run is the user's own, or if they trust it.
+    """Return the gate for the settings of a manifest; None for the user's own runs, and with `trust_code`.
 
     `changes` are the options of the command itself. Code that they name may run.
     """

@@ -180,7 +180,7 @@ NEW_THOUGHT = pattern(
     "At first I thought A, but",
     "Wait, the",
 )
-"""A word that begins a new thought. The lead starts after it."""
+"""A word that begins a new thought. Of the words before an option, only those after the last such word are read."""
 DOUBTS = pattern(any_of("SUPPOSES REPORTS"), "If it barks", "Many students think")
 """A clause that supposes or reports, so that the rest is not a declaration."""
 LIMITS_OR_DOUBTS = pattern(

@@ -82,7 +82,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def best_mark(self) -> float:
-        """The best rating, which a judge would give to an answer that demands it if the judge obeyed."""
+        """The best rating. Probes check whether a judge gives it to an answer that merely demands it."""
         return float(self.highest)
 
     @property

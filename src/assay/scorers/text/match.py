@@ -1,11 +1,9 @@
 """Matching: whether there is an answer, and whether it equals, contains or matches the target.
 
-Whole words: whether a text is in another as separate words, not as a part of longer ones.
-
-`4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is
-in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts that write words without blanks between them (Chinese,
-Japanese, Thai, Lao, Khmer, Burmese, Tibetan), and Korean, whose particles follow a word without one, have no such
-edges: there a text may be anywhere.
+A text is searched as separate words, not as a part of longer ones. `4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome`
+not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts
+that write words without blanks between them (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan), and Korean, whose
+particles follow a word without one, have no such edges: there a text may be anywhere.
 """
 
 import re

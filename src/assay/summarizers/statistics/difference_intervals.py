@@ -47,9 +47,7 @@ class Comparison:
     only_a: int
     only_b: int
     bootstrap: PairedBootstrap | None = None
-    """For a number of the whole corpus: the bootstrap that papers on WER and BLEU report. The test above decides
-    here.
-    """
+    """The bootstrap that papers on WER and BLEU report, for corpus metrics only. It does not change `p`."""
 
     @property
     def overlap(self) -> float:

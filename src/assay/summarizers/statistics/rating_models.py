@@ -65,7 +65,7 @@ class Ratings:
     """In rating points, in the order of `ratings`."""
 
     def p_of(self, first: str, second: str) -> float:
-        """Return how often two equally strong models would differ as much; 1 if that is not known."""
+        """Return the two-sided p value of the difference between two ratings; 1 if the covariance is not known."""
         table = self.covariance
         if table is None:
             return 1.0
