@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 BYTES = 100
-"""Most bytes of one name, so that two names and a suffix stay below the 255 bytes that file systems allow."""
+"""Maximum bytes of one name, so that two names and a suffix stay below the 255 bytes that file systems allow."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 

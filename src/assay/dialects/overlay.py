@@ -13,7 +13,7 @@ from typing import Any
 from .shapes import Fields
 
 STANDS_IN = "STANDS_IN"
-"""A module of assay with this attribute is used only if upstream's own file is missing."""
+"""Name of an attribute; a module of assay that has it is used only if upstream's own file is missing."""
 
 Find = Callable[[str], Any]
 """Returns the value of a name in the other module. Raises `AttributeError`."""
@@ -95,7 +95,7 @@ class Part(ModuleType):
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Replace a name, also where assay's own functions look it up."""
+        """Set an attribute here and, if assay's module exports the name, also in that module."""
         super().__setattr__(name, value)
         if name in self.__dict__["__all__"]:
             setattr(self.__dict__["_module"], name, value)

@@ -57,7 +57,7 @@ UNFINISHED = frozenset({"tool_use", "pause_turn"})
 BLOCKED = "blocked by content filtering policy"
 """Words of the refusal of an answer that a filter stopped."""
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
-"""Types of a tool choice by our names."""
+"""The API's types of a tool choice, by assay's names for them."""
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Anthropic(HttpModel):
         super().__post_init__()
 
     def _check_thinking_option(self) -> None:
-        """Raise if `thinking` is neither a word nor a possible number of tokens."""
+        """Raise if `thinking` is neither one of its words nor a valid number of tokens."""
         thinking = self.thinking
         if thinking is None or thinking in THINKING:
             return

@@ -55,7 +55,7 @@ STOP_REASONS = {
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
 }
-"""Our names of finish reasons, by those of servers in small letters."""
+"""Assay's stop reasons, by the servers' finish reasons in lower case."""
 SAME_NAME = (
     "temperature",
     "top_p",
@@ -93,7 +93,7 @@ KNOWN_PIECES = frozenset(
 )
 """Kinds of pieces of a content list that may be empty."""
 LONG_SHOWN = 300
-"""How much of a body is shown that is not an answer: servers report errors in many forms."""
+"""Maximum number of characters shown of a body that is not an answer. Servers report errors in many forms."""
 MOST_COUNTED = 2**53
 """The largest count that is accepted. JSON readers agree on all numbers up to this one."""
 

@@ -69,10 +69,10 @@ class Gguf(LocalModel):
 
     batch_size: ClassVar[int] = 1
     preflight_loads: ClassVar[bool] = True
-    """llama.cpp has no tokenizer without the weights."""
+    """True, because llama.cpp has no tokenizer without the weights."""
 
     context: int = 4096
-    """Tokens of prompt and answer together; 0 uses the length of the training."""
+    """Maximum number of tokens of prompt and answer together; 0 uses the length the model was trained with."""
     threads: int = 1
     """Compute threads. More than two help only on idle cores, because they wait for each other."""
     gpu_layers: int = 0

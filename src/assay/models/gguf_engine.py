@@ -3,13 +3,12 @@
 Its tokenizer is available through its own server, which listens on the loopback interface and is asked without
 a proxy.
 
-Likelihoods from llama.cpp, which reports log-probabilities only for tokens that it generates.
-
-A grammar of token ids forces it to generate the continuation; the reported log-probabilities are those before
-the grammar. They depend a little on whether a token is computed alone or in a batch, so every continuation is
-computed the same way: the context first, without generating, and then the continuation from the cache.
-llama.cpp never reports a token that is a part of a character. A continuation with such tokens is computed token
-by token, from the list of the most probable alternatives.
+llama.cpp reports log-probabilities only for tokens that it generates. For a likelihood, a grammar of token ids
+therefore forces it to generate the continuation; the reported log-probabilities are those before the grammar. They
+depend a little on whether a token is computed alone or in a batch, so every continuation is computed the same way:
+the context first, without generating, and then the continuation from the cache. llama.cpp never reports a token
+that is a part of a character. A continuation with such tokens is computed token by token, from the list of the most
+probable alternatives.
 """
 
 import http.client
@@ -61,12 +60,12 @@ class ServerTokenizer:
 
     @cached_property
     def bos_token_id(self) -> int | None:
-        """The id of the token before a text."""
+        """The id of the beginning-of-sequence token."""
         return self._single(self.bos_token)
 
     @cached_property
     def eos_token_id(self) -> int | None:
-        """The id of the token after a text."""
+        """The id of the end-of-sequence token."""
         return self._single(self._properties.get("eos_token"))
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
@@ -263,7 +262,7 @@ class Weigher:
         """The last context in the cache; `None` if other calls may have used the cache since."""
 
     def forget(self) -> None:
-        """Note that another call uses the cache."""
+        """Forget what is in the cache, because another call is about to use it."""
         self._context = None
 
     def weigh(self, pairs: Sequence[Pair]) -> tuple[list[Likelihood], int]:

@@ -3,9 +3,8 @@
 httptools parses the bytes (llhttp, in C; `decisions/`). This module adds limits, and decides whether the connection may
 be used again: not if two parsers could read the response differently. Contradicting lengths are an error.
 
-Decompress responses with limits on members, size and CPU time, outside the event loop if it may take long.
-
-The server chooses what it compresses: ten megabytes may hold ten gigabytes, or a million empty members.
+Decompression has limits on members, size and CPU time, because a server may send ten megabytes that hold ten gigabytes,
+or a million empty members. If it may take long, it runs outside the event loop.
 """
 
 import asyncio

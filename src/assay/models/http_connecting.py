@@ -3,9 +3,8 @@
 An unknown host and an untrusted certificate are permanent faults and not retried. A server that is down may come
 back.
 
-Choose the proxy for a request from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
-
-Only plain HTTP proxies are supported, with a login if the URL has one; others are refused with an error.
+The proxy comes from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY. Only plain HTTP proxies are supported, with a
+login if the URL has one; others are refused with an error.
 """
 
 import asyncio

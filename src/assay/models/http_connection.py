@@ -1,6 +1,6 @@
 """HTTP/1.1 over asyncio: one connection with one request at a time, and memory for what it receives.
 
-Only what endpoints need. Written by hand because it takes half the time of the libraries (`decisions/`).
+It supports only what model endpoints need, and takes half the time of the HTTP libraries (`decisions/`).
 
 All connections of the process share one memory budget for responses that are being received. Responses may be large,
 and many arrive at once. A response that gets no memory is not read until others are done; the full TCP window makes its

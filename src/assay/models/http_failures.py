@@ -1,6 +1,6 @@
 """Classify a failed HTTP attempt: whether a retry may help, and after how long.
 
-A failure says whether a retry may help; only the scheduler retries. Secrets are removed from every message.
+Nothing is retried here; only the scheduler retries. Secrets are removed from every message.
 """
 
 import json
@@ -81,7 +81,7 @@ def parsed(body: bytes) -> object:
 
 
 class HttpFailure(Exception):
-    """An attempt that brought no answer, with its classification."""
+    """A failed attempt, with its classification."""
 
     def __init__(
         self,

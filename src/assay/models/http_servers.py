@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from .http_connection import Connection
 
 MOST_MARKS = 256
-"""Answers that are remembered for each server, to notice repeated ones."""
+"""Maximum number of answers that are remembered for each server, to notice one that is sent twice."""
 LONG_BODY = 512
-"""Bytes from which equal bodies without ids are taken for one answer that was sent twice. Short ones may be equal."""
+"""Two equal bodies without ids count as one answer sent twice if they have at least this many bytes."""
 CHEAP_CONNECTING = 0.02
-"""A new connection for each request is cheap if connecting takes at most this part of an answer's time."""
+"""A new connection for each request is cheap if connecting takes at most this fraction of the time of an answer."""
 MOST_CONNECTS = 200.0
 """New connections per second to one server that are still cheap."""
 _SUCCESS = re.compile(rb"HTTP/1\.[01] 2").match
@@ -31,7 +31,7 @@ class Server:
 
     keep_alive: bool = True
     marks: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MARKS))
-    """Marks of the latest answers."""
+    """Ids of the latest answers, or digests of their bodies."""
     repeats_ids: bool = False
     """True if it sends the same id for different requests, as many test servers do."""
     repeats_bodies: bool = False
@@ -54,7 +54,7 @@ class Server:
         return not self._is_connecting_cheap(seconds)
 
     def _is_connecting_cheap(self, seconds: float) -> bool:
-        """Return True if a new connection costs next to nothing, compared with an answer that takes so long."""
+        """Return True if a new connection costs next to nothing, compared with an answer that takes `seconds`."""
         connects_per_second = self.requests / max(seconds, 0.001)
         return (
             self.connect_seconds <= CHEAP_CONNECTING * seconds
@@ -62,7 +62,7 @@ class Server:
         )
 
     def see_surplus(self, received: bytes) -> None:
-        """Note bytes that nothing asked for. Answers of connections that served several requests may be confused."""
+        """Note unrequested bytes. Answers of a connection with several requests may belong to other questions."""
         if not _SUCCESS(received):
             return
         self.sends_surplus = True

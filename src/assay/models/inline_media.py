@@ -18,7 +18,7 @@ BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
 """Audio formats whose fixed first bytes are long enough that raw samples never look like them."""
 TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
-"""The beginnings of MP3 files that cannot be raw samples; the shorter ones can."""
+"""First bytes of MP3 files that are not mistaken for raw samples. Shorter signatures also occur in raw samples."""
 
 M = TypeVar("M", bound=Media)
 T = TypeVar("T")

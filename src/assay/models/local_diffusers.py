@@ -173,7 +173,7 @@ class LocalDiffusers:
     call_args: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of each pipeline call."""
     batch_size: int = 16
-    """Requests in one batch."""
+    """Maximum number of requests in one batch."""
     pictures: int = 0
     """Images drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
     trust_remote_code: bool = False

@@ -16,13 +16,13 @@ NOTES = "notes"
 REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
 LEAST_TOKENS_PER_WORD = 0.8
-"""Tokenizers need about 1.3 tokens for a word. Servers that cut a prompt to their context count what is left."""
+"""With fewer reported tokens per word, the server has cut the prompt. Tokenizers need about 1.3 tokens for a word."""
 LEAST_CUT = 100
-"""Words. Prompts with fewer are not checked for cuts, because some servers count tokens wrongly."""
+"""Prompts with fewer words are not checked for cuts, because some servers count tokens wrongly."""
 MOST_END_TOKENS = 8
 """An answer without text has at most this many tokens, all of them special ones."""
 LEAST_REPEATED = 40
-"""A model may repeat a shorter prompt of its own accord."""
+"""Prompts with fewer characters are not checked for repetition; a model may repeat them of its own accord."""
 _SPECIAL_TOKEN = re.compile(
     r"""
     <\|(?:im_(?:start|end|sep)|eot_id|eom_id|endoftext|end_of_text|(?:start|end)_header_id
@@ -90,7 +90,7 @@ def is_same_model(model: str, reply_model: str) -> bool:
 
 
 def _without_release(name: str) -> str:
-    """Return a model's name in small letters, without its folder and the release at its end."""
+    """Return a model's name in lower case, without its folder and the release date or version at its end."""
     return _RELEASE.sub("", name.lower().rpartition("/")[2])
 
 

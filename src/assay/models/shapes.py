@@ -1,9 +1,8 @@
 """Check what a model returns: one output per request, and contents that can be counted, opened and stored.
 
-Any other shape is never scored as an answer. It becomes a failure that describes the returned value.
-
-A model may put anything into an output. An unusable value fails its own sample, not the run that stores it. Numbers of
-other libraries are converted to plain ones first, and an invalid count is left out.
+Any other shape becomes a failure that describes the returned value; it is never scored as an answer. So an unusable
+value fails its own sample, not the run that stores it. Numbers of other libraries are converted to plain ones first,
+and an invalid count is left out.
 """
 
 import inspect
@@ -253,7 +252,7 @@ def matched(
 
 
 def checked(value: object, request: Request, reference: str) -> Output:
-    """Return a model's output for one request if it is usable, else a failure that says why not."""
+    """Return a model's output for one request if it is usable, else a failed output with the reason."""
     if not isinstance(value, Output):
         return _failed(
             f"{reference} returned {described(value)} for one request; {BUILT}"

@@ -334,7 +334,7 @@ def _number(node: ast.expr) -> int | float:
 
 
 def computed(node: ast.BinOp) -> Any:
-    """Return the result of a sum, product or power of numbers, or of two texts in a row."""
+    """Return the value of an arithmetic expression of numbers, or two added texts joined. Raise `NoCall` for others."""
     if isinstance(node.op, ast.Add):
         texts = (_value(node.left), _value(node.right))
         if all(isinstance(text, str) for text in texts):

@@ -140,7 +140,7 @@ def plan_lines(
     count: int,
     reasons: Counter[str],
 ) -> tuple[str, ...]:
-    """Return what the plan says before work: how many tasks run how, and why others do not."""
+    """Return the plan's lines about the tasks: how many run in each way, and why the others cannot run."""
     ways: Counter[str] = Counter()
     notes: Counter[str] = Counter()
     for task in tasks.values():

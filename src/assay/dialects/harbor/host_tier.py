@@ -311,7 +311,7 @@ def _split_outside_quotes(text: str) -> list[str]:
 
 
 def _needed(piece: str, step: Step, findings: _Findings) -> str:
-    """Return a command as it is to be run; `true` if its effect is there already."""
+    """Return the command to run in the workspace: the given one, or `true` if its effect already exists there."""
     if _LINKS_PYTHON.search(piece):
         return "true"
     for part in _split_pipes(piece):

@@ -24,7 +24,7 @@ KEYS_OF_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The names that a library knows."""
+    """The keys, filters, metrics and aggregations that a library knows."""
 
     title: str
     """Name of the library in messages."""

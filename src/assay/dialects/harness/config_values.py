@@ -30,7 +30,7 @@ TEXTS = (
     "fewshot_delimiter",
     "output_type",
 )
-"""Keys whose value is a text."""
+"""Keys whose value must be a text."""
 TEXTS_OR_FUNCTIONS = ("doc_to_text", "description", "gen_prefix")
 FUNCTIONS = ("process_docs", "process_results", "custom_dataset")
 """Keys whose value is a function."""
@@ -44,11 +44,11 @@ METRIC_KEYS = (
     "ignore_numbers",
     "regexes_to_ignore",
 )
-"""Keys of a metric. Others are passed to its function."""
+"""Keys of a metric that the library reads. It passes all others to the metric's function."""
 NUMBERS = ("temperature", "top_p", "top_k")
 """Generation options whose value is a number."""
 COUNTS = {"num_fewshot": 0, "repeats": 1}
-"""Keys whose value is a whole number, and the least one."""
+"""Keys whose value is an integer, each with the smallest valid value."""
 
 
 def check_task_values(config: Mapping[str, Any], where: str, is_lm_eval: bool) -> None:

@@ -98,7 +98,7 @@ class Document:
     instances: list[Any] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     random_state: RandomState | None = None
-    """Global random numbers after its requests were built. If the run ends here, the metrics continue from them."""
+    """State of the global generators after its requests were built. If it is the last one, metrics continue from it."""
     metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
     """Metric, filter and value of each number that the library computed."""
     logged: list[Any] = field(default_factory=list)

@@ -56,7 +56,7 @@ def cache_templates(environment: Any) -> None:
 
 @contextmanager
 def limited_import(file: Path) -> Iterator[None]:
-    """Raise if a helper module takes too long to import."""
+    """Within the context, raise if importing a helper module takes too long."""
     fix = "move what it computes into a function"
     with limited(LONGEST_IMPORT, "importing it", str(file), fix):
         yield

@@ -37,7 +37,7 @@ SCORED_AT_ONCE = 16
 """Number of documents to score before the event loop gets its turn again."""
 
 Chosen = Sequence[tuple[int, Document]]
-"""The documents of a run, each with its index."""
+"""Documents that a run selected, each with its index."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class Summary:
         return rows
 
     def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
-        """Return the row of one metric: assay's own mean where it is one, else the library's number."""
+        """Return the row of one metric: assay's mean if the metric is a mean, else the library's number."""
         metric = collected.metric
         directions = subtask.task.higher_is_better()
         is_higher_better = bool(directions.get(metric, True))
@@ -139,7 +139,7 @@ def aggregation_of(task: Any, metric: Any, library: str) -> Callable[[list[Any]]
 
 
 def kind_of(aggregate: object, library: str) -> str:
-    """Return the name of an aggregation for which an interval is known; empty for any other."""
+    """Return the name of an aggregation for which assay can compute an interval; empty for any other."""
     import numpy
 
     if aggregate in (numpy.mean, numpy.average):

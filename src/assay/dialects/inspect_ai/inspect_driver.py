@@ -36,7 +36,7 @@ class InspectDriver:
 
     reference: "InspectReference"
     digest: str
-    """Digest of the task and the version of inspect_ai. If either changes, it is another task."""
+    """Digest of the task and the version of inspect_ai. A change of either makes it a different task."""
     takes_arguments: ClassVar[bool] = True
     """True: the function that makes the task takes the arguments of `-T`."""
 

@@ -12,7 +12,7 @@ from ...core import UsageError, library, shorten
 EXTRA = "assay[inspect]"
 PROVIDER = "assay"
 LOADERS = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
-"""Names of exceptions that mean that data could not be downloaded."""
+"""Names of the exceptions that tasks raise if their data cannot be downloaded."""
 
 
 def module(name: str) -> Any:

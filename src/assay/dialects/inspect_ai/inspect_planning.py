@@ -200,7 +200,7 @@ def _argument_words(reference: InspectReference) -> str:
 
 
 def _digest(reference: InspectReference, loaded: Any) -> str:
-    """Return a digest of the task's settings and of its file or package version; it changes when its numbers may."""
+    """Return a digest of everything that affects the task's results: its settings, and its file or package version."""
     file, _ = split_task(reference.spec)
     path = Path(file)
     code = path.read_text(encoding="utf-8") if path.is_file() else _evals_version()

@@ -39,7 +39,7 @@ def read_table(path: Path, load: Callable[[Path], Any]) -> Any:
 
 
 def index_text(index: object) -> str:
-    """Return an index as the dataset spells it: pandas makes floats of whole numbers beside an empty cell."""
+    """Return an index as the dataset spells it. If a column has an empty cell, pandas reads its integers as floats."""
     if isinstance(index, float) and index.is_integer():
         return str(int(index))
     return str(index)

@@ -34,7 +34,7 @@ class Toolkit:
     model_class: Callable[..., Model]
     """Makes a model of assay from a user's class or factory, its name, its arguments and its file."""
     api_class: Callable[..., Model]
-    """The same for a class that calls an API; several of its calls run at once."""
+    """The same as `model_class`, for a user's class that calls an API; several of its calls run at once."""
     named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
     """Returns the dataset classes of a file, each with the names of its datasets."""
     model_folders: tuple[str, ...]

@@ -42,7 +42,7 @@ class _Cache:
 
 _cache = _Cache()
 MOST_KEPT = 64
-"""Most loaded tasks in memory. A single tag may name many."""
+"""Maximum number of loaded tasks in memory. A single tag may name many."""
 
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:

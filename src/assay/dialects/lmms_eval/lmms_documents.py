@@ -25,7 +25,7 @@ from .lmms_loading import MOST_KEPT, load, served_rows
 from .lmms_messages import messages_of, plain_messages
 
 DEFAULT_MAX_TOKENS = 1024
-"""Most tokens of an answer if a task sets no limit, as in lmms-eval's models for endpoints."""
+"""Maximum number of tokens of an answer if a task sets no limit, as in lmms-eval's models for endpoints."""
 OF_THE_TASK = frozenset({"image_aspect_ratio", "visual_cot", "max_agentic_steps"})
 """Generation options that are not for the model: how lmms-eval's own models resize images, and the number of
 attempts.

@@ -74,7 +74,7 @@ class LmmsDriver(TaskDriver):
 
     @contextmanager
     def reading(self, recording: RecordingEngine) -> Iterator[None]:
-        """Let code of tasks ask the judge of the run."""
+        """Within the context, judge calls of the tasks' code go to the judge of the run."""
         options = recording.options
         name = options.judges.get("judge")
         settings = {} if name is None else {name: options.judge_args_of("judge")}

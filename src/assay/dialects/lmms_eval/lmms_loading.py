@@ -138,7 +138,7 @@ def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
 
 @contextmanager
 def _own_ways(settings: TaskSettings) -> Iterator[None]:
-    """While tasks are made, resolve their files and get their rows in assay's way."""
+    """While lmms-eval creates tasks, let assay read their YAML files and provide their rows."""
     import datasets
 
     utils, task_module = lmms_package.module("utils"), lmms_package.module("api.task")

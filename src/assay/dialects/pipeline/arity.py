@@ -13,7 +13,7 @@ _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
 class Generated(tuple[Any, ...]):
-    """Tokens, seconds and speed; three values, except in `a, b = …`."""
+    """A tuple of tokens, seconds and speed. Unpacked into two names, it yields only tokens and seconds."""
 
     __slots__ = ()
 

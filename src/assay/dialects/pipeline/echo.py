@@ -72,7 +72,7 @@ def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
 
 
 def joined(tokens: Sequence[Weighed]) -> Record:
-    """Return tokens in the form that evaluators receive."""
+    """Return tokens as the record that evaluators receive: one list for each property, and the whole text."""
     texts = [token.text for token in tokens]
     return {
         "tokens": [token.id for token in tokens],

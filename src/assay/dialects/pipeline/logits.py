@@ -59,7 +59,7 @@ LARGEST_VOCABULARY = 65536
 
 
 class WeighedModel:
-    """`engine.model`: the part of a model that evaluators of likelihood call."""
+    """The object `engine.model`, with the methods that evaluators of likelihoods call."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine

@@ -28,7 +28,7 @@ UPSTREAM = "@upstream"
 TELLING_NAMES = ("dataset_registry", "evaluator_registry")
 """Module names that only files of this dialect mention."""
 SHIPPED = (builtin.perplexity, prompts.evaluate)
-"""Evaluators of assay that upstream counts differently."""
+"""Evaluators of assay whose results differ under upstream's rules."""
 
 HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 

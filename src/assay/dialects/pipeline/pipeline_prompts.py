@@ -40,7 +40,7 @@ def lambada(row: Row) -> str:
 
 
 def question_answer(row: Row) -> str:
-    """Return a question, and the start of its answer."""
+    """Return `Q: <question>`, followed by the line `A:` that the model continues."""
     return f"Q: {_cell(row, 'question')}\nA:"
 
 

@@ -57,7 +57,7 @@ class DataTemplate:
         return self.render(row)
 
     def render(self, row: Row) -> Any:
-        """Do the same as `load` for a row that is already a mapping."""
+        """Render the structure for one row, given as a mapping. Missing columns raise the same error as in `load`."""
         try:
             return self._render(row)
         except jinja2.UndefinedError as error:

@@ -365,7 +365,7 @@ class HeardFeeling(GivenModels):
 
 
 class Emo2vec(BuiltInEvaluator):
-    """The emotion in the audio that a model made."""
+    """Judges the emotion in the audio that the evaluated model generated."""
 
     def __init__(
         self,

@@ -95,7 +95,7 @@ class Dialogue:
         return answer
 
     def records(self, model: object, options: Fields) -> list[Record]:
-        """Ask for the answers of all rounds; return a record for each, or for the last one if only that is saved."""
+        """Ask for the answers of all rounds. Return a record for each, or only the last one with `save_latest_only`."""
         path = options.get("pred_audio")
         for number in range(1, len(self.script.users) + 1):
             self.ask(model, round_path(str(path), number) if path else None)

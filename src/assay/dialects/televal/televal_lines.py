@@ -121,7 +121,7 @@ def _answers(output: Output) -> Sequence[Fields]:
 
 
 def audio_path(output: Output) -> str | None:
-    """Return the path of the audio that a model made, if any."""
+    """Return the path of the audio that the model generated, if any."""
     for medium in output.media:
         if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
             return str(medium.source)

@@ -152,7 +152,7 @@ def _removed(ids: Sequence[str], keys: frozenset[str]) -> list[str]:
 
 
 def _key_of(id: str) -> str:
-    """Return the key of a row from the id of its sample, which has the round of a dialogue behind it."""
+    """Return the key of a row from the id of its sample, which may end with the round of a dialogue."""
     return id.partition("#")[0]
 
 

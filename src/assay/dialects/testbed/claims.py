@@ -12,7 +12,7 @@ LIBRARIES = {
     "datasets": "assay.dialects.testbed.dataset_calls",
     "evaluate": "assay.dialects.testbed.metrics",
 }
-"""Libraries in which the files of the testbed see some names of assay."""
+"""Libraries of which testbed files see some names replaced, each with the module of assay that provides them."""
 
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 

@@ -140,7 +140,7 @@ def postprocess_generation(
 ) -> Any:
     """Cut predictions at the first stop word, strip them, and apply the registered post-process.
 
-    With upstream's rule, a list of stop words that is empty, or contains an empty one, stops at the very start.
+    With upstream's rule, a list of stop words that is empty, or contains an empty one, empties every prediction.
     """
     register_nearby(dataset_name, dataset_name in POSTPROCESS_MAPPING)
     if dataset_name not in POSTPROCESS_MAPPING:

@@ -86,7 +86,7 @@ class Fingerprint:
         )
 
     def to_dict(self) -> Record:
-        """Return all samples and digests by key."""
+        """Return all samples with their digests, by key."""
         return self.hash_values
 
     def load_from_dict(self, dct: object) -> None:

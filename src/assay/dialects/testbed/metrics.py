@@ -153,7 +153,7 @@ def _several(sample: Sample) -> list[Any] | None:
 
 
 def is_list(shape: object) -> bool:
-    """Return True if a feature has several values."""
+    """Return True if a metric declares that a feature is a list."""
     return isinstance(shape, list) or type(shape).__name__ in (
         "Sequence",
         "List",

@@ -83,9 +83,9 @@ class Retrieval:
     def question_and_answer(
         self, row: object
     ) -> tuple[tuple[Message, ...], str | None, bool]:
-        """Return the conversation of a query, its solved answer, and whether there are images.
+        """Return the conversation of a query, its reference answer, and whether there are images.
 
-        A row whose answer cannot be shown can still be asked. Its answer is then `None`.
+        If the retriever cannot show the answer of a row, the model is still asked, and the answer is `None`.
         """
         query = self._retrieved(_item(row), True)
         messages = self._messages(query)
@@ -130,7 +130,7 @@ class ToSample:
 
     retrieval: Retrieval
     column: str | None = None
-    """The column from which the target is taken instead; empty to use the shown answer."""
+    """Take the target from this column instead; None uses the answer that the retriever shows."""
 
     def __call__(self, row: Fields) -> Sample:
         query, answer, has_media = self.retrieval.question_and_answer(row)
@@ -202,7 +202,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """1 if the prediction and the shown answer give the same result when read, otherwise 0."""
+    """Score 1 if the post-process gives the same result for the prediction and the target, otherwise 0."""
 
     reading: Reading
     typed: bool = False

@@ -28,7 +28,7 @@ BENCHMARKS = {
     "OmniContext": "omnicontext",
     "GenAI_Bench": "genai_bench",
 }
-"""Benchmarks that ULMEvalKit ships, with assay's own of the same kind. T2ICompBench has several names."""
+"""Benchmarks that ULMEvalKit ships, each with the corresponding benchmark of assay."""
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10
 JUDGE_DEFAULTS: Fields = {"nproc": 4, "verbose": False, "retry": 3}

@@ -264,7 +264,7 @@ def _named(cell: object) -> Any:
 
 
 def _texts(row: Fields) -> Record:
-    """Return the row with the image cell as text: a column of short references may have been read as numbers."""
+    """Return the row with its image cell as text. pandas may have read a column of row numbers as numbers."""
     cell = row.get("image")
     return {
         **row,

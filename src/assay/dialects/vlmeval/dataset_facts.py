@@ -20,7 +20,7 @@ _MMVET = re.compile(r"^mmvet", re.IGNORECASE)
 
 
 def kind_of(name: str, columns: Collection[str] = ()) -> Kind:
-    """Return how a dataset is asked and judged: by its name if that is known, else by its columns."""
+    """Return the kind of a dataset, which decides how it is asked and judged, from its name and its columns."""
     if _MMVET.search(name):
         return "MMVet"
     if _YES_NO.search(name):

@@ -112,7 +112,7 @@ class TSVDataset(ImageBaseDataset):
     def _assay_cell(self, row: Any, cells: Any) -> Any:
         """Return the image of a row.
 
-        Rotations and MME's second questions use the image of another row, whatever their cell has.
+        Rotations and MME's second questions use the image of another row, even if their own cell has one.
         """
         cell = row["image"]
         lent = lender(self.dataset, row)

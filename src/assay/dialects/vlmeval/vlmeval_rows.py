@@ -109,7 +109,7 @@ class Source:
 
     @property
     def _is_own(self) -> bool:
-        """Whether the rows are the user's own: made by the class's code, or a table put into `$LMUData` by hand."""
+        """True if the user provides the rows: made by the class's code, or a table copied into `$LMUData` by hand."""
         if self.path is None:
             return True
         urls = getattr(type(self.dataset), "DATASET_URL", {})
@@ -212,7 +212,7 @@ class Source:
         return paths
 
     def _names_of(self, line: Fields, count: int) -> list[str]:
-        """Return the image names of a line. For the last line, pandas is not asked for its cells."""
+        """Return the image names of a line. Fast path for the latest line, whose cells are read without pandas."""
         position, named = self._called
         if line is self._made[0] and position >= 0:
             return file_names(line.values[position], count, named, ".png")  # type: ignore[index]

@@ -95,7 +95,7 @@ class BatchApi(ABC):
         await self._client.close()
 
     def failure_of(self, refused: Refused) -> HttpFailure:
-        """Return the failure that an error status stands for."""
+        """Return the failure for a reply with an error status."""
         outcome = self.model._refused(refused)
         return outcome if isinstance(outcome, HttpFailure) else refused.failure()
 
@@ -200,7 +200,7 @@ def id_of(reply: Mapping[str, Any], name: str = "id") -> str:
 
 
 def mapping_in(value: object, *names: str) -> Mapping[str, Any]:
-    """Return the mapping under some names, one below the other; empty if there is none."""
+    """Return the nested mapping at a path of keys; empty if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else EMPTY

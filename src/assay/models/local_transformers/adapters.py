@@ -65,9 +65,9 @@ def _merged(model: "PreTrainedModel", adapter: str, where: str) -> Any:
 
 
 def _untie(peft_model: Any) -> None:
-    """Give each layer that shares an adapted layer's weights a copy of its own.
+    """Give each layer that shares its weights with an adapted layer its own copy.
 
-    A merge would change all of them, or twice.
+    Otherwise merging the adapter would change the other layers too, or would change the shared weights twice.
     """
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer

@@ -1,6 +1,4 @@
-"""Attention over shared prefixes.
-
-Many segments run in one pass, each with its own prefix, without padding or repetition.
+"""Attention over shared prefixes: many segments in one pass, each with its own prefix, without padding or repetition.
 
 transformers lets a model's attention be replaced by name. The replacement follows the *plan* of the running
 pass, which knows the visible tokens of each token and where keys and values are stored. Outside such a pass it
@@ -53,9 +51,10 @@ class Plan(Protocol):
 
 @dataclass(slots=True)
 class RunningPass:
-    """A pass of the model, and the windows of its attention.
+    """A pass of the model, and the sizes of its sliding attention windows.
 
-    A window may be an argument of the attention, in the mask, or both. A plan makes its own masks, so they must agree.
+    A model may set the window as an argument of the attention, in the mask, or in both. The plan replaces the masks, so
+    the two must agree.
     """
 
     plan: Plan

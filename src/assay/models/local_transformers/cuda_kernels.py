@@ -128,7 +128,7 @@ def _plain_attention(
     values: "Tensor",
     scale: float,
 ) -> Any:
-    """Return what one token sees, in single precision: heads by size.
+    """Return the attention output of one token, in single precision: heads by size.
 
     Keys and values come as tokens by key heads by size.
     """

@@ -1,6 +1,4 @@
-"""Models that also draw.
-
-The language model writes images as tokens, and its own decoder turns them into pixels.
+"""Language models that also draw: they write an image as tokens, and their own decoder turns these into pixels.
 
 This is the image mode of the Janus family. Each candidate has its own seed, so that the third image of a
 request is the same whether two or ten were requested.

@@ -41,10 +41,10 @@ LOOSE = 0.25
 ROPE_BY_LENGTH = ("dynamic", "longrope")
 """Position codes that depend on the longest sequence of a pass: other rows would change the answer."""
 SMALLEST_PACK = 128
-"""The smallest pass, in tokens, when memory runs out."""
+"""If memory runs out, the number of tokens in one pass is halved until it reaches this limit."""
 SMALLEST_SEGMENT = 32
 PROBED = 4
-"""Tokens written at load, to compare them with the model's own computation."""
+"""Number of tokens generated when a model is loaded, to compare them with those of the model's own `generate`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ hardly any.
 SHARE = 0.5
 """Share of the free memory for repacked weights."""
 APART = 1e-4
-"""Largest difference between both products, relative to the largest number."""
+"""Largest allowed difference between the two products, relative to the largest number in them."""
 
 
 class FewRows:

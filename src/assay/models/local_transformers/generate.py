@@ -439,7 +439,7 @@ class DecodeStep:
         self.active = 0
         self._captures = captures
         self._pool = pool
-        """Memory of another captured graph. The two are never run at the same time."""
+        """Memory pool shared with another captured graph; the two graphs never run at the same time."""
         self._graph: Any = None
 
     @property

@@ -36,7 +36,7 @@ class NeverStop:
     """Ends no answer before its last token."""
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return None: go on."""
+        """Return None, to continue."""
         return None
 
     def in_last(self, tokens: Sequence[int], count: int) -> bool:

@@ -221,7 +221,7 @@ class Source:
         return device, "float32" if self._is_full(device) else "auto"
 
     def computed_in(self) -> str:
-        """Return the dtype of the computation: the dtype of `place`, or for `auto` the dtype of the saved weights."""
+        """Return the dtype of the computation: the one that is set, else float32 or that of the saved weights."""
         if self.dtype != "auto":
             return self.dtype
         # If layers are spread, the device does not matter, and torch is not imported.

@@ -161,7 +161,7 @@ class MediaModel:
         return self.renderer.unheard(prompt, inputs)
 
     def _mark(self, prepared: Prepared, index: int) -> None:
-        """Separate the media of a prompt, if prefixes are shared."""
+        """If prefixes are shared, separate the media of a prompt and store the result in `prepared.marked`."""
         if self.sharing is None or self.plain_because is not None:
             return
         # A prompt whose media cannot be separated is asked plainly.

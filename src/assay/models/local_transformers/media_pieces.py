@@ -26,10 +26,10 @@ class Piece:
     """One medium, or all media of a kind if their tensors cannot be separated."""
 
     digest: bytes
-    """Digest of the tensors. The same image that was prepared in another way is another piece."""
+    """Digest of the tensors. One image that was prepared in two ways has two digests."""
     tensors: Mapping[str, Any]
     mark: int
-    """The placeholder token of its parts."""
+    """The placeholder token that is repeated in the prompt, once for each part of the medium."""
     positions: tuple[int, ...]
     """The positions of its tokens in the prompt."""
     beside: Mapping[str, Any]

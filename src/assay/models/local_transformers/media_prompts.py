@@ -215,7 +215,7 @@ class MediaRenderer(Renderer):
         return token if isinstance(token, str) else f"<{kind}>"
 
     def _written_mark(self, kind: str) -> str:
-        """Return the text that the template writes for a medium between two words, with the text around it."""
+        """Return what the chat template writes between two words for a medium there; empty if it moves the medium."""
         if not self.has_template or not self._reads_parts:
             return ""
         before, after = MARKS[0], MARKS[1]

@@ -33,7 +33,7 @@ PLAIN_SETTINGS = frozenset(
     }
     | {"transformers_version", "_from_model_config"}
 )
-"""Settings of a model that do not change its answers to requests with given options."""
+"""A model's own generation settings that are ignored, because the request's options decide or answers do not change."""
 NOTHING_AT_ONE = frozenset(
     {
         "repetition_penalty",
@@ -48,7 +48,7 @@ NOTHING_AT_ONE = frozenset(
 BEAM_SETTINGS = frozenset(
     {"num_beams", "length_penalty", "early_stopping", "diversity_penalty"}
 )
-"""Settings of beam search, which assay does not use."""
+"""Settings of beam search, which assay does not support."""
 
 
 def room_for(

@@ -110,7 +110,7 @@ class Sharing:
             yield Keyed((*prompt.ids, *ids), start, (*keys, *further_keys))
 
     def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[Row]]) -> None:
-        """Write the rows of each prompt."""
+        """Generate the answers of each prompt, one for each of its rows."""
         with self._handling(prompts):
             submitted: list[Row] = []
             for prompt, rows_of_prompt in zip(prompts, rows, strict=True):

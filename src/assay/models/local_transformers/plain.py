@@ -179,7 +179,7 @@ class Chooser:
         self.filler = filler
 
     def __call__(self, input_ids: "Tensor", scores: "Tensor") -> Any:
-        """Return scores that leave each row a single token: the one it chose."""
+        """Choose a token for each row, and return scores that allow only this token."""
         tokens = [self.filler] * len(self.rows)
         unfinished = []
         for index, row in enumerate(self.rows):

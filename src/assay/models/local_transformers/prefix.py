@@ -26,7 +26,7 @@ class Node:
     start: int
     stop: int
     row: int
-    """One of the sequences below, from which the tokens are read."""
+    """Index of one of the sequences below this node, from which the tokens are read."""
     children: list["Node"] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     """Sequences that end at this node."""

@@ -72,7 +72,7 @@ class LocalTransformers(LocalModel):
     kind: Literal["auto", "text", "vision", "audio", "speech", "voice", "omni"] = "auto"
     """The kind of model, if its configuration does not say it."""
     context: int | None = None
-    """Tokens of prompt and answer together; by default the length of the training."""
+    """Maximum tokens of prompt and answer together; by default the length the model was trained with."""
     batch_size: int | None = None
     """Requests per batch, and answers written at once; by default chosen by device and free memory."""
     rows: int = 0

@@ -20,7 +20,7 @@ LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
 """Statuses with which servers refuse a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
 _BLANKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n"})
-"""The characters that the marks of tokenizers stand for."""
+"""Marks that tokenizers write for blanks and line breaks, each with the character it represents."""
 WITHOUT_TOPS = (
     "the server reports no `top_logprobs`, so its echo could not be checked, "
     "and no answer counts as the one greedy decoding would give"
@@ -127,7 +127,7 @@ def read(choices: Choices, request: Request, way: Way) -> Output:
 
 
 def _has_tops(choice: Mapping[str, Any]) -> bool:
-    """Return True if a choice says for some token which one would have been the most likely."""
+    """Return True if a choice reports the most likely alternative for at least one of its tokens."""
     report: Mapping[str, Any] = choice.get("logprobs") or {}
     return any(_best(top) is not None for top in report.get("top_logprobs") or ())
 
@@ -181,7 +181,7 @@ def _weighed_parts(request: Request) -> list[str]:
 
 
 def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
-    """Return the tokens of the text itself, without the one that was written after it.
+    """Return the tokens of the given text, without the one that the server generated after it.
 
     Raise `Misaligned` if tokens and text do not belong together.
     """

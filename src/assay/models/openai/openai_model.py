@@ -1,8 +1,7 @@
-"""A model behind an OpenAI-compatible URL, and the servers that are known to speak this API.
+"""A model behind an OpenAI-compatible URL, and the server programs that add their own options to this API.
 
-Servers that speak the OpenAI API with options of their own, recognised by their list of models.
-
-`GET /models` names the software in `owned_by`; llama.cpp also sends a header `Server: llama.cpp`.
+The program is recognised by its list of models: `GET /models` names it in `owned_by`. llama.cpp also sends a header
+`Server: llama.cpp`.
 """
 
 import asyncio
@@ -419,7 +418,7 @@ class OpenAI(HttpModel):
         )
 
     async def _weigh(self, request: Request) -> Output:
-        """Return the likelihoods of the continuations; stop the run if the server turns out to report none."""
+        """Return the likelihoods of the continuations. If the server reports none, raise to stop the run."""
         if self.likelihood_by == "none":
             raise UsageError(
                 f"model 'openai/{self.name}' reports no likelihoods of given texts",

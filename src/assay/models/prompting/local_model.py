@@ -29,7 +29,7 @@ class LocalModel(ABC):
     """How the model writes tool calls: by default as its chat template shows. `prompted` puts tools into the prompt."""
 
     def _check_options(self, least: Mapping[str, int]) -> None:
-        """Raise for impossible options, and read the chat template."""
+        """Raise for invalid options, and read the chat template."""
         check_counts(self, {"max_tokens": 1, **least}, self.path)
         if self.truncate not in POLICIES:
             raise UsageError(
@@ -101,7 +101,7 @@ class LocalModel(ABC):
 
 
 def check_counts(options: object, least: Mapping[str, int], where: str) -> None:
-    """Raise for options that are not whole numbers, or too small. `None` leaves the choice to the model."""
+    """Raise for options that are not integers or are too small. `None` leaves the choice to the model."""
     for name, smallest in least.items():
         value = getattr(options, name)
         if value is not None and (

@@ -53,7 +53,7 @@ class DigitsFlow(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What the weights depend on: the half of the data, this code, and the settings."""
+        """Everything that the drawn images depend on: the split of the data, this file's code, and the settings."""
         return {
             self.label: {
                 "training_steps": self.training_steps,

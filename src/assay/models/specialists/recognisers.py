@@ -1,12 +1,10 @@
-"""Speech recognisers, and how long recordings are split for them.
+"""Speech recognisers, and the splitting of recordings that are too long for them.
 
-A longer recording is split at pauses. The engine's memory is limited: if it is not enough, or native code crashes,
-the sample fails and the next one gets a new engine.
+A piece of a recording is at most as long as the recogniser declares. The cut is at the quietest point in the second
+half of what still fits. If even that point is not a pause, a word would be cut, and the recording is refused.
 
-Split long recordings at pauses, so that a recogniser hears all of it without cutting a word.
-
-A piece is at most as long as the recogniser declares. The cut is at the quietest point in the second half of what
-still fits. If even that point is not a pause, a word would be cut, and the recording is refused.
+The engine's memory is limited: if it is not enough, or native code crashes, the sample fails and the next one gets a
+new engine.
 """
 
 import base64
@@ -133,7 +131,7 @@ RATE = 16_000
 ENGINES = Path(__file__).with_name("engines.py")
 START_SECONDS = 300.0
 SECONDS_A_SECOND = 20.0
-"""Time limit of the engine for each second of audio, on a busy machine."""
+"""The engine's time limit, in seconds for each second of audio. It allows for a busy machine."""
 LEAST_SECONDS = 120.0
 GIBIBYTE = 1024**3
 MOONSHINE, MOONSHINE_PIP = "tiny-en", "moonshine-voice==0.1.0"

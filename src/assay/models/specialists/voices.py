@@ -161,7 +161,7 @@ class Program(Specialist):
     program: ClassVar[str]
     apt: ClassVar[str]
     named_by: ClassVar[str]
-    """The program that prints the version."""
+    """The program that is called to print the version."""
     arguments: ClassVar[tuple[str, ...]]
     """The arguments for reading the text and writing the audio."""
     voice: str

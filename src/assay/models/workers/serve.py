@@ -41,7 +41,7 @@ class Request:
 
     @property
     def text(self) -> str:
-        """The words of the last turn."""
+        """The text of the last turn."""
         return "".join(
             part["text"]
             for part in self.messages[-1]["content"]

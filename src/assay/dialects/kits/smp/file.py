@@ -78,7 +78,7 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
 
 
 def dump(data: object, f: str | os.PathLike[str], **kwargs: Any) -> None:
-    """Write data in the format that the file name shows. `load` reads it back."""
+    """Write data in the format of the file's suffix. `load` reads it back."""
     surroundings = current()
     surroundings.unserve(f)
     path = Path(f).expanduser().absolute()
@@ -280,7 +280,7 @@ def _stem(path: str) -> str:
 
 
 SHORTEST_IMAGE = 64
-"""Minimum length of a cell with an image. A shorter cell is the index of the row that has the image."""
+"""Minimum length of a base64 image in a cell. A shorter cell is the index of the row that has the image."""
 
 
 def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:

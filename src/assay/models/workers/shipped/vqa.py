@@ -139,7 +139,7 @@ class Vqa:
         return float(probable[labels["yes"]]), float(probable[labels["no"]])
 
     def _writer(self, image: object, question: str) -> tuple[float, float]:
-        """Read yes and no from the first token that a model would write."""
+        """Return the probabilities of yes and no as the first token of the model's answer."""
         import torch
 
         turn = {
