@@ -59,7 +59,7 @@ def described(reference: str) -> Iterator[str]:
 
 
 def shipped_at(target: str) -> str:
-    """Return `file:line` of the definition of `module:attribute`, which plain values do not store."""
+    """Return `file:line` of the definition of `module:attribute`, found by searching the source."""
     module, _, attribute = target.partition(":")
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:

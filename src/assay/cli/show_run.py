@@ -23,7 +23,7 @@ LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
 """Most characters to show of the text that a scorer extracted. The answer itself is printed above it."""
 WHY = ("rule", "reason", "reply", "replies", "error")
-"""Words for reasons in the details of a verdict."""
+"""Keys in the details of a verdict that explain it."""
 REPLIES = ("reply", "replies")
 """Replies, shown with their question if the journal has the call."""
 

@@ -25,7 +25,7 @@ from .typed_code import digest_of_globals
 LARGEST = 1 << 26
 """Maximum bytes of a file that is read whole. Of a larger one, such as weights, size and samples count."""
 LONGEST_TEXT = 1 << 20
-"""Maximum bytes of a file that is searched for keys."""
+"""Maximum bytes of a file in which secrets are blanked before its digest is computed."""
 _SAMPLES, _SAMPLE = 64, 1 << 16
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/run/", "/etc/", "/usr/share/", "/usr/lib/")

@@ -269,7 +269,7 @@ def _text_of(node: ast.expr) -> str | None:
 
 
 def names_imported(node: ast.AST) -> list[str]:
-    """Return the dotted names that an import statement may import a module by, with leading dots if relative."""
+    """Return the dotted names of all modules that an import statement may import, with leading dots if relative."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if not isinstance(node, ast.ImportFrom):

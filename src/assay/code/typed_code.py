@@ -53,7 +53,7 @@ _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
 
 
 def digest_of_globals(function: FunctionType) -> str:
-    """Return the digest of the plain data that a function, and the functions of its file that it calls, name.
+    """Return the digest of the plain data named by a function and by those functions of its file that it calls.
 
     The path of the file does not count.
     """

@@ -119,7 +119,10 @@ def _same_metric(
     own_rows: Sequence[Result],
     theirs: Sequence[Result],
 ) -> Result | None:
-    """Return the number of the same name; or of the same name before a filter; or the first, for the first."""
+    """Return the number with the same name, or else with the same name up to the comma, after which a filter is named.
+
+    If the two tools have no name in common, the first numbers of both belong together.
+    """
     by_name = {row.metric: row for row in theirs}
     named = by_name.get(result.metric)
     if named is not None:

@@ -189,7 +189,7 @@ def _medium(kind: str, source: object) -> Image | Audio | Video:
 
 
 def _with_parts(content: object) -> Part:
-    """Return the content of a turn as a part, and the contents of a tool result as parts."""
+    """Return the content of a turn as a part. Contents inside a tool result become parts, too."""
     if isinstance(content, ToolResult):
         parts = tuple(as_part(inner) for inner in content.parts)
         return ToolResult(content.call_id, parts, content.error)

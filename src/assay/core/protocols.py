@@ -3,10 +3,8 @@
 Each protocol lists the required members, and its `…Extras` protocol the optional ones. A test checks that the runner
 uses nothing else.
 
-Progress of a model inside the batches it was given.
-
-The model adds to the meter while it works, and the progress display reads it a few times a second without locking.
-The cost is a few additions per batch or forward pass.
+A `Meter` counts the progress of a model inside its batches. The model adds to the meter while it works, and the
+progress display reads it a few times a second without locking. The cost is a few additions per batch or forward pass.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -159,7 +157,7 @@ class ModelExtras(Protocol):
         """Raise if a scorer's helper cannot start. Called before any model is."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a request cannot carry the whole prompt, or None if it can; nothing is sent otherwise."""
+        """Return why a request cannot carry the whole prompt. Return None if it can; only then is the request sent."""
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> Iterable[Any]:
         """Yield problems that the tokenizer reports for a prompt."""

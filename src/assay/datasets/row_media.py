@@ -177,8 +177,7 @@ def within_reach(
 def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
     """Return a function that opens the files a template names, checked by the same rules as those of the rows.
 
-    The media of a template that is itself data have a place. If the rows have no folder, such media are confined to
-    the working folder.
+    If the rows have no folder, the media of a template read from data may only be in the working folder.
     """
     has_folder = reach.folder is not None or reach.root is not None
 

@@ -88,5 +88,5 @@ class ShardOver:
 
     @property
     def path(self) -> Path | None:
-        """The file behind it."""
+        """The file of the shard that this one wraps."""
         return self.shard.path

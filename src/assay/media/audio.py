@@ -2,9 +2,8 @@
 
 The decoded length is compared with the header, because libsndfile silently reads a truncated WAV as a shorter clip.
 
-Change the sampling rate with a polyphase low-pass filter, in numpy only.
-
-The usual library for this is LGPL. A windowed sinc of 64 zero crossings keeps aliases inaudible for speech.
+The sampling rate is changed by a polyphase low-pass filter in numpy, because the usual library for this is LGPL. A
+windowed sinc of 64 zero crossings keeps aliases inaudible for speech.
 """
 
 import io

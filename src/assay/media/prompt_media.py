@@ -1,8 +1,7 @@
 """Convert the media of a prompt to what a model accepts: another sampling rate, PNG or WAV.
 
-Convert the audio clips of a prompt to the sampling rate and channels that a model declares.
-
-A model that declares nothing gets the dataset's own bytes, and so does one whose declaration a clip already meets.
+Audio clips are converted to the sampling rate and the channels that a model declares. A clip that already has them, or
+whose model declares nothing, is sent as the dataset's own bytes.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -35,7 +35,7 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""For a smaller ratio of numbers, the axis is linear."""
+"""Least ratio of the largest to the smallest number for a logarithmic axis."""
 NAMED_DOTS = 10
 """Most labels in a scatter plot. The dots that moved most get one."""
 DOT_NAME_LENGTH = 24
@@ -514,7 +514,7 @@ def difference_dot(
 
 
 class Interval(NamedTuple):
-    """A number with its name."""
+    """A number with its name and the ends of its interval."""
 
     name: str
     value: float | None

@@ -68,7 +68,7 @@ def connects_abstract(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def sends_to_socket_file(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Send a datagram to a socket file of the host, from one of a pair. The receiver says whether it arrived."""
+    """Try to reach a socket file of the host from one end of a socket pair. The host checks whether data arrived."""
     path = facts["unix"]
     reached = False
     for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_STREAM):

@@ -273,7 +273,7 @@ class Scored(ByPlace[tuple[int, str]]):
         )
 
     def located(self) -> Iterator[tuple[Place, int]]:
-        """Yield every place with the offset of its line."""
+        """Yield every sample and epoch with the offset of its line."""
         for number, offset in enumerate(self._offsets):
             if offset >= 0:
                 yield self._places[number], offset

@@ -3,10 +3,9 @@
 A number is a result. A dictionary is one result for each number in it, with inner names joined by dots. Such
 results have no interval.
 
-The values of score records for a user's summarizer: every record has every name.
-
-Names are `SCORER.NAME`; the short `NAME` works, too. A record that could not be read, or that has no verdict, has
-the worst value under every name, so that a plain sum over records never fails. `record.outcome` distinguishes them.
+The records have every value under its name. Names are `SCORER.NAME`; the short `NAME` works, too. A record that could
+not be read, or that has no verdict, has the worst value under every name, so that a plain sum over records never fails.
+`record.outcome` distinguishes them.
 """
 
 import inspect

@@ -39,7 +39,7 @@ def _as_number(value: str) -> float | None:
 
 
 def _by_digits(value: str) -> list[tuple[str, int]]:
-    """Return the text before each run of digits, with their number."""
+    """Split a text at its numbers, as a sorting key: `level 10` comes after `level 9`."""
     runs = re.findall(r"([^0-9]*)([0-9]*)", value)
     return [(text, int(digits) if digits else -1) for text, digits in runs]
 

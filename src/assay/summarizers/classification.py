@@ -1,15 +1,13 @@
 """Summaries of yes/no questions: accuracy, precision, recall, F1, and the area under the ROC curve.
 
-Accuracy, precision, recall, F1 on yes, and how often the model says yes: the numbers of POPE.
+POPE reports accuracy, precision, recall, F1 on yes, and how often the model says yes. lmms-eval counts in another way:
+an answer with neither word is left out of recall and F1, and its yes-ratio counts the *targets*. `counting: lmms_eval`
+does the same.
 
-lmms-eval counts in another way: an answer with neither word is left out of recall and F1, and its yes-ratio counts the
-*targets*. `counting: lmms_eval` does the same.
-
-Area under the ROC curve: the probability that a positive sample is ranked above a negative one.
-
-The rank is `details["score"]` if a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one if
-none could be read. Of several answers to a sample it is the mean. If no answer could be read, the result has no
-value. Ties count half. The standard error is DeLong's; samples are assumed to be independent.
+The area under the ROC curve is the probability that a positive sample is ranked above a negative one. The rank is
+`details["score"]` if a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one if none could be
+read. Of several answers to a sample it is the mean. If no answer could be read, the result has no value. Ties count
+half. The standard error is DeLong's; samples are assumed to be independent.
 """
 
 import math

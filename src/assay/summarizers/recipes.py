@@ -4,9 +4,7 @@ A recipe names a formula and the members of `details` that it sums. With it, two
 samples long after they were summarized: `{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error
 rate.
 
-The numbers of a score record by name: its values, and the numbers in its details.
-
-`is_correct` is a value or a detail of the record's own scorer; `judge.is_correct` names the scorer, too.
+In names, `is_correct` is a value or a detail of the record's own scorer; `judge.is_correct` names the scorer, too.
 """
 
 import math

@@ -1,12 +1,10 @@
 """Repeated answers to a question: pass@k, pass^k, and the verdict of the majority.
 
-pass@k and pass^k: the probability that at least one, or every one, of k answers to a question is right.
+pass@k is the probability that at least one of k answers to a question is right, pass^k that all of them are. The
+answers are the candidates of each request and its epochs together. Both numbers are unbiased estimates.
 
-The answers are the candidates of each request and its epochs together. Both numbers are unbiased estimates.
-
-The vote of repeated answers: each question gets the verdict on its most frequent answer.
-
-Every candidate of every epoch has one vote.
+The majority verdict on a question is the verdict on its most frequent answer. Every candidate of every epoch has one
+vote.
 """
 
 from collections import Counter

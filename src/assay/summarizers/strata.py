@@ -3,9 +3,8 @@
 `pairs` and `weighted` share this: the value with which a record counts, as in a mean, and a result whose formula gets
 the sums of all groups.
 
-Means of groups: every group counts the same, or with its weight, however many samples it has.
-
-GenEval's overall value is the mean of its six task means; WISE has weights for six fields of knowledge.
+In a mean of groups, every group counts the same, or with its weight, however many samples it has. GenEval's overall
+value is the mean of its six task means; WISE has weights for six fields of knowledge.
 """
 
 from collections import Counter

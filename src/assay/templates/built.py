@@ -33,7 +33,7 @@ from ..core.tools import check_tool_choice, read_tool_choice
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
 Hold = Callable[[Media], Media]
-"""Returns the medium in a file that data name. Raises if the file may not be opened."""
+"""Function that makes a medium readable whose file is named by data. It raises if the data may not use that file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class BuiltTemplate:
         self.make = make
         """The template's own callable."""
         self.hold = hold
-        """Checks that a file named by plain data in a template is in a folder that the data may use."""
+        """Checks each file that plain data in the template name. None checks nothing, and such files cannot be read."""
         self._answer = answer
         self._solve = solve
         self.name = name

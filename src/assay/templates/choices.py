@@ -45,10 +45,8 @@ LAYOUTS: Mapping[str, Layout] = {
         [f"- {option}" for option in options]
     ),
 }
-"""Layouts of options: `A.
-
-x`, `(A) x`, `A) x` and `A: x` on separate lines; all on one line; under `Options:`; as bullets
-without letters.
+"""Layouts of options: `A. x`, `(A) x`, `A) x` and `A: x` on separate lines; all on one line; under `Options:`; as
+bullets without letters.
 """
 
 

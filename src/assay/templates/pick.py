@@ -3,11 +3,9 @@
 Every way of picking returns an *order*; the `k` shots are its first `k` allowed members. Fewer shots are therefore the
 first of the shots for a larger number, and nothing depends on earlier questions or on the worker.
 
-Similar texts: the cosine of weighted character trigrams.
-
-Trigrams need no word boundaries, so the same measure works for every language. A trigram found in
-few texts weighs more:
-its weight is `count * (1 + ln((1 + N) / (1 + texts that have it)))`.
+The similarity of texts is the cosine of their weighted character trigrams. Trigrams need no word boundaries, so the
+same measure works for every language. A trigram found in few texts weighs more: its weight is `count * (1 + ln((1 + N)
+/ (1 + texts that have it)))`.
 """
 
 import hashlib

@@ -43,7 +43,7 @@ os.dup2(link.fileno(), 1)
 os.dup2(errors, 2)
 os.execvpe(sys.argv[3], sys.argv[3:], os.environ)
 """
-"""A program for the workspace: it connects its streams to this process, then executes the server in its place."""
+"""A program for the workspace: it connects its streams to this process, then becomes the server."""
 
 
 class McpError(AssayError):

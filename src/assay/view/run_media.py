@@ -3,10 +3,9 @@
 A medium is served only if a record names it, its bytes have the recorded digest, and browsers show its kind
 without running anything. SVG and HTML are never served.
 
-Media inside data files, as base64 in a TSV or bytes in Parquet, located by their digest.
-
-A run records only the digests of its media. `run.json` names its data files. They are read row by row until the
-medium is reached, and its position is remembered. The bytes are returned only if they have the recorded digest.
+Media inside data files are base64 in a TSV or bytes in Parquet. A run records only the digests of its media. `run.json`
+names its data files. They are read row by row until the medium is reached, and its position is remembered. The bytes
+are returned only if they have the recorded digest.
 """
 
 import hashlib

@@ -238,7 +238,7 @@ def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
 
 
 def pools_answers(summarizer: object) -> bool:
-    """Return True if a summarizer says that it counts every answer by itself. Options may be bound to it."""
+    """Return True if a summarizer, or the function that it wraps, declares that it counts every answer by itself."""
     return any(
         getattr(thing, "pools", False)
         for thing in (summarizer, getattr(summarizer, "__wrapped__", None))

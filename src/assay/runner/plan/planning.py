@@ -368,7 +368,7 @@ class _Preparing:
         return self._prepared[task.protocol]
 
     def prepared_without_model(self) -> "Prepared | None":
-        """Return the task as written, which is prepared now (and its errors listed) if no model could be asked."""
+        """Return the task as written. If no model can be asked, it is prepared here, so that its errors are listed."""
         if not self._prepared:
             return self.prepare(self._task)
         return self._prepared.get(self._task.protocol)

@@ -1,9 +1,7 @@
 """A finished run as its manifest describes it, and what may be taken over from another user's run.
 
-Permissions for the settings of a run folder from another user, unless the command extends them.
-
-They may name shipped tasks, scorers and models, and data. Code in other files, and options that send keys or give
-data more access, are refused, unless the command names them or has `--trust_code`.
+Settings from another user's folder may name shipped tasks, scorers and models, and data. Code in other files, and
+options that send keys or give data more access, are refused, unless the command names them or has `--trust_code`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

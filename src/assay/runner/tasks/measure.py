@@ -16,9 +16,9 @@ from .overrides import original
 RecordedMeasures = Mapping[tuple[str, str], str]
 """The measure by which a task was asked, by task and model; empty if it was asked as written."""
 LIKELIHOOD = "likelihood"
-"""The old name for both measures by likelihood.
+"""The former name of the measures `letter_likelihood` and `text_likelihood`.
 
-It means the measure by likelihood that a task has. Among the standard measures, it means `letter_likelihood`.
+It selects the first of them that the task offers; `letter_likelihood` if the task has only the standard measures.
 """
 
 

@@ -208,7 +208,7 @@ YES_OR_NO = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""An answer that opens with such an option gives its reasons behind it."""
+"""A word for yes or no with punctuation behind it. The rest of such an answer usually gives reasons."""
 
 
 class TextReader(AnswerWords):

@@ -455,7 +455,7 @@ MAY_NOT_TAKE = pattern(
     "It is smaller than a dog",
     "A dog and others",
 )
-"""Words by which the sentence around an option's text may not take it."""
+"""Words that may reject or weaken an option in the sentence around its text."""
 LIMITED = pattern(
     any_of("IS UNKNOWN"),
     "Option B‸ is smaller",

@@ -1,8 +1,7 @@
 """HumanEval: functions that a model wrote, run against their tests in a sandbox.
 
-The verdicts of a run made elsewhere may be given instead, in the format of the official harness:
-one JSON object a line
-with `task_id`, `completion` and `passed`. Nothing is run then.
+The verdicts of a run made elsewhere may be given instead, in the format of the official harness: one JSON object
+a line with `task_id`, `completion` and `passed`. Nothing is run then.
 """
 
 import ast

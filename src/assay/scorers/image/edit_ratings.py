@@ -1,14 +1,11 @@
 """Ratings of image edits by a judge: VIEScore, and the official prompts of GEdit-Bench and ImgEdit.
 
-VIEScore of an edit: how well it follows the instruction, and how good the image is, each the least of its ratings.
+VIEScore has two ratings, how well the edit follows the instruction and how good the image is, each the lowest of
+several. The judge is asked once for each. For the edit it gets both images and the instruction, for quality only the
+result. The overall value is the geometric mean of the two, as in GEdit-Bench.
 
-The judge is asked twice. For the edit it gets both images and the instruction, for quality only the result. The
-overall value is the geometric mean of the two, as in GEdit-Bench.
-
-Edits judged with the official prompts of GEdit-Bench and ImgEdit, read from a checkout of their authors.
-
-The prompts do not ship with assay. They are read as text from a file of the checkout, and none of its code runs.
-`$ASSAY_GEDIT` names a checkout of stepfun-ai/Step1X-Edit, `$ASSAY_IMGEDIT` one of PKU-YuanGroup/ImgEdit.
+The official prompts do not ship with assay. They are read as text from a file of the checkout, and none of its code
+runs. `$ASSAY_GEDIT` names a checkout of stepfun-ai/Step1X-Edit, `$ASSAY_IMGEDIT` one of PKU-YuanGroup/ImgEdit.
 """
 
 import ast

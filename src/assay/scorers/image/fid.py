@@ -1,9 +1,8 @@
 """FID: the distance between the set of generated images and the set of reference images.
 
-Fréchet distance between two sets of images, by the means and covariances of their features (FID).
-
-|m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½). The trace of the root equals the trace of the symmetric (S1^½ S2 S1^½)^½, whose
-eigenvalues are real: it needs no iteration and gives no complex numbers.
+It is the Fréchet distance, computed from the means m and the covariances S of the images' features: |m1 - m2|² + tr(S1
++ S2 - 2 (S1 S2)^½). The trace of the root equals the trace of the symmetric (S1^½ S2 S1^½)^½, whose eigenvalues are
+real: it needs no iteration and gives no complex numbers.
 
 The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian
 32-bit floats, or a list of numbers. They are stored with each sample, and the distance is computed from all of them

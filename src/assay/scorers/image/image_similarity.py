@@ -5,10 +5,8 @@ covariance; only windows completely inside the image). `skimage` is the default 
 sample covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq` first averages
 squares of pixels until the shorter side is near 256. Channels are averaged.
 
-LPIPS: the perceptual distance of an image from its reference, computed by a model; 0 for equal images.
-
-The model with the role `lpips` gets the reference and then the generated image, and replies with `{"distance":
-0.21}`. With any number, name the model's backbone.
+LPIPS is a perceptual distance, 0 for equal images. The model with the role `lpips` gets the reference and then the
+generated image, and replies with `{"distance": 0.21}`. With any number, name the model's backbone.
 """
 
 import math

@@ -1,9 +1,8 @@
 """How well an image fits its prompt: CLIPScore and VQAScore.
 
-CLIPScore from the cosine of image and prompt, saved or computed: two scales with the same name.
-
-`official` is 2.5 max(cos, 0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare
-prompt. With any number, name the model that computes the cosine, and the prefix.
+Two scales are called CLIPScore. Both use the cosine of image and prompt, saved or computed: `official` is 2.5 max(cos,
+0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare prompt. With any number, name
+the model that computes the cosine, and the prefix.
 """
 
 import math

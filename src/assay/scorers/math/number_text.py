@@ -2,10 +2,9 @@
 
 Only the spelling changes, never a value. A text without such forms is returned unchanged.
 
-Numbers in words, turned into digits: English and Chinese numerals of any size, and small numbers of other languages.
-
-`one` and `一` have other meanings, too ("this one", 一共), so they count only where a number is expected: as the whole
-answer, or right after the words that declare it.
+Words are turned into digits: English and Chinese numerals of any size, and small numbers of other languages. `one` and
+`一` have other meanings, too ("this one", 一共), so they count only where a number is expected: as the whole answer, or
+right after the words that declare it.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Normalizers of transcripts, by name.
 
-A normalizer of Chinese transcripts: simplified characters, spoken numbers, no marks, no blanks.
-
-The recipe of Chinese character error rates: 二零二四年 and `2024年。` must count as the same words.
+`zh` is the recipe of Chinese character error rates: simplified characters, spoken numbers, no marks, no blanks.
+二零二四年 and `2024年。` must count as the same words.
 
 Whisper's normalizers come from the `whisper-normalizer` package, oddities included (`3 o'clock` becomes `30 clock`):
 a number called Whisper-compatible must reproduce them.

@@ -1,10 +1,9 @@
 """Normalizers of short answers: SQuAD's, one for text in other scripts, and the VQA benchmark's.
 
-The VQA normalizer changes punctuation, number words, articles and contractions.
-
-Its oddities stay because published numbers depend on them. A mark next to a blank is deleted and any other becomes
-a blank. If the text has a comma between digits, every mark is deleted. At most 32 periods are removed. VLMEvalKit's
-copy differs in one point: a period after a digit stays, so that `2.` does not equal `2`.
+The VQA normalizer changes punctuation, number words, articles and contractions. Its oddities stay because published
+numbers depend on them. A mark next to a blank is deleted and any other becomes a blank. If the text has a comma between
+digits, every mark is deleted. At most 32 periods are removed. VLMEvalKit's copy differs in one point: a period after a
+digit stays, so that `2.` does not equal `2`.
 """
 
 import re

@@ -3,10 +3,9 @@
 The value of one sample is its ROUGE-L. The summarizer `caption` computes the rest, because CIDEr weights words by how
 many images of the run mention them. Captions are tokenized as in coco-caption.
 
-SPICE by its own program: how far the statements of a caption agree with those of its references.
-
-It needs Java, the program of the `pycocoevalcap` package, and the two jars of Stanford CoreNLP 3.6.0 that parse the
-captions: no package includes those. All captions are scored at once, since the parser is slow to start.
+SPICE measures how far the statements of a caption agree with those of its references. It needs Java, the program of the
+`pycocoevalcap` package, and the two jars of Stanford CoreNLP 3.6.0 that parse the captions: no package includes those.
+All captions are scored at once, since the parser is slow to start.
 """
 
 import json

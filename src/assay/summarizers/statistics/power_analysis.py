@@ -4,12 +4,11 @@ The power is computed for the tests that decide in `compare_paired`: the paired 
 McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at the textbook formula
 ("Adding error bars to evals", Miller), which alone promises up to 6 points more power than McNemar's test has.
 
-Decide by its interval whether a number is above a limit: yes, no, or not yet; and how many samples would decide.
-
-With a paired difference and the limit -max_drop this is a test of non-inferiority. A number passes if its whole
-interval is at or above the limit, and fails if all of it is below. Several numbers that are decided together pass
-only if each does, which needs no correction (intersection-union test). The more numbers there are, the more likely
-one of them fails by chance, so an interval that fails a number is widened by Bonferroni's rule.
+Whether a number is above a limit is decided by its interval: yes, no, or not yet. With a paired difference and the
+limit -max_drop this is a test of non-inferiority. A number passes if its whole interval is at or above the limit, and
+fails if all of it is below. Several numbers that are decided together pass only if each does, which needs no correction
+(intersection-union test). The more numbers there are, the more likely one of them fails by chance, so an interval that
+fails a number is widened by Bonferroni's rule.
 """
 
 import math

@@ -14,7 +14,7 @@ EXACT_BELOW = 64
 _NEAR_END = 0.7
 """Error rate of the exact bound near an end, as a share of 1 - level. Chosen by computing coverage, not by theory."""
 _NEAR_COUNT = 40
-"""Successes, or failures, up to which that bound is used; with more it changes less than 0.001."""
+"""Most successes, or failures, for which the exact bound is used. With more, it would change less than 0.001."""
 
 
 def wilson(k: float, n: int, level: float = 0.95) -> tuple[float, float]:

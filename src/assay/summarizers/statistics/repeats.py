@@ -3,10 +3,9 @@
 The standard error is taken over question means. It already contains the noise of sampling each answer;
 counting all n x K answers as independent would make it too small.
 
-pass@k and pass^k: the chance that at least one, or every one, of k answers is right.
-
-Both are the unbiased estimates from c right answers out of n, by counting subsets in whole numbers; the
-plug-in 1 - (1 - c/n)^k is biased. Fewer answers than k do not determine either number: an error.
+pass@k is the chance that at least one of k answers is right, pass^k that all are. Both are the unbiased estimates from
+c right answers out of n, by counting subsets in whole numbers; the plug-in 1 - (1 - c/n)^k is biased. Fewer answers
+than k do not determine either number: an error.
 """
 
 import math

@@ -1,10 +1,8 @@
 """IFEval's checks on the length of a response, and the sentence counting for them.
 
-Sentence counting for English prose, without trained data.
-
-The official checker uses nltk's trained Punkt model, whose tables are not included here. This
-splitter behaves like that
-model, with short lists in place of the learned tables (common abbreviations it knows too, and common opening words):
+Sentences are counted for English prose. The official checker uses nltk's trained Punkt model, whose tables are not
+included here. This splitter behaves like that model, with short lists in place of the learned tables (common
+abbreviations it knows too, and common opening words):
 
 - a run of `.`, `?` or `!` ends a sentence if white space or a bracket, quote, asterisk or colon follows;
   closing quotes and brackets belong to the sentence they close;
