@@ -55,7 +55,7 @@ class BatchSize:
         self.handover = 1
         """Batch size for a model that declares none: as many as take `HANDOVER_SECONDS`."""
         self._fits: int | None = None
-        """The batch size that fits into memory, increased by one after each batch. None until a larger batch has failed."""
+        """The batch size that fits into memory, increased by one after each batch; None until a batch was too large."""
         self._too_large = 0
         """The smallest batch that did not fit into memory. It is tried again after `CLEAN_BATCHES` smaller ones."""
         self._clean = 0

@@ -455,7 +455,7 @@ MAY_NOT_TAKE = pattern(
     "It is smaller than a dog",
     "A dog and others",
 )
-"""Words that may reject or weaken an option in the sentence around its text."""
+"""Words around an option's text that may deny it, compare something with it, or add another option."""
 LIMITED = pattern(
     any_of("IS UNKNOWN"),
     "Option B‸ is smaller",
