@@ -53,7 +53,7 @@ class Outside:
     def took_one_in(self, name: str, error: ModuleNotFoundError) -> bool:
         """Return True if an import failed because an outside module imports a toolkit's name.
 
-        From then on that module belongs to the outside modules.
+        That module is then treated as one of the outside modules.
         """
         missing = (error.name or "").partition(".")[0]
         top = name.partition(".")[0]
@@ -117,7 +117,7 @@ def _mount(spec: ModuleSpec) -> Mount | None:
 
 
 class _Only(Mount):
-    """A folder of which only one package or module is used."""
+    """A folder from which only the package or module named `package` is used."""
 
     def place_of(self, name: str) -> Path | None:
         is_meant = name == self.package or name.startswith(f"{self.package}.")

@@ -55,7 +55,7 @@ LEAST_THINKING = 1024
 UNFINISHED = frozenset({"tool_use", "pause_turn"})
 """Stop reasons of an answer that is unfinished until a tool returns its result."""
 BLOCKED = "blocked by content filtering policy"
-"""Words of the refusal of an answer that a filter stopped."""
+"""Words that occur in the API's error if its filter stopped an answer."""
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 """The API's types of a tool choice, by assay's names for them."""
 
@@ -74,7 +74,7 @@ class Anthropic(HttpModel):
     accepts: tuple[str, ...] = ("text", "image")
     produces: tuple[str, ...] = ("text",)
     max_tokens: int = 4096
-    """The most tokens of an answer if the task sets no limit: this API has no default."""
+    """Maximum number of tokens of an answer if the task sets no limit, since this API has no default."""
     thinking: int | str | None = None
     """Tokens to think with before the answer, `adaptive` or `disabled`. By default the model decides."""
     version: str = "auto"

@@ -256,7 +256,7 @@ def in_order(choices: Sequence[Any]) -> Sequence[Any]:
 
 
 def read_stop_reason(reason: object) -> str | None:
-    """Return our name of a finish reason; an unknown one unchanged, and None if there is none.
+    """Return assay's name of a finish reason; an unknown one unchanged, and None if there is none.
 
     SGLang's own form is an object with a `type`.
     """

@@ -99,7 +99,7 @@ def _cuda_devices() -> int | None:
 
 @lru_cache(maxsize=1)
 def _driver_count() -> int | None:
-    """Return the driver library's count. It opens no device, so that the process can still fork."""
+    """Return the number of CUDA devices from the driver library. No device is opened, so the process can still fork."""
     for name in LIBRARIES:
         try:
             driver = ctypes.CDLL(name)

@@ -77,7 +77,7 @@ FAILED = frozenset(
 """Finish reasons that are faults of the service, regardless of the text so far."""
 ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
 CHOICES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-"""Modes of function calling by our names of a tool choice."""
+"""The API's modes of function calling, by assay's names for a tool choice."""
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
 """Raw samples of 16 bits and one channel, without a file header."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")

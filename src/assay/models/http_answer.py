@@ -328,7 +328,7 @@ def words(value: str) -> list[str]:
 
 PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 MOST_MEMBERS = 100
-"""Most members in one gzip body. Almost all bodies have one."""
+"""Maximum number of members in one gzip body. Almost all bodies have one."""
 MOST_SECONDS = 5.0
 """CPU seconds for one answer. Empty blocks cost time but no memory."""
 SLICE_BYTES = 64 * 1024
@@ -338,7 +338,7 @@ INLINE_BYTES = 8 * 1024
 only a few milliseconds.
 """
 THREADS = 2
-"""Large answers unpacked at once: each may take as much memory as an answer may have."""
+"""Maximum number of large answers unpacked at once. Each may take as much memory as an answer is allowed to have."""
 
 
 async def unpack(body: bytes, encoding: str, most: int) -> bytes:

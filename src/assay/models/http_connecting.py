@@ -184,7 +184,7 @@ class Origin:
 
     @property
     def place(self) -> str:
-        """`host:port`, always with the port, as a tunnel needs it."""
+        """The server as `host:port`, always with the port, as CONNECT requires."""
         return f"{with_brackets(self.host)}:{self.port}"
 
 

@@ -27,7 +27,7 @@ class Share:
     """The memory of one response."""
 
     resume: Callable[[], None]
-    """Called, in the event loop that asked, once there is memory."""
+    """Called in the event loop of the request, once memory is available."""
     loop: asyncio.AbstractEventLoop
     granted: int = 0
     requested: int = 0
@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
         self.questions = 0
         """Number of requests sent over this connection."""
         self.marks: deque[str] = deque(maxlen=LATE_MARKS)
-        """What tells the latest answers on this connection from others."""
+        """Ids or digests of the latest answers on this connection, to recognise an answer that is sent twice."""
 
     @property
     def is_open(self) -> bool:

@@ -54,7 +54,7 @@ _STATUS_OF_WORD = {
     "context_length": 400,
     "content_": 400,
 }
-"""The status of an error that names no status, by a part of its code or type."""
+"""For errors without a status: parts of their code or type, each with the status to assume."""
 MOST_VALUES = 4_000_000
 """Most values that one answer may have: empty lists take 25 times the memory of their text.
 
@@ -140,7 +140,7 @@ class Refused(Exception):
         return error if isinstance(error, Mapping) else {"message": str(error)}
 
     def failure(self) -> HttpFailure:
-        """Return the failure that the status stands for."""
+        """Return the failure for the status of this response."""
         status = self.status
         error = self.error
         words = error.get("message") or _text_of(self.body)

@@ -63,7 +63,7 @@ class HttpModel(ABC):
     url_env: ClassVar[str]
     """The environment variable that names another URL."""
     key_header: ClassVar[str]
-    """The header with the key, written as `{}`."""
+    """The header that carries the key, with `{}` where the key is inserted."""
     assumes_version: ClassVar[bool] = False
     """True if a URL without a path gets the version of the public service, as in the service's own libraries."""
 

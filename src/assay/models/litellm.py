@@ -164,7 +164,7 @@ def _library() -> ModuleType:
 
 
 def _failure(litellm: ModuleType, error: Exception, name: str) -> HttpFailure:
-    """Return what an error of the library means; its class says more than its status."""
+    """Convert an error of litellm to a failure, by its class, which is more precise than its status."""
     exceptions = litellm.exceptions
     if _NO_KEY.search(_message_of(error)):
         # litellm reports a missing key as a failure of the server.

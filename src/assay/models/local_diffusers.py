@@ -124,7 +124,7 @@ def _empty(pipe: "DiffusionPipeline") -> Iterator[str]:
 PIP = "diffusers torch transformers accelerate"
 HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
-"""Images drawn at the same time."""
+"""Maximum number of images drawn at the same time."""
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
 """Generation options that only models for text have."""
 PLANNED = ("height", "width", "negative_prompt", "strength")

@@ -81,7 +81,7 @@ Rule = Callable[[Mapping[str, Any]], Naming]
 
 
 def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
-    """Translate a name into assay's spelling. A name that no other tool uses is returned unchanged."""
+    """Translate another tool's name for a model into assay's. A name that no other tool uses is returned unchanged."""
     folded = name.lower().replace("-", "_")
     if folded in BACKENDS:
         naming = BACKENDS[folded](args)

@@ -53,7 +53,7 @@ class SandboxModel:
 
     @property
     def abilities(self) -> Abilities:
-        """Text in, text out."""
+        """Accepts and returns text."""
         return Abilities(self.accepts, self.accepts)
 
     @property

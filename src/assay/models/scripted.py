@@ -31,7 +31,7 @@ class Scripted:
     `echo`, or one answer for all. An answer that is an exception is raised inside the model, like a real fault.
     """
     rounds: Any = None
-    """Instead of `answers`: the answer of each round of a sample; the last one is used for all later rounds."""
+    """Use these answers instead of `answers`: one for each round of a sample. The last one is repeated."""
     accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
     produces: frozenset[str] = frozenset({"text", "image", "audio"})
     weighs: bool = True

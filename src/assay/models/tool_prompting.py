@@ -164,7 +164,7 @@ def read_calls(candidate: Candidate, syntax: ToolSyntax, request: Request) -> Ca
 
 
 def speaks_of_tools(prompt: Prompt) -> bool:
-    """Return True if a prompt offers tools, or contains calls or their results."""
+    """Return True if a prompt offers tools, or contains tool calls or their results."""
     if prompt.tools:
         return True
     return any(message.calls or message.results for message in prompt.messages)

@@ -120,7 +120,7 @@ def tasks_of(reference: str, tiers: Tiers = Tiers()) -> Sequence[Task]:
 
 
 def _refusal(tiers: Tiers) -> str:
-    """Return the beginning of the reason why a task cannot run."""
+    """Return the words that precede the reason in an error about a task that cannot run."""
     if tiers.name == "container":
         return "cannot run in a container"
     return "cannot run without an image"

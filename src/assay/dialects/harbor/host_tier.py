@@ -55,7 +55,7 @@ ROOT_PROGRAMS = frozenset(
      "sysctl", "mount", "setcap", "update-alternatives", "dpkg", "dpkg-reconfigure", "locale-gen", "apk", "yum", "dnf",
      "add-apt-repository", "apt-key", "gpg", "update-ca-certificates", "visudo", "crontab", "iptables", "ldconfig"}
 )  # fmt: skip
-"""Programs that change the machine."""
+"""Programs that would change the machine; a task that runs one cannot use a workspace."""
 SKIPPED_PROGRAMS = frozenset({"chown", "chgrp", "apt-mark", "apt-cache"})
 """Programs whose effect does not matter, because a workspace has only one user."""
 GIT_FETCHES = frozenset({"clone", "fetch", "pull", "submodule", "lfs"})

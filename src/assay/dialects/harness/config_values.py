@@ -33,7 +33,7 @@ TEXTS = (
 """Keys whose value must be a text."""
 TEXTS_OR_FUNCTIONS = ("doc_to_text", "description", "gen_prefix")
 FUNCTIONS = ("process_docs", "process_results", "custom_dataset")
-"""Keys whose value is a function."""
+"""Keys whose value must be a function."""
 METRIC_KEYS = (
     "metric",
     "aggregation",

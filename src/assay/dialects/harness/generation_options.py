@@ -7,7 +7,7 @@ from ...core import GenerateOptions, UsageError, shorten
 from .random_state import OTHER_SEED
 
 DEFAULT_MAX_TOKENS = 256
-"""Most tokens of an answer if a task sets no limit, as in lm-eval."""
+"""Maximum number of tokens of an answer if a task sets no limit, as in lm-eval."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """Names of the token limit. As in lm-eval, the first one that is set counts."""
 PASSED_ON: Mapping[str, str] = {

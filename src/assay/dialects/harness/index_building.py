@@ -40,7 +40,7 @@ def index_of_files(files: list[str], library: Library, root: str = "") -> Index:
 
 
 def files_named(name: str, folder: Path, library: Library) -> list[str]:
-    """Return the files of a folder that define a task, a group or the tasks of a tag."""
+    """Return the files of a folder that define the task, group or tag called `name`."""
     index = index_of_folder(folder, library)
     entry = index.get(name)
     if entry is None:

@@ -11,7 +11,7 @@ from ...core import AssayError, UsageError, shorten, trust
 NO_ROWS = "out of bounds for size 0"
 """The message of `datasets` if a task reads the first row of an empty table."""
 KEYS_READ = frozenset({"doc_to_text", "doc_to_target", "doc_to_choice"})
-"""Functions of the libraries that read the key of the same name."""
+"""Functions of the libraries, each of which reads the task's key of the same name."""
 Explain = Callable[[], UsageError | None]
 """Returns the error about unknown names in a task's configuration, or None."""
 

@@ -15,7 +15,7 @@ from .task_index import (
 )
 
 MOST_MEMBERS = 12
-"""Most members of a group that are listed by name."""
+"""Maximum number of members of a group that are listed by name."""
 
 
 class Listing:

@@ -20,7 +20,7 @@ from .loaded import SUBTASK, Loaded, LoadedTask
 NO_FILTER = "none"
 """Filter name of tasks without filters."""
 BYPASS = "bypass"
-"""A metric without any meaning."""
+"""The libraries' placeholder for a metric that is not computed. It never becomes a result."""
 SHARES = frozenset(
     {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
 )

@@ -87,7 +87,7 @@ def merged_yaml(
 
 
 def _check_size(file: Path) -> None:
-    """Raise for a file whose aliases or nesting would grow without bound when it is copied or printed."""
+    """Raise for a file that would become too large when it is copied or printed, because of its aliases or nesting."""
     aliases = depth = 0
     try:
         for event in yaml.parse(file.read_bytes(), Loader=TaskLoader):

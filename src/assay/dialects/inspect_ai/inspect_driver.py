@@ -38,7 +38,7 @@ class InspectDriver:
     digest: str
     """Digest of the task and the version of inspect_ai. A change of either makes it a different task."""
     takes_arguments: ClassVar[bool] = True
-    """True: the function that makes the task takes the arguments of `-T`."""
+    """True, because the function that creates a task takes the arguments of `-T`."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         orders = self._chosen(recording)

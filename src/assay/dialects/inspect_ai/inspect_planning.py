@@ -51,7 +51,7 @@ class InspectReference:
     """`inspect_evals/NAME`, or `path/file.py@task`."""
     name: str
     arguments: str = NO_ARGUMENTS
-    """JSON of the arguments that `-T` gives to the function that makes the task."""
+    """JSON of the arguments that `-T` passes to the function that creates the task."""
 
 
 @lru_cache(maxsize=32)
@@ -83,7 +83,7 @@ def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
 
 
 def _arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `-T` as inspect_ai reads them: `-` is `_` in names, and `a,b` is a list."""
+    """Return the arguments of `-T` as inspect_ai reads them: a `-` in a name becomes `_`, and `a,b` becomes a list."""
     arguments: dict[str, Any] = {}
     for name, value in typed.items():
         is_list = isinstance(value, str) and "," in value

@@ -21,7 +21,7 @@ _LOST_IN_FILES = re.compile(r"[\x00-\x20\x7f\s]+|_x[0-9A-Fa-f]{4}_")
 
 
 Questions = Mapping[str, Fields]
-"""The cells with the question and its options, by row index and column."""
+"""The cells with the question and its options: for each row index, the texts by column."""
 
 
 def read_table(path: Path, load: Callable[[Path], Any]) -> Any:

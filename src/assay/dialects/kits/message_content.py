@@ -98,7 +98,7 @@ def content_kind(message: object) -> str:
 
 
 def prepared(message: Any) -> Entries | None:
-    """Return a message as a list of dictionaries with local files, as upstream does; `None` for an unknown kind.
+    """Return a message as a list of dictionaries with local files, as upstream does; `None` for other types.
 
     A string in a list may be a file, a data URL or an address. A dictionary must have the type of its value.
     """

@@ -48,7 +48,7 @@ def knows(name: str) -> str | None:
 
 
 def files_named(name: str, folder: Path) -> list[str]:
-    """Return the files of a folder that define a task, a group or the tasks of a tag."""
+    """Return the files of a folder that define the task, group or tag called `name`."""
     from ..harness.index_building import files_named as find_files
 
     return find_files(name, folder, LIBRARY)

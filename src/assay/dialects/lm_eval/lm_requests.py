@@ -72,7 +72,7 @@ def questions_of(
 
 
 def _weighing(instances: Sequence[Any], positions: Sequence[int]) -> Question:
-    """Return the question that weighs all continuations after one context."""
+    """Return the question that scores all continuations after one context."""
     arguments = instances[positions[0]].args
     media = _media_of(arguments)
     messages = _messages(arguments[0], media)

@@ -30,7 +30,7 @@ from .lmms_groups import LmmsGroup
 from .lmms_messages import visual_content
 
 MOST_KEPT = 16
-"""Most loaded tasks in memory."""
+"""Maximum number of loaded tasks in memory."""
 UNSUPPORTED: Mapping[str, str] = {
     "generate_visual_cot": "the model would have to draw between two thoughts",
 }

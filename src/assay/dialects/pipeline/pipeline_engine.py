@@ -89,7 +89,7 @@ class Engine:
         self.rows_asked: set[str] = set()
         """Ids of the rows for which a prompt was sent."""
         self.other_calls = 0
-        """Number of prompts that belong to no row."""
+        """Number of recorded prompts that do not belong to a row of the dataset."""
         self.answers = 0
         """Number of calls that the model answered."""
 

@@ -451,7 +451,7 @@ class HeardDialect(GivenModels):
 
 
 class DialectClassify(BuiltInEvaluator):
-    """The dialect of the audio that a model made."""
+    """Judges the dialect in the audio that the evaluated model generated."""
 
     def __init__(
         self,

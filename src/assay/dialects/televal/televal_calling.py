@@ -41,7 +41,7 @@ class Dialogue:
         return len(self.answers)
 
     def heard(self, place: int) -> str | None:
-        """Return the audio of a round."""
+        """Return the path of the audio clip that the model gets in the round with this number; None without one."""
         return self.audio[place] if self.audio else self.script.users[place].audio
 
     def arguments(self) -> tuple[str | None, list[Any], list[Any]]:

@@ -113,7 +113,7 @@ class BuiltIn(GivenModels, LikeInner):
 
     @property
     def blocking(self) -> bool:
-        """True if the scorer is blocking."""
+        """True if the scorer blocks its thread while it works."""
         return bool(getattr(self.scorer, "blocking", False))
 
     def __call__(self, sample: Sample, output: Output) -> Score:

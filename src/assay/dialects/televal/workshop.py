@@ -72,7 +72,7 @@ class Workshop:
 
     @property
     def shape(self) -> Era:
-        """The era for which the tree was written, which decides the shape of histories."""
+        """The era for which the tree was written. It decides the shape of a dialogue's history."""
         return self.rule.era
 
     def protocol(self, name: str) -> str:

@@ -31,7 +31,7 @@ LIBRARYS = (
     "num_proc",
     "token",
 )
-"""Options that only the library's own loader supports."""
+"""Options of `load_dataset` that only the library's own loader supports."""
 _folder: Any = None
 
 

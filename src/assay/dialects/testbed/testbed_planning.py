@@ -186,7 +186,7 @@ def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
 
 
 def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
-    """Return what finds a metric by name: in the folder of the file, the three above it, or the current one."""
+    """Return a function that finds a metric by name, near the user's file or in the working folder."""
     names = [*loaded.retrievers, *loaded.postprocesses]
     if names:
         reading = _reading(names[0], loaded, run)

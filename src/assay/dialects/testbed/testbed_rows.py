@@ -77,7 +77,7 @@ class Retrieval:
         return self._messages(self._retrieved(_item(row), True))
 
     def solved(self, row: object) -> tuple[Message, ...]:
-        """Return the conversation of a solved example."""
+        """Return the conversation of a row as an example, with its answer."""
         return self._messages(self._retrieved(_item(row), False))
 
     def question_and_answer(
@@ -156,7 +156,7 @@ class Conversation:
         return Prompt(messages)
 
     def solved(self, sample: Sample) -> tuple[Message, ...]:
-        """Return a solved example."""
+        """Return the conversation of a sample as an example, with its answer."""
         return _named(
             lambda: self.retrieval.solved(sample.fields),
             self.retrieval,

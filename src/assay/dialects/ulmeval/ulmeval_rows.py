@@ -50,7 +50,7 @@ class GuestData:
         return self.frame.iloc[self.place(sample)]
 
     def place(self, sample: Sample) -> int:
-        """Return the row number of a sample in the frame."""
+        """Return the number of a sample's row in the data frame."""
         fields = sample.fields
         if not isinstance(fields, Line):
             raise UsageError(f"sample {sample.id!r} is not a row of {self.name!r}")

@@ -30,7 +30,7 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 
 def _claims_place(path: Path) -> str | None:
-    """Recognise a file by its location, or by the location that its relative imports require."""
+    """Return why a file belongs to VLMEvalKit by its location, or by the location that its relative imports require."""
     if not path.is_file() or tree_above(path.resolve(), FORK_NAMES) is not None:
         return None
     if tree_above(path.resolve(), NAMES) is not None:

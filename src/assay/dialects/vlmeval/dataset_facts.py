@@ -36,7 +36,7 @@ def is_circular(name: str) -> bool:
 
 
 def is_mme(name: str) -> bool:
-    """Return True if the two questions about an image count together."""
+    """Return True for MME, which scores the two questions about an image together."""
     return name.split("_")[0].upper() == "MME"
 
 

@@ -318,7 +318,7 @@ def _with_answers(data: Any, meta: Any) -> Any:
 
 
 def _group(sub_data: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Return answers, letters read by rule, predictions and rows of one question's rotations."""
+    """Return four lists about one question's rotations: right letters, letters read by rule, predictions, and rows."""
     rows = [sub_data.iloc[number] for number in range(len(sub_data))]
     return (
         [r["GT"] for r in rows],

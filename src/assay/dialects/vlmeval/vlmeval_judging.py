@@ -68,7 +68,7 @@ class GuestJudge(Judge):
 
 
 def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: object) -> GuestJudge:
-    """Return the run's judge, or in a script the model of that name: the judge of the documented revision."""
+    """Return the judge of the documented revision: the run's judge, or in a script the model called `model`."""
     return GuestJudge({"model": model, **settings})
 
 

@@ -27,7 +27,7 @@ STATES: Mapping[str, State] = {
     "expired": "ended",
     "cancelled": "cancelled",
 }
-"""Final states; all others are on the way."""
+"""Final states. A batch in any other state is still running."""
 PAGE = 100
 MOST_PAGES = 100
 MARKER = "assay"

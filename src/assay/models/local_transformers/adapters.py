@@ -19,7 +19,7 @@ _SHARED = ("vblora_vector_bank", "prompt_encoder")
 
 
 def adapted(model: "PreTrainedModel", adapter: str, where: str) -> Any:
-    """Return the model with an adapter merged into its weights."""
+    """Merge an adapter into a model's weights and return the model."""
     try:
         return _merged(model, adapter, where)
     except AssayError:

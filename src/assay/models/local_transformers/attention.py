@@ -153,7 +153,7 @@ def _attention(
 
 
 def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
-    """Return a tensor of integers, made by way of numpy, which reads a list several times faster."""
+    """Return a list of integers as a tensor. numpy reads it first, because it is several times faster than torch."""
     import numpy as np
     import torch
 

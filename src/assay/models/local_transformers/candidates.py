@@ -32,7 +32,7 @@ class StopCheck:
     strings: tuple[str, ...]
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return why to stop after these tokens, or None to go on."""
+        """Return why generation stops after these tokens, or None to continue."""
         if tokens[-1] in self.ends:
             return "stop"
         may_stop = self.strings and self._has_stop(tokens[-self._window :])

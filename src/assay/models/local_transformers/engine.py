@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
-"""Largest difference between logits of half precision if both ways are right."""
+"""Largest allowed difference between shared and plain logits in half precision."""
 ROPE_BY_LENGTH = ("dynamic", "longrope")
-"""Position codes that depend on the longest sequence of a pass: other rows would change the answer."""
+"""Position embeddings that depend on the longest sequence of a pass, so that other rows would change an answer."""
 SMALLEST_PACK = 128
 """If memory runs out, the number of tokens in one pass is halved until it reaches this limit."""
 SMALLEST_SEGMENT = 32
@@ -475,7 +475,7 @@ def check_written(engine: Engine, part: Any, usual: str | None) -> None:
 
 
 def probe_answers(engine: Engine, prompts: Sequence[tuple[int, ...]]) -> list[Row]:
-    """Write a few tokens after each prompt."""
+    """Generate a few tokens after each prompt, and return the rows with them."""
     options = GenerateOptions()
     rows = [
         Row(prompt, options, PROBED, NeverStop(), random.Random) for prompt in prompts

@@ -41,7 +41,7 @@ class FewRows:
         self._linear, self._pad = linear, pad
 
     def __call__(self, rows: Any) -> Any:
-        """Multiply rows, by repacked weights if there are few of them."""
+        """Multiply rows by the layer's weights; if there are few rows, by the repacked ones."""
         count = rows.shape[-2] if rows.dim() > 1 else 1
 
         weight, bias = self.module.weight, self.module.bias

@@ -50,7 +50,7 @@ class Generator:
             self._arrived += rows
 
     def finish(self, rows: Sequence[Row]) -> None:
-        """Drive until these rows are done, writing all others that have arrived."""
+        """Generate until these rows are done. Other submitted rows are written in the same passes."""
         import torch
 
         with torch.inference_mode():

@@ -24,7 +24,7 @@ class Stops(Protocol):
     """Decides where an answer ends."""
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
-        """Return why to stop after these tokens, or None to go on."""
+        """Return why generation stops after these tokens, or None to continue."""
         ...
 
     def in_last(self, tokens: Sequence[int], count: int) -> bool:

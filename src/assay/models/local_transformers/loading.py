@@ -43,7 +43,7 @@ class Source:
     """Where a model comes from."""
 
     index: ClassVar[str] = "config.json"
-    """The configuration file."""
+    """File name of the configuration."""
     noun: ClassVar[str] = "model"
     """The noun for the model in messages."""
 

@@ -95,7 +95,7 @@ class Keys:
         piece: bytes | None,
         shifts: "np.typing.NDArray[np.int64] | None",
     ) -> int:
-        """Return the number of an origin; 0 for words at plain positions."""
+        """Return the number that a key stores for an origin of positions; 0 for words at plain positions."""
         if piece is None and (shifts is None or not shifts.any()):
             return 0
         name = (piece, b"" if shifts is None else shifts.tobytes())

@@ -12,7 +12,7 @@ from .media_batches import BESIDE
 from .shared_likelihoods import Tally
 
 CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
-"""Errors of a model's own code that mean that its prompt cannot be separated from its continuation."""
+"""Errors that a model's own code raises if it cannot compute a prompt and its continuation separately."""
 
 
 @dataclass

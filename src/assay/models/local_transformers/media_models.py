@@ -43,7 +43,7 @@ class Prepared:
     inputs: dict[int, dict[str, Any]]
     failed: dict[int, Output]
     marked: dict[int, Marked] = field(default_factory=dict)
-    """Requests whose prefixes can be shared."""
+    """Prompts with their media separated, by the index of the request; only those whose prefixes can be shared."""
     whole: dict[int, list[Pair]] = field(default_factory=dict)
     """Texts without media to score from their first token, in pieces."""
     continuations: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)

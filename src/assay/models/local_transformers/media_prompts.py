@@ -251,7 +251,7 @@ class MediaRenderer(Renderer):
 
     @property
     def extractor(self) -> Any:
-        """Return the part that makes tensors of audio clips; `None` if a processor has no such part."""
+        """Return the processor's feature extractor for audio clips; `None` if it has none."""
         for name in ("feature_extractor", "audio_processor"):
             extractor = getattr(self.processor, name, None)
             if extractor is not None:

@@ -126,7 +126,7 @@ def penalised(
 
 
 def repeated(logits: "Tensor", penalty: "float | Tensor") -> Any:
-    """Return the logits of tokens that occurred before, lowered by a repetition penalty."""
+    """Return logits lowered by a repetition penalty. The caller passes only those of tokens that occurred before."""
     import torch
 
     return torch.where(logits > 0, logits / penalty, logits * penalty)

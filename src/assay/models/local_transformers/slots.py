@@ -86,7 +86,7 @@ class Segment:
 
 
 class PrefillPlan:
-    """A pass over segments; each attends to its own slot up to the token itself."""
+    """A pass over segments, in which each token attends to the tokens up to itself in the slot of its segment."""
 
     def __init__(self, cache: SlotCache, segments: Sequence[Segment]) -> None:
         self.cache = cache

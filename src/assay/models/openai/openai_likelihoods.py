@@ -98,7 +98,7 @@ def choices_of(answer: object, count: int) -> Choices | None:
 
 
 def single_choices(answers: Sequence[Any]) -> Choices:
-    """Return the choices of answers to one prompt each."""
+    """Return the only choice of each reply, for requests that have one prompt each."""
     choices: list[Mapping[str, Any]] = []
     for answer in answers:
         read_choices = choices_of(answer, 1)
@@ -150,7 +150,7 @@ def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]
 
 @well_shaped
 def read_chat(answers: Sequence[Any], request: Request) -> Output:
-    """Return the likelihoods of the beginnings of an answer."""
+    """Return the likelihoods that the server reported for the bodies of `chat_questions`."""
     parts = _weighed_parts(request)
     weighed = [
         _weight(list(_tokens(answer)), part)
@@ -247,7 +247,7 @@ def _check_rows(
     values: Sequence[Any],
     tops: Sequence[Any],
 ) -> None:
-    """Raise if a token is more likely than the most likely one of its row, or most have another value there.
+    """Raise if a token is more likely than its reported best alternative, or if the two reports of most tokens differ.
 
     A few may differ: two tokens of one spelling share an entry in the row. Values that are all 0 were not measured.
     """

@@ -127,9 +127,9 @@ REFUSABLE = (
     "reasoning_effort",
     "response_format",
 )
-"""Options that some models refuse; a task may set them."""
+"""Options that some models refuse, although a task may set them."""
 FAILED_GENERATION = "failed_generation"
-"""What the model wrote, in Groq's refusal of an answer that is not the JSON or the call that was asked for."""
+"""Groq's field with the model's text, in an error for an answer that is not the requested JSON or tool call."""
 PATHS = (
     "chat/completions",
     "completions",

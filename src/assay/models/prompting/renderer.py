@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
-"""Words that no template contains. The text that a template writes around them is then known."""
+"""Words that no template contains. They are rendered to see which text a template writes around them."""
 _MARKER = re.compile(r"<[^<>\s]+>")
 """The markers with which most templates begin and end a turn."""
 

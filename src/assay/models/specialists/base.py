@@ -89,7 +89,7 @@ M = TypeVar("M", bound=Media)
 Ranges = Mapping[str, tuple[float, float]]
 SPEAKS, DRAWS = (Abilities(produces=frozenset({kind})) for kind in ("audio", "image"))
 READS = Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
-"""Abilities of specialists that read the text in an image."""
+"""Abilities of specialists that read the text in images."""
 
 
 @dataclass
@@ -102,7 +102,7 @@ class Specialist(ABC):
     draws: ClassVar[bool] = False
     """True if two candidates of one request differ."""
     ranges: ClassVar[Ranges] = {}
-    """The smallest and largest values of options."""
+    """The smallest and largest valid value of each option that is a number."""
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(
         default_factory=threading.Lock,
