@@ -76,7 +76,7 @@ _GOES_ON = re.compile(
     r"|.(?:\s?(?:[+*/^=>%\\]|-(?!\s[^\W\d]))|\((?![A-J]\))|\s\d|[.,]\d)"
 )
 
-_WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
+_WORDLY = "A-Za-z0-9_\u00c0-\u04ff\u1e00-\u1eff"
 _NOT_BEFORE_LETTER = "".join(
     (
         rf"(?<![{_WORDLY}'°\\@])",
@@ -98,7 +98,7 @@ LETTER = re.compile(
 _SMALL_LETTER = "[a-zß-ÿа-я]"
 _BLANKS = r"[^\S\n]+"
 _AFTER_ENTRY = "because|since|yes|no|correct|incorrect|true|false|right|wrong"
-_AFTER_A = "is|was|because|since|as|due|based|which|with|for|not|rather|and|or|but|it|can|cannot"
+_AFTER_A = "is|was|because|since|as|due|based|which|with|for|not|rather|and|or|but|it|can|cannot|seçene[kğ]i?|şıkkı"
 _AFTER_I = "is|because|since|and|or|it|rather|can|not"
 OTHER_USE = re.compile(
     "|".join(

@@ -8,7 +8,7 @@ Patterns over such strings are assembled from parts that are defined here. For e
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -144,7 +144,7 @@ STATEMENT_ENDS = not_before(none_of("STOP LINE PARAGRAPH"))
 
 LANGUAGES = (
     *("en", "es", "pt", "it", "fr", "de", "nl", "sv", "ru", "uk"),
-    *("pl", "tr", "vi", "id", "ar", "hi", "zh", "ja", "ko"),
+    *("pl", "cs", "tr", "vi", "id", "ar", "hi", "zh", "ja", "ko"),
 )
 """The word files in the order in which they are read. If a word has two classes, the first one counts."""
 WORDS = Path(__file__).with_name("words")
@@ -177,12 +177,34 @@ _SENTENCE_END = "|".join(
         _BOX_CLOSED,
     )
 )
-# "\boxed", "<answer>", '"final_answer":'
+
+
+def _words_of(word_class: str, languages: Sequence[str]) -> str:
+    """Return a pattern for the words that several word files have in one class."""
+    words = [
+        re.escape(word)
+        for language in languages
+        for word in _read_file(language).get(word_class, ())
+    ]
+    return either(*sorted(words, key=len, reverse=True))
+
+
+def _read_file(language: str) -> dict[str, list[str]]:
+    """Return the words of one word file by the names of their classes."""
+    return tomllib.loads((WORDS / f"{language}.toml").read_text("utf-8"))
+
+
+# "correcta", "最终"
+_RIGHT_WORD = _words_of("right", LANGUAGES)
+# "respuesta", "答案": the English words are listed, since "conclusion" and others have texts
+_ANSWER_WORD = _words_of("answer", LANGUAGES[1:])
+# "\boxed", "<answer>", '"final_answer":', '"respuesta_correcta":', '"最终答案":'
 _BOX = "|".join(
     (
         r"\\f?boxed",
         r"<\s?(?:final_?)?(?:answer|choice|option)\s?>",
-        r"[\"'](?:\w{2,9}_)?(?:answer|choice|option|letter|prediction)[\"']\s?:",
+        r"[\"'](?!wrong|incorrect|not_)(?:\w{2,9}_)?(?:answer|choice|option|letter|prediction)[\"']\s?:",
+        rf"[\"'](?:{_RIGHT_WORD}\w?[_ ]?)?{_ANSWER_WORD}(?:[_ ]?{_RIGHT_WORD}\w?)?[\"']\s?:",
     )
 )
 # "isn't", "'s", "and/or", "->", one Chinese character, "3.5", "dog"
@@ -291,8 +313,7 @@ def read_phrases() -> dict[str, list[Phrase]]:
 
 def _read_language(language: str) -> Iterator[Phrase]:
     """Yield the phrases of one word file."""
-    content = (WORDS / f"{language}.toml").read_text("utf-8")
-    for name, entries in tomllib.loads(content).items():
+    for name, entries in _read_file(language).items():
         word_class = WordClass[name.upper()]
         for entry in entries:
             words = [match[0] for match in TOKEN.finditer(entry)]
