@@ -4,7 +4,8 @@
 `{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all, `is_cut` whether the answer ran into
 the token limit. `half` says what it was for: the rules were written with `tune` in view and first judged on `report`;
 the rounds `second` to `seventh` came later, each written before the rules were run on it. Of the fifth round one part
-was tried at once and `fifth-held` only when the rules were rewritten. Every phrasing meets every set of options with
+was tried at once and `fifth-held` only when the rules were rewritten. `words` was written with the rules in view: the
+usual words of 21 languages. Every phrasing meets every set of options with
 six choices of letters.
 
 `answers.jsonl.gz` beside it has rounds `eighth` to `seventeenth`, of answers that each have options of their own.

@@ -131,7 +131,7 @@ def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_
     # Written in slang and idioms, and in words as free as the writers could find.
     most = {"twelfth": 0.07, "fourteenth": 0.32, "fifteenth": 0.15, "sixteenth": 0.04}
     assert list(verdicts)[-3:] == ["fifteenth", "sixteenth", "seventeenth"]
-    assert len(verdicts) == 19
+    assert len(verdicts) == 20
     assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), (
         verdicts
     )
@@ -386,6 +386,29 @@ def test_conditions_that_decide_and_lists_with_two_right_entries_give_no_letter(
 
 
 @pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ('{"respuesta": "B", "respuesta_incorrecta": "A"}', "B"),
+        ('{"wrong_answer": "A", "answer": "B"}', "B"),
+        ('{"wrong_answer": "B"}', None),
+        ('{"错误答案": "B"}', None),
+        ('{"答案": "A或B"}', None),
+        ("Bạn hãy xem lại. Đáp án: C", "C"),
+        ("A seçeneği doğrudur.", "A"),
+        ("A seçeneği doğru değildir.", None),
+        ("ข้อ A ผิด ข้อ B ถูก", None),
+        ("Jawaban yang salah: B", None),
+        ("Salah satu jawaban adalah B.", None),
+        ("答案由A改为B。", None),
+    ],
+)
+def test_answers_of_several_languages_with_right_and_wrong_options(
+    text: str, letter: str | None
+) -> None:
+    assert extract_choice(text, LETTERS_ONLY).answer == letter
+
+
+@pytest.mark.parametrize(
     ("name", "count", "unparsed_share"),
     [
         ("fresh", 321, 0.02),
@@ -397,7 +420,7 @@ def test_conditions_that_decide_and_lists_with_two_right_entries_give_no_letter(
         ("later", 115, 0.04),
         ("everyday", 102, 0.03),
         ("varied", 99, 0.05),
-        ("unseen", 247, 0.11),
+        ("unseen", 247, 0.053),
     ],
 )
 def test_answers_written_before_the_rules_were_run_on_them_are_read(

@@ -15,8 +15,9 @@ FIRST_LETTER_MARK, FIRST_TEXT_MARK, OWN_TEXT = "\ue000", "\ue040", "\ue100"
 LETTER_MARKS, TEXT_MARKS = f"{FIRST_LETTER_MARK}-\ue019", f"{FIRST_TEXT_MARK}-\ue059"
 HEAD_CHARS, TAIL_CHARS = 4_000, 24_000
 """A longer output is only read at both ends, where answers are, so that 1 MB of noise takes little time."""
-DENSE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
-"""Characters of scripts without blanks between words."""
+_CHINESE_JAPANESE_KOREAN = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+DENSE = _CHINESE_JAPANESE_KOREAN + "\u0e01-\u0e5b"
+"""Characters of scripts without blanks between words, Thai among them."""
 
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff\ue000-\uf8ff]"
@@ -63,7 +64,7 @@ _ARTICLE = re.compile(r"^(?:a|an|the)\s+(?=\w)")
 _BETWEEN_LETTER_AND_TEXT = re.compile(
     r"[\s。.:)\]】、,–—(\"'$-]*(?:(?:[Aa]n?|[Tt]he)\s+)?"
 )
-_LETTER_OF_A_WORD = rf"(?![{DENSE}])\w"
+_LETTER_OF_A_WORD = rf"(?![{_CHINESE_JAPANESE_KOREAN}])[\w\u0e01-\u0e5b]"
 # An option's text does not begin here: "hot|dog", "1|5", "x^|2"
 _INSIDE_WORD = re.compile(
     rf"{_LETTER_OF_A_WORD}{_LETTER_OF_A_WORD}$"

@@ -144,7 +144,7 @@ STATEMENT_ENDS = not_before(none_of("STOP LINE PARAGRAPH"))
 
 LANGUAGES = (
     *("en", "es", "pt", "it", "fr", "de", "nl", "sv", "ru", "uk"),
-    *("pl", "cs", "tr", "vi", "id", "ar", "hi", "zh", "ja", "ko"),
+    *("pl", "cs", "tr", "vi", "id", "ar", "hi", "zh", "ja", "ko", "th"),
 )
 """The word files in the order in which they are read. If a word has two classes, the first one counts."""
 WORDS = Path(__file__).with_name("words")
