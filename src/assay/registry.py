@@ -395,7 +395,7 @@ def _first_line(thing: object) -> str:
 
 
 def place_of(thing: object) -> str:
-    """Return the place of an object's definition as `file:line`, else its module and name."""
+    """Return `file:line` of an object's definition; if unknown, its module and name."""
     if isinstance(thing, str):
         return thing
     try:

@@ -333,7 +333,7 @@ def _header(role: str) -> str:
 def to_plain(message: Message) -> dict[str, Any]:
     """Return a message as JSON, with media by kind, digest and format.
 
-    A message of one text has it as its content: `{"role": "user", "content": "2+2?"}`.
+    The content of a message with a single text is that text: `{"role": "user", "content": "2+2?"}`.
     """
     parts = message.parts
     if parts is None:

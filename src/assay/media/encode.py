@@ -70,7 +70,7 @@ def audio_from(
 ) -> Audio:
     """Return a WAV of an array of frames, or of frames by channels: 16-bit integers, or floats from -1 to 1.
 
-    `FLOAT` keeps floats exactly; `PCM_16` is what every model and endpoint reads.
+    `FLOAT` keeps floats exactly; every model and endpoint reads `PCM_16`.
     """
     import numpy as np
 

@@ -146,9 +146,9 @@ def names_shadowed(
     used: "list[str]",
     builtin: "dict[str, Any]",
 ) -> "list[str]":
-    """Return which builtins that the tests use the program replaced in its namespace, beside what is tested.
+    """Return the builtins used by the tests that the program replaced in its namespace, except what is tested.
 
-    If the tests use no other name of the program, the program was asked for a function of that name.
+    Return none if the tests use no other name of the program, because it was then asked to define that builtin.
     """
     defined = [name for name in used if name in scope and name[:2] != "__"]
     builtin_names = [name for name in defined if name in builtin]

@@ -150,7 +150,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         )
 
     def get(self, place: Place, otherwise: object = None) -> Any:
-        """Return the rounds of a place, or `otherwise` if it has none."""
+        """Return the rounds of a sample and epoch, or `otherwise` if there are none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return otherwise
@@ -201,7 +201,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             self._offsets[number] = NOWHERE
 
     def is_settled(self, number: int, *, may_have_rounds: bool = False) -> bool:
-        """Return True if a place has exactly one answer, which did not fail and has no remarks.
+        """Return True if a sample and epoch has exactly one answer, which did not fail and has no remarks.
 
         With `may_have_rounds`, it may have several rounds, none of which failed.
         """
@@ -223,7 +223,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
 
     @property
     def is_dialogue(self) -> bool:
-        """True if some place has more than one round."""
+        """True if some sample has more than one round."""
         return bool(self._later)
 
     def search(self, key: str) -> int:
@@ -289,13 +289,13 @@ class Scored(ByPlace[tuple[int, str]]):
         return offset, self._digests[number]
 
     def offset_of(self, number: int, digest: str) -> int:
-        """Return the offset of a place's line if it has this digest, else -1."""
+        """Return the offset of the line of a sample and epoch if the line has this digest, else -1."""
         if number >= len(self._offsets) or not self._digests.has(number, digest):
             return NOWHERE
         return self._offsets[number]
 
     def put(self, number: int, offset: int, digest: str) -> None:
-        """Record a line for a place. A later line replaces an earlier one."""
+        """Record the line of a sample and epoch. A later line replaces an earlier one."""
         offsets = self._offsets
         while len(offsets) < number:
             self._digests.append(len(offsets), "")
@@ -363,7 +363,7 @@ class CellIndex:
             self.replaced.append((before.key, before.offset))
 
     def _number(self, id: str, epoch: int) -> int:
-        """Return the number of a place, adding the place if it is new."""
+        """Return the number of a sample and epoch, which are added if they are new."""
         numbers = self.places.numbers
         key = (id, epoch) if epoch else id
         return numbers.setdefault(key, len(numbers))

@@ -1,7 +1,7 @@
 """Places: the sample ids and epochs of one task × model, numbered in order of appearance.
 
-A journal may hold a million of them, so they are not objects: ids are in one buffer, and a place is found by open
-addressing in an array of numbers. That takes some 40 bytes per place; a dict of tuples takes about 250.
+A journal may hold a million of them, so they are not objects: ids are in one buffer, and the number of a sample and
+epoch is found by open addressing in an array. That takes some 40 bytes for each; a dict of tuples takes about 250.
 """
 
 from array import array
@@ -104,7 +104,7 @@ class Places:
         return (self[number] for number in range(self._count))
 
     def pack(self) -> None:
-        """Finish reading and store the places compactly."""
+        """Finish reading, and store the samples and epochs compactly."""
         numbers = self.numbers
         self.numbers = {}
         self._count = len(numbers)
@@ -129,7 +129,7 @@ class Places:
         self._epochs = epochs if any(epochs) else None
 
     def find(self, id: str, epoch: int) -> int:
-        """Return the number of a place, or -1 if it is unknown. Call it only after `pack`."""
+        """Return the number of a sample and epoch, or -1 if unknown. Call it only after `pack`."""
         last = self._last
         if id == last[0] and epoch == last[1]:
             return last[2]
@@ -170,7 +170,7 @@ class Places:
         return NOWHERE
 
     def _hashed(self, table: HashTable, id: str, epoch: int) -> tuple[int, int]:
-        """Return the number of a place and its hash. If another place has this hash, use the next hash in turn."""
+        """Return the number of a sample and epoch, and their hash. If the hash is taken, use the next one."""
         hashed = hash((id, epoch))
         tries = 0
         while (number := table.find(hashed)) >= 0 and not self._is(number, id, epoch):

@@ -7,8 +7,6 @@ def add(x: int, y: int) -> int:
 A function may be `async`. If it has a parameter `state`, it receives the state of the sample: what the task's function
 `state(sample)` returned. It returns text, a number, plain data or an image, or raises: the model reads the error.
 
-Threads for the tools of users, which may block, hang or never return.
-
 A function whose time is over is ended with an exception raised inside it, which ends a loop in Python. Code that does
 not come back to the interpreter, such as a sleep or a system call, is abandoned: its thread is a daemon that is not
 used again.

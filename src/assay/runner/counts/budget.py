@@ -18,7 +18,7 @@ HOPELESS = frozenset(
 )
 """Kinds of failure that further calls do not change, if they are not retryable."""
 _CODE_LINE = re.compile(r"\([^()]+:\d+\)$")
-"""The place of an exception at the end of its message: `(model.py:12)`."""
+"""File and line of an exception at the end of its message: `(model.py:12)`."""
 _VARIABLE = re.compile(r"[0-9a-f]{8,}|\d+")
 """Numbers and ids, which differ between messages."""
 GIVEN_UP = "wrong_replies"

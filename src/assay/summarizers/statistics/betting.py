@@ -134,7 +134,7 @@ class BettingSequence:
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """Stop once the confidence sequence is narrow enough. The run's log has it, with its schedule."""
+    """Stop once the confidence sequence is narrow enough. The run's log records this rule and its schedule."""
 
     half_width: float
     first_look: int = 50

@@ -245,7 +245,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Send batch after batch. The next one is taken while one is answered, and sent before that one is scored."""
+        """Send batch after batch. While one is answered, the next is prepared. It is sent before scoring begins."""
         answer = asyncio.ensure_future(self._ask(slot, replica, jobs))
         try:
             while jobs:
