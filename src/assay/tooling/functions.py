@@ -1,8 +1,8 @@
 """Python functions as tools, and the threads in which they may block, hang or never return.
 
-def add(x: int, y: int) -> int:
-    "Add two numbers."
-    return x + y
+    def add(x: int, y: int) -> int:
+        "Add two numbers."
+        return x + y
 
 A function may be `async`. If it has a parameter `state`, it receives the state of the sample: what the task's function
 `state(sample)` returned. It returns text, a number, plain data or an image, or raises: the model reads the error.

@@ -73,8 +73,7 @@ class Scheduler:
     def _workers(self, work: Work) -> int:
         """Return the number of workers: as many as requests may be in flight, and at least two.
 
-        While the request of one worker waits for a retry, the other shows whether
-        the server answers at all.
+        While the request of one worker waits for a retry, the other shows whether the server answers at all.
         """
         if self.is_async and not work.whole_dialogues:
             count = max(2, self.window)
