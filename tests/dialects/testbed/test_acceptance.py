@@ -295,6 +295,27 @@ def test_item_9_zero_shot_chat_without_a_placeholder_asks_the_assistant(
     assert result.results[0].value == 0.5
 
 
+def test_functions_may_be_given_as_the_second_argument_of_a_registration(
+    tmp_path, write_rows, stand_in_file, evaluate_on
+):
+    (tmp_path / "plain.py").write_text(
+        "from testbed.data.common import register_dataset_retriever, register_postprocess\n\n"
+        "def retriever(item, is_last):\n"
+        '    turns = [{"role": "user", "content": item["q"]}]\n'
+        '    return turns if is_last else [*turns, {"role": "assistant", "content": item["a"]}]\n\n'
+        'register_dataset_retriever("plain", retriever)\n'
+        'register_postprocess("plain", lambda pred: pred.strip())\n'
+    )
+    rows = write_rows([{"q": "one", "a": "yes"}, {"q": "two", "a": "no"}])
+
+    result, _ = evaluate_on(
+        tmp_path / "plain.py", model=f"{stand_in_file}:Mine", data=str(rows)
+    )
+
+    assert result.results[0].n == 2
+    assert result.results[0].value == 0.5
+
+
 def as_turns(plain):
     from assay.core import as_message
 

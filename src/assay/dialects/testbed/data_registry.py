@@ -20,21 +20,24 @@ SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
 def register_dataset_retriever(
     dataset_name: str,
-) -> Callable[[Function], Function]:
-    """Return a decorator for `retriever(item, is_last)`, which turns a row into a conversation."""
-    return _registers(
-        "retriever",
-        dataset_name,
-        DATASET_RETRIEVER_MAPPING,
-        ("item", "is_last"),
-    )
+    retriever: Function | None = None,
+) -> Function | Callable[[Function], Function]:
+    """Register `retriever(item, is_last)`, which turns a row into a conversation.
+
+    Used as a decorator, or with the function as second argument, as the first revisions of the testbed do.
+    """
+    takes = ("item", "is_last")
+    register = _registers("retriever", dataset_name, DATASET_RETRIEVER_MAPPING, takes)
+    return register if retriever is None else register(retriever)
 
 
 def register_postprocess(
     dataset_name: str,
-) -> Callable[[Function], Function]:
-    """Return a decorator for `postprocess(text)`, which turns a prediction into what is evaluated."""
-    return _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
+    postprocess: Function | None = None,
+) -> Function | Callable[[Function], Function]:
+    """Register `postprocess(text)`, which turns a prediction into what is evaluated: both forms, as for retrievers."""
+    register = _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
+    return register if postprocess is None else register(postprocess)
 
 
 def _registers(
@@ -204,5 +207,5 @@ SHIPPED: Mapping[str, tuple[Function, Function]] = {
 def register() -> None:
     """Register the retrievers and post-processes of all shipped datasets."""
     for name, (retriever, postprocess) in SHIPPED.items():
-        register_dataset_retriever(name)(retriever)
-        register_postprocess(name)(postprocess)
+        register_dataset_retriever(name, retriever)
+        register_postprocess(name, postprocess)
