@@ -566,7 +566,7 @@ class Guest:
 
 
 class _Unknown(ImportError):
-    """No module has this name. The caller raises a better message."""
+    """Raised if no module has a name. The caller replaces it by an error with a better message."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no module {name!r}", name=name)

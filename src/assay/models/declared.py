@@ -38,7 +38,7 @@ BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
-"""Models that only repeat given answers, and helpers of scorers. They are never suggested to a user."""
+"""Models that are never suggested to a user: those that only repeat given answers, and helpers of scorers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ class Gguf(LocalModel):
         return [self._alone(self._weighed, request) for request in requests]
 
     def _alone(self, ask: Callable[[Request], Output], request: Request) -> Output:
-        """Answer one request. An error fails only this request."""
+        """Answer a single request. An error fails only this request, not the batch."""
         self.load()
         with self._lock:
             try:

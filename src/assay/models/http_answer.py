@@ -24,7 +24,7 @@ MOST_FRAMING = 8
 """Bytes received for each byte of the body, without the head. A chunk of one byte takes six."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
-"""The first bytes of a server that expects TLS and gets plain text."""
+"""First bytes of the reply of a server that expects TLS and receives plain text."""
 _FORBIDDEN = re.compile(rb"[\x00\x0a-\x0d]").search
 """Characters that no parser allows in a header. Other control characters are accepted, and the connection is closed."""
 _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
@@ -108,7 +108,7 @@ class Answer:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything of the final response has arrived."""
+        """True if the first byte of the final response has arrived."""
         return self._has_head or (bool(self._head) and not self._is_between)
 
     @property

@@ -79,7 +79,7 @@ class HttpModel(ABC):
     accepts: tuple[str, ...] = ("text",)
     produces: tuple[str, ...] = ("text",)
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
-    """Further headers."""
+    """Further headers of every request."""
     body: Mapping[str, Any] = field(default_factory=lambda: EMPTY, repr=False)
     """Further members of the request's body, as the endpoint defines them."""
     concurrency: int | None = None
@@ -400,7 +400,7 @@ def without_seed(output: Output, request: Request) -> Output:
 
 
 def filtered() -> Output:
-    """Return the output of a refusal by the endpoint itself."""
+    """Return the output for a request that the endpoint's content filter refused."""
     return Output((Candidate((), "content_filter"),))
 
 

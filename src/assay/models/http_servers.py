@@ -41,9 +41,9 @@ class Server:
     has_reused: bool = False
     """True if an answer was accepted from a connection that had served another request."""
     requests: int = 0
-    """Requests under way."""
+    """Number of requests in progress."""
     connect_seconds: float = math.inf
-    """How long the fastest connection took to open."""
+    """Seconds that the fastest connection took to open."""
     note: str = ""
     """What the user must know about earlier answers; given to the next answer."""
 
@@ -73,7 +73,7 @@ class Server:
             )
 
     def mark_of(self, answer: object, body: bytes) -> str:
-        """Return what tells this answer from others: its id, or a digest of its long body; empty if nothing does."""
+        """Return a mark that identifies an answer: its id, or the digest of a long body; empty if it has neither."""
         if isinstance(answer, Mapping):
             name = answer.get("id") or answer.get("responseId")
         else:

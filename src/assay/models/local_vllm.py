@@ -124,7 +124,7 @@ class LocalVllm(LocalModel):
     memory: float = 0.9
     """The share of a GPU's memory that vLLM may use."""
     context: int | None = None
-    """Tokens of prompt and answer together; by default the length of the training."""
+    """Maximum tokens of prompt and answer together; by default the length the model was trained with."""
     quantization: str | None = None
     batch_size: int = 512
     """Requests per batch. vLLM schedules as many of them at once as its memory allows."""

@@ -87,7 +87,7 @@ class Replay:
 
     @property
     def abilities(self) -> Abilities:
-        """Everything: a missing answer is found only when it is requested."""
+        """Declares every ability, because a missing answer is noticed only when it is requested."""
         return Abilities(
             accepts=ANY,
             produces=ANY,
@@ -99,7 +99,7 @@ class Replay:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The journal by digest."""
+        """The digest of the journal."""
         return {"replay": file_digest(self._journal), "model": self.model}
 
     def load(self) -> None:

@@ -72,7 +72,7 @@ class Scripted:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The script itself."""
+        """The prepared answers, which identify this model."""
         answers = self.answers if self.rounds is None else ["rounds", self.rounds]
         named = getattr(answers, "__qualname__", None) if callable(answers) else None
         return {"scripted": named or digest_of(answers)[:16]}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 3
-"""Most tensors that a message names."""
+"""Maximum number of tensors that a message names."""
 
 
 def weights_digest(path: Path) -> str:

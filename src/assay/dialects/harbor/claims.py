@@ -8,7 +8,7 @@ NAMES: dict[str, str] = {}
 CONFIG = "task.toml"
 INSTRUCTION = "instruction.md"
 MOST_LOOKED_AT = 200
-"""Most subfolders that are checked before a folder is considered not to be one of Harbor tasks."""
+"""Maximum number of subfolders that are checked to see whether a folder contains Harbor tasks."""
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:

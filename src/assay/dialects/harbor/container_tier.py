@@ -235,7 +235,7 @@ def open_container(
 
 
 def mounted_folders(visible: Sequence[str]) -> list[str]:
-    """Return those folders of an agent's program that would not hide programs of the image."""
+    """Return the folders of the agent's program that can be mounted without hiding programs of the image."""
     folders: list[str] = []
     for path in visible:
         of_system = any(

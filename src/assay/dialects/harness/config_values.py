@@ -98,7 +98,7 @@ def check_group_values(config: Mapping[str, Any], where: str) -> None:
 
 
 def check_one_key_each(where: str) -> None:
-    """Raise if a file has a key twice. YAML readers take the last one in silence."""
+    """Raise if a file has a key twice. A YAML reader would use the last one without a warning."""
     file = Path(where)
     if not file.is_file():
         return

@@ -92,7 +92,7 @@ class TaskDriver(ABC):
     reference: TaskReference
     settings: TaskSettings
     digest: str
-    """Digest of the tasks and the version of the library. If either changes, it is another task."""
+    """Digest of the tasks and the version of the library. A change of either makes it a different task."""
 
     @abstractmethod
     def documents(self) -> Documents:

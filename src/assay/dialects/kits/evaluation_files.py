@@ -149,7 +149,7 @@ def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
 
 
 def _is_of(name: str, other: str, stem: str) -> bool:
-    """Return True if a file belongs to another prediction file with a longer name than `stem`."""
+    """Return True if the file `name` belongs to the prediction file `other` rather than to `stem`."""
     return name.startswith(other) and (
         len(other) > len(stem) or not name.startswith(stem)
     )

@@ -15,7 +15,7 @@ from . import lm_eval_package as package
 from .claims import LIBRARY
 
 ANSWER = "1"
-"""An answer with which metrics and filters are tried."""
+"""The made-up answer with which metrics and filters are tested."""
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "process_docs": ("dataset",),
     "process_results": ("doc", "results"),
@@ -25,7 +25,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "doc_to_image": ("doc",),
     "doc_to_audio": ("doc",),
 }
-"""Keys that hold functions, and what lm-eval calls them with."""
+"""Keys whose value is a function, each with the arguments that lm-eval passes to it."""
 COLUMN_KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
 
 

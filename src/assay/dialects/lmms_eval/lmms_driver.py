@@ -30,7 +30,7 @@ from .lmms_samples import write_samples
 ASKED_AT_ONCE = 64
 """Number of documents whose media are in memory at a time."""
 MOST_ROUNDS = 100
-"""Most rounds of one document, for tasks that never end."""
+"""Maximum number of rounds of one document, because some tasks never end by themselves."""
 AGENTS = 8
 """Number of documents of agentic tasks that are asked in parallel."""
 REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'

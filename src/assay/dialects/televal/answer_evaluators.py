@@ -43,7 +43,7 @@ class SimpleTokenizer:
 
     @staticmethod
     def is_chinese_char(char: str) -> bool:
-        """Return True if a character is a separate token."""
+        """Return True for a Chinese character, which is a token of its own."""
         code = ord(char)
         return any(first <= code <= last for first, last in TAKEN_FOR_CHINESE)
 

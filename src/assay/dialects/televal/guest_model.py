@@ -73,7 +73,7 @@ class GuestModel(RequestModel):
 
     @property
     def abilities(self) -> Abilities:
-        """It may take and produce audio. Its state cannot be saved, so an interrupted dialogue starts anew."""
+        """Text and audio in both directions. State cannot be saved, so an interrupted dialogue starts again."""
         kinds = frozenset({"text", "audio"})
         return Abilities(
             accepts=kinds,
@@ -216,7 +216,7 @@ class GuestModel(RequestModel):
         return replace(output, state=dialogue, details=details)
 
     def _begun(self, extras: Fields) -> Dialogue:
-        """Return a dialogue before its first round."""
+        """Return the state of a dialogue before its first round."""
         users, replies = _turns(extras["users"]), _turns(extras["replies"])
         own_history = extras.get("flags", {}).get("use_model_history", True)
         script = Script(users, replies, extras["instruct"])

@@ -124,7 +124,7 @@ TASK_PROMPT_MAP: Mapping[str, Callable[..., str]] = {
     ),
 }
 ONLY_HERE = frozenset({"empathy_response"})
-"""A task that upstream's registry names but that upstream does not define."""
+"""A judge task that upstream's registry names but does not define; only assay has a prompt for it."""
 OF_ONE_ERA: Mapping[str, Era] = {"para_care": SEED, "nsv_care": NEWEST}
 
 _theirs: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}

@@ -83,7 +83,7 @@ def check_era(module: str, missing_in: Era) -> None:
 
 @dataclass(frozen=True)
 class Transcribed(SpeechConsistency):
-    """Consistency by character, with the two texts that were compared."""
+    """Score how well the audio matches the text, by character, and keep both texts."""
 
     whole_case: bool = False
     """True to distinguish capitals, as TELEVAL does."""
@@ -250,7 +250,7 @@ class OverallMos:
 
 
 class DNSMOS(BuiltInEvaluator):
-    """The DNSMOS rating of the audio that a model made.
+    """Rates the audio that the evaluated model generated with DNSMOS.
 
     The networks come from the extra assay[speech], so the path in the YAML file is ignored.
     """
@@ -433,7 +433,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class HeardDialect(GivenModels):
-    """1 if the recognised dialect is the expected one."""
+    """Score 1 if the recognised dialect is the expected one, otherwise 0."""
 
     needs: ClassVar[tuple[str, ...]] = ("dialect",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

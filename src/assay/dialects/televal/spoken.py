@@ -163,7 +163,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A dialogue: the user's turn in each round, and the other speaker's reply in the data."""
+    """A dialogue: for each round, the user's turn and the reply of the other speaker that the data contain."""
 
     users: tuple[Turn, ...]
     replies: tuple[Turn, ...]

@@ -187,12 +187,12 @@ class AvgWER(Summarizer):
 
     @property
     def results(self) -> Sequence[Any]:
-        """The pooled rate."""
+        """Assay's summarizers for the pooled error rate."""
         return (Pooled(EDITS, "ref_len"),)
 
 
 class AvgMOS(Summarizer):
-    """The mean opinion score."""
+    """Summarizes DNSMOS ratings as the mean opinion score."""
 
     def statistic(self, scores: list[Any], **kwargs: object) -> Record:
         return _nothing(scores, "DNSMOS: no scores") or {

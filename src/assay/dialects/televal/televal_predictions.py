@@ -177,7 +177,7 @@ def lines_in(rows: object, reader: ReadLine) -> Iterator[tuple[str, Fields]]:
 
 
 def ask_for_line(sample: Sample) -> Prompt:
-    """Return the question, or the part of it that the file contains."""
+    """Return the question of a prediction line, as far as the file contains it."""
     return Prompt((Message("user", (Text(str(sample.input)),)),))
 
 

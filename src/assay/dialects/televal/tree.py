@@ -46,7 +46,7 @@ class Entry:
     """The line numbers of `class` and of each argument."""
 
     def at(self, part: str = "") -> str:
-        """Return `file:line` of the entry, or of one part of it."""
+        """Return `file:line` of the entry, or of its part with this name, such as `class`."""
         return f"{self.file}:{self.lines.get(part, self.line)}"
 
 

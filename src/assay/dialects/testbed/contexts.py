@@ -28,7 +28,7 @@ class Contexts:
         self.source = "\n".join(
             [repr(loader.places), *(retrieval.source for retrieval in retrievals)]
         )
-        """The input of the prompts for digests: the rows of each context, and the code that renders them."""
+        """What identifies these prompts in digests: the rows of each context, and the code that renders them."""
         self._places: dict[str, tuple[Place, ...]] = {}
 
     def samples(self) -> Iterator[Sample | DataError]:

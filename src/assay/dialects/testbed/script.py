@@ -60,7 +60,7 @@ class Downloads:
         return _mapped(path_or_paths, self._unpacked)
 
     def download_and_extract(self, url_or_urls: object) -> Any:
-        """Download, then extract."""
+        """Download files, unpack those that are archives, and return the local paths."""
         return self.extract(self.download(url_or_urls))
 
     def iter_files(self, paths: Any) -> Iterator[str]:

@@ -132,7 +132,7 @@ class TrackerBase:
         return self._next
 
     def incre_next_index(self) -> None:
-        """Start a new list."""
+        """Start a new list, as for the next pass of the model."""
         if self._counts_itself:
             raise RuntimeError(
                 "next_index advances automatically; set auto_incre_index = False to move it by hand"

@@ -42,7 +42,7 @@ def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]
 
 
 def checked(images: object, n: int, what: str) -> list[Any]:
-    """Return the images if there are n of them; otherwise raise an error that names the method and its result."""
+    """Return the images if there are exactly n; otherwise raise an error that names the method and its result."""
     if not isinstance(images, (list, tuple)):
         raise TypeError(
             f"{what} returned {shorten(images)}, expected a list of {n} images"

@@ -255,7 +255,7 @@ def _resolved(source: Source, row: Fields) -> Any:
 
 
 def _named(cell: object) -> Any:
-    """Return the files that a cell names: one, or a list of several."""
+    """Return the file names in a cell, which holds one name or a list of names."""
     try:
         names = [] if is_blank(cell) else pieces_of(cell, "image_path")
     except RowFault:

@@ -241,7 +241,7 @@ SAID = {"yes": "Yes", "no": "No"}
 
 
 def read_word(record: ScoreRecord | None) -> str:
-    """Return the word read from an answer, as the files spell it."""
+    """Return the word read from an answer, in the spelling that VLMEvalKit's files use."""
     return SAID.get(str(record.answer) if record is not None else "", "Unknown")
 
 

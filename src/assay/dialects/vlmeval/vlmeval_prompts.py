@@ -98,7 +98,7 @@ class GuestPrompt:
         self._name = name
         self._takes_dataset = "dataset" in parameters_of(dataset.build_prompt)
         self.source = f"vlmeval {name} {code}"
-        """What digests of these prompts cover: the name and the digest of the user's file."""
+        """Text that identifies these prompts in digests: the name and the digest of the user's file."""
 
     def __repr__(self) -> str:
         return f"{type(self._dataset).__name__}.build_prompt"

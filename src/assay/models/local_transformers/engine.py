@@ -337,7 +337,7 @@ def _are_similar(size: int, other_size: int) -> bool:
 
 
 def tolerance_of(dtype: object) -> float:
-    """Return the largest difference between logits of a precision if both ways are right."""
+    """Return the largest allowed difference between shared and plain logits in a precision."""
     return TOLERANCE.get(str(dtype).removeprefix("torch."), LOOSE)
 
 

@@ -213,7 +213,7 @@ class Source:
             return _hub_file(self.path, self.index, self.revision)
 
     def place(self) -> tuple[str, str]:
-        """Return device and dtype. By default a GPU if there is one, and float32 on a CPU."""
+        """Return the device and the dtype for loading: by default a GPU if there is one, else the CPU with float32."""
         device = self._device()
         _check_device(device, self.path)
         if self.dtype != "auto":

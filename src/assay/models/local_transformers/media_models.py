@@ -376,7 +376,7 @@ class MediaModel:
 
 
 class SpeechModel(MediaModel):
-    """Speech to text: one audio clip in, its words out."""
+    """A speech-to-text model: the prompt is one audio clip, the answer is its words."""
 
     opening = 4
     """Return the failure of a clip that the model cannot hear to its end, because its settings have no timestamps."""

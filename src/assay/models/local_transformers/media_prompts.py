@@ -123,7 +123,7 @@ class MediaRenderer(Renderer):
         return not_heard(max(lengths) / self.rate, limit / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
-        """Return the arguments for encoding a text. A beginning that the template wrote must not be added again."""
+        """Return the arguments for encoding a text. They prevent a second beginning-of-sequence token."""
         bos = getattr(self.tokenizer, "bos_token", None)
         return {"add_special_tokens": False} if bos and text.startswith(bos) else {}
 

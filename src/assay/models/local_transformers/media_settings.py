@@ -56,7 +56,10 @@ def room_for(
     limits: Limits,
     length: int,
 ) -> tuple[int, int | None]:
-    """Return the tokens for an answer after a prompt of `length` tokens; the same again if the context shortens it."""
+    """Return the token limit of an answer after a prompt of `length` tokens.
+
+    The second value is the same number if the context shortens the answer, else None.
+    """
     most = limits.max_tokens if options.max_tokens is None else options.max_tokens
     room = max(1, min(most, limits.context - length))
     return room, room if room < most else None

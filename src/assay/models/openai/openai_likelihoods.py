@@ -26,7 +26,7 @@ WITHOUT_TOPS = (
     "and no answer counts as the one greedy decoding would give"
 )
 MOST_CERTAIN = 2
-"""Texts of more tokens always have one that is not certain."""
+"""A text with more tokens than this has at least one whose log-probability is not 0."""
 NEAR = 0.01
 """Log-probabilities whose difference is smaller count as equal, because servers round them."""
 

@@ -88,7 +88,7 @@ OWNER_OF_LLAMA_CPP_PYTHON = "me"
 
 
 def needs_server(options: GenerateOptions) -> bool:
-    """Return True if an option is set whose name depends on the server."""
+    """Return True if the request sets an option whose name depends on the server's software."""
     return any(getattr(options, name) is not None for name in BEYOND_THE_API)
 
 

@@ -424,7 +424,7 @@ class Seq2SeqRenderer(Renderer):
 
 
 def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) -> int:
-    """Return the index at which a continuation starts in the tokens of the whole text.
+    """Return the index of the first token of a continuation in the tokens of the whole text.
 
     A token across the boundary belongs to the continuation, like all after it: "un" with "happy" is scored as
     "unhappy". Every continuation has at least one token, unless it is empty.

@@ -145,7 +145,7 @@ class Recogniser(Specialist):
 
     ranges: ClassVar[Ranges] = {"longest_seconds": (1, 3600), "memory_gib": (0.5, 1024)}
     engine: ClassVar[str]
-    """The class in `engines.py`."""
+    """Name of the engine's class in `engines.py`."""
     longest_seconds: float = 30.0
     """The longest clip it takes at once; a longer recording is split at pauses."""
     memory_gib: float = 4.0
@@ -153,7 +153,7 @@ class Recogniser(Specialist):
 
     @property
     def abilities(self) -> Abilities:
-        """Speech in, text out."""
+        """Accepts audio and returns text."""
         return Abilities(
             accepts=frozenset({"text", "audio"}),
             audio_rate=RATE,

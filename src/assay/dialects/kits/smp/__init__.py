@@ -31,7 +31,7 @@ PLACES = {
     "tabulate_formats": "tabulate:tabulate_formats", "tqdm": "tqdm:tqdm", "uuid4": "uuid:uuid4", "decord": "decord",
     "scan_cache_dir": "huggingface_hub:scan_cache_dir", "bg": "sty:bg", "ef": "sty:ef", "rs": "sty:rs",
 }  # fmt: skip
-"""Short names and the modules they come from. A name is left out if its library is not installed."""
+"""Short names that a star import provides, each with its module. Those of missing libraries are left out."""
 
 
 def offered(*modules: ModuleType) -> list[str]:

@@ -42,7 +42,7 @@ class Clip:
         self.longest = int(self.model.config.text_config.max_position_embeddings)
 
     def answer(self, request: Request) -> dict[str, Any]:
-        """Return a cosine, or features."""
+        """Return the cosine of image and text, or the image's features if the request asks for them."""
         features = self.image_features(request.image())
         if request.asked.get("features"):
             values = features[0].float().cpu().numpy().astype("<f4")
