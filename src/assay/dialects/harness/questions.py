@@ -21,7 +21,7 @@ AUDIO_MARK = "<audio>"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt for the model, and the requests of lm-eval that its answer serves."""
+    """A prompt for the model, and the requests of the library that its answer serves."""
 
     prompt: Prompt
     requests: tuple[int, ...]
