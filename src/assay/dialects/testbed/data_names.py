@@ -175,7 +175,7 @@ def prepare_input(
     """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
 
     `dataset_name` is one name; a list with a name for each context; a list with a name for each row of a context;
-    or a list of lists, which is needed if both numbers are equal.
+    or a list of lists, which is needed if there are as many contexts as rows in a context.
     """
     conversations: list[list[Any]] = []
     extras: list[Extras] = []

@@ -92,7 +92,7 @@ def capability_tables(
 
     A capability without items is left out; upstream divides by zero there. Items of a single capability occur once
     in each table. Upstream keeps one count for a capability and a combination of the same name, so that such items
-    are counted twice in both tables; so does `counts_twice`.
+    are counted twice in both tables. `counts_twice` does the same.
     """
     of_capabilities: dict[str, list[float]] = {name: [] for name in CAPABILITIES}
     of_combinations = of_capabilities if counts_twice else {}

@@ -142,7 +142,7 @@ def extract_json_objects(
 
 
 def process_punctuation(inText: str) -> str:
-    """Return a text without punctuation, as in the VQA metric: marks next to blanks are dropped, others become blanks."""
+    """Return a text without punctuation, as in the VQA metric: marks beside blanks are cut, others become blanks."""
     return strip_marks(inText, as_vlmeval=True)
 
 
