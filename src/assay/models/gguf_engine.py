@@ -95,7 +95,7 @@ class ServerTokenizer:
 
     @cached_property
     def plain(self) -> int:
-        """A token that consists of whole characters."""
+        """Id of any token that consists of whole characters."""
         return self.encode("a", add_special_tokens=False)[-1]
 
     def apply_chat_template(

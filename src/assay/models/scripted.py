@@ -35,7 +35,7 @@ class Scripted:
     accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
     produces: frozenset[str] = frozenset({"text", "image", "audio"})
     weighs: bool = True
-    """Whether it supports likelihoods; an earlier continuation is then always more probable."""
+    """True to support likelihoods. Of the continuations of a prompt, the first one is always the most probable."""
     concurrency: int | None = None
     calls: list[Request] = field(
         default_factory=list,

@@ -10,7 +10,7 @@ from ...core import MissingExtra
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """One of the two libraries."""
+    """One of the two task libraries, lm-eval or lmms-eval."""
 
     module: str
     """Name of its package, which is also the prefix of its task names."""

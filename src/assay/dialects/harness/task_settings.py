@@ -83,7 +83,7 @@ def len_or_one(value: object) -> int:
 
 
 def planned_shots(config: Any, settings: TaskSettings) -> int:
-    """Return the number of examples of a task. A task that requires 0 keeps it."""
+    """Return the number of examples of a task. A task that requires 0 examples keeps that number."""
     task_shots: int | None = config.num_fewshot
     if settings.num_fewshot is None or task_shots == 0:
         return task_shots or 0
@@ -95,7 +95,7 @@ def set_shots(
     settings: TaskSettings,
     where: str,
 ) -> dict[str, int]:
-    """Set the number of examples as the library does. A task that requires 0 keeps it."""
+    """Set the number of examples as the library does. A task that requires 0 examples keeps that number."""
     fixed = [task.get_config("num_fewshot") == 0 for task in tasks.values()]
     if settings.num_fewshot and all(fixed):
         raise UsageError(

@@ -13,7 +13,7 @@ from ...datasets.tsv_images import is_blank
 from ..shapes import Fields, Record
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
-"""The columns with the question and the options. The same letters for other options mean other answers."""
+"""The columns with the question and the options. Both must match, because a letter means nothing without them."""
 COMPARED_LENGTH = 20_000
 """Number of characters of a question that are compared, because a spreadsheet cuts longer cells."""
 _LOST_IN_FILES = re.compile(r"[\x00-\x20\x7f\s]+|_x[0-9A-Fa-f]{4}_")

@@ -66,7 +66,7 @@ def command_line_defaults() -> Namespace:
 
 
 def _quiet_logger() -> None:
-    """Drop the package's log messages. Its errors are raised as well."""
+    """Drop the package's log messages. No error is lost, because the package also raises those that it logs."""
     try:
         loguru = importlib.import_module("loguru")
     except ModuleNotFoundError as error:

@@ -35,7 +35,7 @@ def _cell(row: Row, *names: str, otherwise: object = "") -> Any:
 
 
 def lambada(row: Row) -> str:
-    """Return a passage without its last word; a single word stays."""
+    """Return a passage without its last word; a passage of one word is returned unchanged."""
     return str(_cell(row, "text")).rsplit(" ", 1)[0]
 
 

@@ -71,7 +71,7 @@ def _compile(
     leaf: Callable[[str, str], Render],
     place: str = "",
 ) -> Render:
-    """Compile a structure; `leaf` compiles a text, given the key above it."""
+    """Compile a structure of mappings, lists and texts. `leaf` compiles a text; it also receives the text's key."""
     if isinstance(piece, str):
         return leaf(piece, place)
     if isinstance(piece, Mapping):

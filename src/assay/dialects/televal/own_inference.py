@@ -51,7 +51,7 @@ def infer_dialogue(
     flags: Fields,
     pred_audio: str | None,
 ) -> list[Record]:
-    """Return the answers of all rounds of a dialogue, whose speakers are already swapped."""
+    """Return the answers of all rounds of a dialogue. The caller has already swapped its speakers if requested."""
     users = (Turn(heard, script.users[0].text, script.users[0].meta), *script.users[1:])
     dialogue = [
         {"role": role, "round": str(number), "content": {**turn.meta, **_content(turn)}}

@@ -161,7 +161,7 @@ class AvgWER(Summarizer):
 
     @property
     def label(self) -> str:
-        """The label before the rate."""
+        """TELEVAL's name for the error rate, printed before it; the two eras use different names."""
         return "WER" if self._era == SEED else "WER_or_CER"
 
     def __init__(

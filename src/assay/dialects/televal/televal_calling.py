@@ -287,7 +287,7 @@ def converse_as_upstream(model: Any, structure: object, options: Fields) -> Any:
 
 
 def _script(apart: Fields, *, is_reversed: bool) -> Script:
-    """Return the turns of both speakers. Swapped texts leave their further fields where they were."""
+    """Return the turns of both speakers. If reversed, clips and texts swap speakers, but `meta_info` does not."""
     clips = apart["audio"]
     texts = apart["query"]
     metas = apart.get("meta_info") or [{}] * len(texts)

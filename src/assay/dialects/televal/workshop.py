@@ -343,8 +343,8 @@ def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:
 def check_columns(entry: Entry, loader: object, reader: Reader) -> None:
     """Raise if `ref_col` names a column that the first rows of the data lack.
 
-    Nothing is scored by `key_col`, `query_col` and `extra_col`: a name like that of a column only gets a warning. In a
-    dialogue the template names the columns, so nothing is checked.
+    Scores do not depend on `key_col`, `query_col` and `extra_col`, so a misspelled column there only gets a warning.
+    In a dialogue the template names the columns, so nothing is checked.
     """
     rows = loader.first_rows(HEAD_ROWS) if isinstance(loader, BatchLoader) else []
     if not rows or reader.is_dialogue(rows[0]):

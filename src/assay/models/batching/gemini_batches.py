@@ -59,7 +59,7 @@ class GeminiBatches(BatchApi):
     paths: ClassVar[str] = "batchGenerateContent and /batches"
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 20 * MEGABYTE
-    """The limit of a call that holds its requests."""
+    """The service's size limit for a call that creates a batch, because the call contains all requests."""
 
     async def newest(self) -> str:
         """Return the name of the newest batch."""

@@ -272,9 +272,10 @@ class MediaModel:
         *,
         is_last: bool = True,
     ) -> dict[int, Output]:
-        """Answer a group.
+        """Answer a group of requests. If that raises, ask each of them alone.
 
-        If that fails, a single request fails; a request is left out if there is another way to answer it.
+        A request that raises alone becomes a failed output; without `is_last`, it is left out, so that the caller can
+        answer it in another way.
         """
         try:
             return ask(group)

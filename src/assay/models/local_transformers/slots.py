@@ -401,7 +401,7 @@ def flash(
     """Attend over slots with flash attention: tokens by heads by size in and out.
 
     `starts` and `key_starts` say where the queries and the keys of each row begin, `lengths` how many keys it sees.
-    Nothing is padded, and nothing waits for the host.
+    Nothing is padded, and the GPU does not wait for the CPU.
     """
     import torch
 

@@ -48,7 +48,7 @@ class TalkingModel(MediaModel):
         super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
-        """Return False for answers that are to be spoken, because a sampled text must not depend on the speech."""
+        """Return True only for greedy answers without speech; all others are written by the model's own `generate`."""
         is_silent = "audio" not in request.prompt.produces
         return (
             is_silent
