@@ -15,7 +15,7 @@ from .placing import Mount
 
 
 class Outside:
-    """The outside packages and modules that import the toolkit's names."""
+    """The packages and modules outside a toolkit's folder that import the toolkit's names."""
 
     def __init__(self, tops: set[str]) -> None:
         self._mounts: dict[str, Mount] = {}

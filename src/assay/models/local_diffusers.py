@@ -131,7 +131,7 @@ PLANNED = ("height", "width", "negative_prompt", "strength")
 
 
 class Pipeline(Source):
-    """A pipeline folder with subfolders."""
+    """The source of a diffusers pipeline: a folder whose subfolders hold its parts, or a hub name."""
 
     index = "model_index.json"
     noun = "pipeline"

@@ -106,7 +106,7 @@ SYSTEM_TOPS = frozenset(
         "/usr",
     }
 )
-"""Folders in which a workspace shows this machine's files, or nothing."""
+"""Top-level folders that a task cannot write to: a workspace shows this machine's files there, or leaves them empty."""
 CONTROL_WORDS = frozenset({"if", "for", "while", "until", "case", "{", "(", "function"})
 DPKG_STATUS = Path("/var/lib/dpkg/status")
 _SEPARATORS = re.compile(r"(&&|\|\||;|\n)")

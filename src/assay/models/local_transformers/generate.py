@@ -431,7 +431,7 @@ class DecodeStep:
         self.positions = torch.zeros_like(self.tokens)
         self.shifts = torch.zeros_like(self.tokens)
         self.advances = torch.zeros_like(self.tokens)
-        """1 for each slot with a row: its position grows from pass to pass."""
+        """Added to the slots' positions after each pass: 1 for a slot with a row, else 0."""
         self.plan = DecodePlan(cache, width, self.positions)
         self.logits: Any = None
         self.best: Any = None
@@ -543,7 +543,7 @@ class DecodeStep:
 
 
 def _tokens_of(rows: Sequence[Row]) -> float:
-    """Return the sum of the written shares of all rows, each between 0 and 1."""
+    """Return the progress of some rows: the sum of what share of its maximum length each has written."""
     total = 0.0
     for row in rows:
         total += 1.0 if row.is_done else len(row.token_ids) / row.max_tokens

@@ -49,7 +49,7 @@ class BatchLoader:
     batch_size: int = field(default=1, compare=False)
     start: int = 0
     limit: int = 0
-    """Number of rows to read; applied before `start`."""
+    """Read only the first `limit` rows, from which `start` is then skipped; 0 reads all."""
     save_query_audio_dir: str | None = field(default=None, compare=False)
     """Folder in which the WAV files are kept for the next run. Without it, they are deleted after the run."""
     tuple_decode: bool = True
