@@ -35,7 +35,10 @@ def register_postprocess(
     dataset_name: str,
     postprocess: Function | None = None,
 ) -> Function | Callable[[Function], Function]:
-    """Register `postprocess(text)`, which turns a prediction into what is evaluated: both forms, as for retrievers."""
+    """Register `postprocess(text)`, which turns a prediction into what is evaluated.
+
+    Used as a decorator, or with the function as second argument.
+    """
     register = _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
     return register if postprocess is None else register(postprocess)
 
