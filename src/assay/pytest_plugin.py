@@ -34,11 +34,20 @@ class CheckedRun:
         """The run folder, for `assay view` and `assay compare`."""
         return self.result.folder
 
-    def value(self, metric: str, task: str | None = None) -> float | None:
+    def value(
+        self,
+        metric: str,
+        task: str | None = None,
+    ) -> float | None:
         """Return the value of a metric."""
         return self.result.value(metric, task)
 
-    def at_least(self, metric: str, limit: float, task: str | None = None) -> bool:
+    def at_least(
+        self,
+        metric: str,
+        limit: float,
+        task: str | None = None,
+    ) -> bool:
         """Return True if the 95 % interval of a metric is at or above `limit`; otherwise raise with the reason.
 
         `LimitMissed` means that the number is too low, `NotEnoughSamples` that the samples do not decide it.
@@ -46,12 +55,22 @@ class CheckedRun:
         __tracebackhide__ = True
         return self._check(metric, task, min_value=limit)
 
-    def at_most(self, metric: str, limit: float, task: str | None = None) -> bool:
+    def at_most(
+        self,
+        metric: str,
+        limit: float,
+        task: str | None = None,
+    ) -> bool:
         """Return True if the 95 % interval of a metric is at or below `limit`; for metrics where lower is better."""
         __tracebackhide__ = True
         return self._check(metric, task, max_value=limit)
 
-    def _check(self, metric: str, task: str | None, **limits: float) -> bool:
+    def _check(
+        self,
+        metric: str,
+        task: str | None,
+        **limits: float,
+    ) -> bool:
         """Decide a limit as `assay gate` does."""
         __tracebackhide__ = True
         from .comparison.gate import FAIL, PASS, judge_run
@@ -92,7 +111,11 @@ def assay_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Checked
     reused.
     """
 
-    def run(tasks: object, model: object = None, **settings: Any) -> CheckedRun:
+    def run(
+        tasks: object,
+        model: object = None,
+        **settings: Any,
+    ) -> CheckedRun:
         __tracebackhide__ = True
         from .core import AssayError
         from .runner.run import run as run_tasks

@@ -77,7 +77,11 @@ class Registry(Generic[T]):
             for name, (target, summary) in (targets or {}).items()
         }
 
-    def register(self, name: str, summary: str = "") -> Callable[[T], T]:
+    def register(
+        self,
+        name: str,
+        summary: str = "",
+    ) -> Callable[[T], T]:
         """Return a decorator that gives an object a name and returns it unchanged."""
 
         def add(thing: T) -> T:
@@ -93,7 +97,12 @@ class Registry(Generic[T]):
 
         return add
 
-    def get(self, name: str, *, where: str | None = None) -> T:
+    def get(
+        self,
+        name: str,
+        *,
+        where: str | None = None,
+    ) -> T:
         """Return the object behind a name, importing it if necessary."""
         entry = self._entry(name, where)
         if isinstance(entry.target, Plugin):
@@ -103,7 +112,12 @@ class Registry(Generic[T]):
         module, _, attribute = entry.target.partition(":")
         return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
 
-    def build(self, spec: object, *, where: str | None = None) -> Any:
+    def build(
+        self,
+        spec: object,
+        *,
+        where: str | None = None,
+    ) -> Any:
         """Build the component that a spec describes: a class from its options, a function with them as keywords."""
         spec = Spec.of(spec, where=where)
         return construct(
@@ -167,7 +181,11 @@ class Registry(Generic[T]):
     def __len__(self) -> int:
         return len(self.names())
 
-    def _entry(self, name: str, where: str | None) -> Entry:
+    def _entry(
+        self,
+        name: str,
+        where: str | None,
+    ) -> Entry:
         spelling = self.resolve(name)
         if spelling is None:
             raise UnknownName(self.kind, name, self.names(), where=where)
@@ -211,7 +229,13 @@ _FALSE_WORDS = ("false", "no", "off", "0")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
-def construct(thing: object, spec: Spec, *, kind: str, where: str | None = None) -> Any:
+def construct(
+    thing: object,
+    spec: Spec,
+    *,
+    kind: str,
+    where: str | None = None,
+) -> Any:
     """Build a component from its options. Raise for an unknown or a missing option and name the known ones."""
     options = fit_options(thing, spec.options)
     if inspect.isclass(thing):
@@ -246,7 +270,12 @@ def check_options(
                 fix = suggest(name, sorted(names), "known options:")
             else:
                 fix = "it has none"
-            raise UnknownOption(what, name, where=where, fix=fix)
+            raise UnknownOption(
+                what,
+                name,
+                where=where,
+                fix=fix,
+            )
     if inspect.isclass(thing):
         lacking = [name for name in required if name not in options]
         if lacking:
@@ -279,7 +308,10 @@ def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
     return {p.name for p in named}, [p.name for p in named if p.default is p.empty]
 
 
-def fit_options(thing: object, options: Mapping[str, Any]) -> dict[str, Any]:
+def fit_options(
+    thing: object,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
     """Return the options with each number or text converted to the parameter's annotation, or to its default's type.
 
     `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` a number for `temperature: float`;
@@ -315,7 +347,10 @@ def _fit_bool(name: str, value: object) -> object:
     )
 
 
-def _fit(value: object, types: frozenset[type]) -> object:
+def _fit(
+    value: object,
+    types: frozenset[type],
+) -> object:
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)) and str in types and not types & {int, float}:
@@ -333,7 +368,10 @@ def _fit(value: object, types: frozenset[type]) -> object:
 
 def _parameter_types(thing: Any) -> dict[str, frozenset[type]]:
     """Return the plain types that each parameter accepts, without parameters that accept anything."""
-    target = thing.__init__ if inspect.isclass(thing) else thing
+    if inspect.isclass(thing):
+        target = thing.__init__
+    else:
+        target = thing
     try:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
@@ -364,14 +402,20 @@ def _plain_types(hint: object) -> frozenset[type]:
     if origin is Literal:
         return frozenset(type(choice) for choice in get_args(hint))
     is_union = origin in (Union, UnionType)
-    members = get_args(hint) if is_union else (hint,)
+    if is_union:
+        members = get_args(hint)
+    else:
+        members = (hint,)
     plain = {member for member in members if member is not NoneType}
     if plain and plain <= set(_PLAIN):
         return frozenset(members)
     return frozenset()
 
 
-def _with_options(function: Any, options: Mapping[str, Any]) -> object:
+def _with_options(
+    function: Any,
+    options: Mapping[str, Any],
+) -> object:
     def configured(*args: object) -> object:
         return function(*args, **options)
 

@@ -40,7 +40,12 @@ def main(path: str, name: str) -> None:
         text = answer
     else:
         text = json.dumps(answer, default=str)
-    with open(f"{FOLDER}/answer", "w", encoding="utf-8", errors="replace") as file:
+    with open(
+        f"{FOLDER}/answer",
+        "w",
+        encoding="utf-8",
+        errors="replace",
+    ) as file:
         file.write(text)
 
 

@@ -87,7 +87,12 @@ class AgentModel:
         used = [limits.turns, limits.tokens, limits.cost, limits.seconds]
         return {**self.program.identity, "limits": used, "model": self.inner.identity}
 
-    def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
+    def hints_of(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+    ) -> Mapping[str, Any]:
         """Return the values besides the prompt on which an answer depends: the environment of the sample."""
         if self.environment is None:
             return {}
@@ -276,7 +281,10 @@ class _SampleRun:
             **program.env,
         }
         stdin = instruction if program.reads_input else ""
-        seconds = DAY if self._seconds is None else self._seconds
+        if self._seconds is None:
+            seconds = DAY
+        else:
+            seconds = self._seconds
         return workspace.exec(command, stdin, seconds, env, prepared.folder)
 
     def _collect(
@@ -294,7 +302,10 @@ class _SampleRun:
         patch = repository_patch(workspace, prepared.folder)
         if patch:
             details["patch"] = patch
-        stdout = "" if execution is None else as_text(execution.stdout)
+        if execution is None:
+            stdout = ""
+        else:
+            stdout = as_text(execution.stdout)
         text = stdout.strip()
         answer = _read_answer(workspace)
         if answer is not None:
@@ -387,7 +398,10 @@ def endpoint_variables(url: str, key: str) -> dict[str, str]:
     }
 
 
-def answered(text: str, details: Mapping[str, Any]) -> Output:
+def answered(
+    text: str,
+    details: Mapping[str, Any],
+) -> Output:
     """Return the answer of a program."""
     return Output((Candidate((Text(text),), "stop"),), details=details)
 

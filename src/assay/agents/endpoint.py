@@ -124,7 +124,10 @@ class Endpoint:
         try:
             return await self._respond(request, wire_format)
         except (Reply, BadRequest) as error:
-            status = error.status if isinstance(error, Reply) else 400
+            if isinstance(error, Reply):
+                status = error.status
+            else:
+                status = 400
             kinds = ANTHROPIC_ERRORS if is_anthropic else OPENAI_ERRORS
             speaking = wire_format or self._formats["/chat/completions"]
             body = speaking.error(kinds[status], str(error))
@@ -164,7 +167,10 @@ class Endpoint:
         """Return the response with an answer of the model."""
         if output.error is not None:
             is_refused = not output.error.retryable
-            status = 429 if output.error.kind == "rate_limit" else 502
+            if output.error.kind == "rate_limit":
+                status = 429
+            else:
+                status = 502
             raise Reply(400 if is_refused else status, output.error.message)
         if request.is_stream:
             events = wire_format.events(request, output, number)

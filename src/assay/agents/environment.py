@@ -32,7 +32,12 @@ class AgentWorkspace(Protocol):
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
 
-    def write(self, path: str, data: str | bytes, mode: int = 0o644) -> None:
+    def write(
+        self,
+        path: str,
+        data: str | bytes,
+        mode: int = 0o644,
+    ) -> None:
         """Write a file, and the folders above it."""
 
     def remove(self, path: str) -> None:

@@ -84,11 +84,19 @@ class AgentProgram:
         return "{instruction}" not in joined and "{instruction_file}" not in joined
 
 
-def read_agent(text: str, args: Mapping[str, Any]) -> AgentProgram:
+def read_agent(
+    text: str,
+    args: Mapping[str, Any],
+) -> AgentProgram:
     """Return the program of `--agent` with the options of `--agent_args`. Raise `UsageError` if it cannot be run."""
     env, visible = _read_args(args)
     if text in BUILT_IN:
-        return AgentProgram(text, (), env=env, digest=text)
+        return AgentProgram(
+            text,
+            (),
+            env=env,
+            digest=text,
+        )
     if is_reference(text) and not any(map(str.isspace, text)):
         return _python_agent(text, env, visible)
     try:

@@ -41,11 +41,19 @@ class WireFormat(Protocol):
         """Return the request in a body. Raise `BadRequest` if it is invalid."""
 
     def answer(
-        self, request: WireRequest, output: Output, number: int
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
     ) -> dict[str, Any]:
         """Return the body of the answer to exchange `number` of the sample."""
 
-    def events(self, request: WireRequest, output: Output, number: int) -> bytes:
+    def events(
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
+    ) -> bytes:
         """Return the answer as a stream of server-sent events."""
 
     def error(self, kind: str, message: str) -> dict[str, Any]:
@@ -78,7 +86,10 @@ def _with_content(message: Message) -> Message:
 
 def _refuse_references(turn: object) -> None:
     """Raise if a turn names media by path or URL, because no file outside the workspace is opened for a program."""
-    content = turn.get("content") if isinstance(turn, Mapping) else None
+    if isinstance(turn, Mapping):
+        content = turn.get("content")
+    else:
+        content = None
     if isinstance(content, str) or not isinstance(content, Sequence):
         return
     for piece in content:
@@ -115,7 +126,10 @@ def read_options(values: Mapping[str, Any]) -> GenerateOptions:
         raise BadRequest(str(reason)) from error
 
 
-def require_list(body: Mapping[str, Any], name: str) -> list[Any]:
+def require_list(
+    body: Mapping[str, Any],
+    name: str,
+) -> list[Any]:
     """Return a list with at least one element. Raise `BadRequest` if the body has none under this name."""
     value = body.get(name)
     if not isinstance(value, list) or not value:

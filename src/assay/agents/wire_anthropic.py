@@ -74,7 +74,10 @@ class AnthropicFormat:
         )
 
     def answer(
-        self, request: WireRequest, output: Output, number: int
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
     ) -> dict[str, Any]:
         """Return the body of a message."""
         candidate = first_candidate(output)
@@ -87,7 +90,12 @@ class AnthropicFormat:
             "stop_reason": reason,
         }
 
-    def events(self, request: WireRequest, output: Output, number: int) -> bytes:
+    def events(
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
+    ) -> bytes:
         """Return a message as a stream of events."""
         whole = self.answer(request, output, number)
         head = _head(request, output, number)
@@ -173,7 +181,10 @@ def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
     offered = []
     dropped = []
     for tool in tools:
-        kind = tool.get("type") if isinstance(tool, Mapping) else None
+        if isinstance(tool, Mapping):
+            kind = tool.get("type")
+        else:
+            kind = None
         if kind in (None, "custom"):
             offered.append(tool)
         else:
@@ -181,7 +192,11 @@ def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
     return offered, dropped
 
 
-def _head(request: WireRequest, output: Output, number: int) -> dict[str, Any]:
+def _head(
+    request: WireRequest,
+    output: Output,
+    number: int,
+) -> dict[str, Any]:
     """Return the members of a message besides its content."""
     tokens_in, tokens_out, cached = token_counts(output)
     return {
@@ -227,7 +242,10 @@ def _input_of(call: ToolCall) -> object:
     return arguments
 
 
-def _block_events(index: int, block: Mapping[str, Any]) -> list[bytes]:
+def _block_events(
+    index: int,
+    block: Mapping[str, Any],
+) -> list[bytes]:
     """Return the events of one block."""
     kind = block["type"]
     if kind == "text":

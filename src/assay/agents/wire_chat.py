@@ -92,7 +92,10 @@ class ChatFormat:
         )
 
     def answer(
-        self, request: WireRequest, output: Output, number: int
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
     ) -> dict[str, Any]:
         """Return the body of a completion."""
         choices = []
@@ -106,7 +109,12 @@ class ChatFormat:
         head = _head(request, number, "chat.completion")
         return {**head, "choices": choices, "usage": _usage(output)}
 
-    def events(self, request: WireRequest, output: Output, number: int) -> bytes:
+    def events(
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
+    ) -> bytes:
         """Return a completion in chunks."""
         head = _head(request, number, "chat.completion.chunk")
         chunks: list[Any] = []
@@ -142,7 +150,10 @@ def with_reasoning(turn: object, message: Message) -> Message:
 
 def read_response_format(value: object) -> str | None:
     """Return the requested form of an answer. Raise `BadRequest` for a schema, which models do not support."""
-    kind = value.get("type") if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        kind = value.get("type")
+    else:
+        kind = value
     if kind is None or kind == "text":
         return None
     if kind == "json_object":
@@ -183,7 +194,11 @@ def assistant_message(candidate: Candidate, number: int) -> dict[str, Any]:
     return message
 
 
-def _head(request: WireRequest, number: int, kind: str) -> dict[str, Any]:
+def _head(
+    request: WireRequest,
+    number: int,
+    kind: str,
+) -> dict[str, Any]:
     """Return the members that begin every answer and chunk."""
     model = request.model or "assay"
     return {
@@ -195,7 +210,8 @@ def _head(request: WireRequest, number: int, kind: str) -> dict[str, Any]:
 
 
 def _choice_chunks(
-    head: Mapping[str, Any], choice: Mapping[str, Any]
+    head: Mapping[str, Any],
+    choice: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """Return the two chunks of a choice: its message, and why it ended."""
     message = choice["message"]

@@ -89,7 +89,10 @@ class ResponsesFormat:
         )
 
     def answer(
-        self, request: WireRequest, output: Output, number: int
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
     ) -> dict[str, Any]:
         """Return the body of a response."""
         candidate = first_candidate(output)
@@ -106,7 +109,12 @@ class ResponsesFormat:
             "usage": _usage(output),
         }
 
-    def events(self, request: WireRequest, output: Output, number: int) -> bytes:
+    def events(
+        self,
+        request: WireRequest,
+        output: Output,
+        number: int,
+    ) -> bytes:
         """Return a response as a stream of events."""
         whole = self.answer(request, output, number)
         begun = {**whole, "status": "in_progress", "output": [], "usage": None}
@@ -153,7 +161,10 @@ def _turns(value: object) -> list[dict[str, Any]]:
     return turns
 
 
-def _add_item(turns: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
+def _add_item(
+    turns: list[dict[str, Any]],
+    item: Mapping[str, Any],
+) -> None:
     """Add an item of a request to the turns. Several items of the model form one turn."""
     kind = item.get("type", "message")
     if kind == "message":
@@ -171,7 +182,10 @@ def _add_item(turns: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
         output = item.get("output")
         content: Any = output if isinstance(output, str) else _blocks(output or [])
         result = {"type": "tool_result", "call_id": item.get("call_id")}
-        results = [content] if isinstance(content, str) else content
+        if isinstance(content, str):
+            results = [content]
+        else:
+            results = content
         turns.append({"role": "tool", "content": [{**result, "content": results}]})
     elif kind == "reasoning":
         texts = [*(item.get("summary") or ()), *(item.get("content") or ())]
@@ -182,7 +196,10 @@ def _add_item(turns: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
         raise BadRequest(f"an item of type {kind!r} cannot be passed on to the model")
 
 
-def _add_said(turns: list[dict[str, Any]], block: dict[str, Any]) -> None:
+def _add_said(
+    turns: list[dict[str, Any]],
+    block: dict[str, Any],
+) -> None:
     """Add a block to the turn of the assistant that is last, or to a new one."""
     if not turns or turns[-1]["role"] != "assistant":
         turns.append({"role": "assistant", "content": []})
@@ -206,7 +223,10 @@ def _blocks(pieces: Sequence[Any]) -> list[dict[str, Any]]:
     """Return content parts in the spelling of chat completions."""
     blocks: list[dict[str, Any]] = []
     for piece in pieces:
-        kind = piece.get("type") if isinstance(piece, Mapping) else None
+        if isinstance(piece, Mapping):
+            kind = piece.get("type")
+        else:
+            kind = None
         if kind in TEXT_TYPES:
             blocks.append({"type": "text", "text": str(piece.get("text", ""))})
         elif kind == "refusal":
@@ -224,7 +244,10 @@ def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
     offered = []
     dropped = []
     for tool in tools:
-        kind = tool.get("type") if isinstance(tool, Mapping) else None
+        if isinstance(tool, Mapping):
+            kind = tool.get("type")
+        else:
+            kind = None
         if kind == "function":
             offered.append(tool)
         else:
@@ -283,7 +306,10 @@ def _items(output: Output, number: int) -> list[dict[str, Any]]:
     return items
 
 
-def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _item_events(
+    index: int,
+    item: Mapping[str, Any],
+) -> list[dict[str, Any]]:
     """Return the events of one item."""
     about = {"output_index": index, "item_id": item["id"]}
     begun = {**item, "status": "in_progress"}

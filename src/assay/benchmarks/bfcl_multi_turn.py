@@ -76,7 +76,11 @@ class MultiTurnRows:
             samples.append(self._sample(entry, truth))
         return samples
 
-    def _sample(self, entry: Mapping[str, Any], truth: object) -> Sample:
+    def _sample(
+        self,
+        entry: Mapping[str, Any],
+        truth: object,
+    ) -> Sample:
         first, *_ = entry["question"]
         if self.mode == PROMPT:
             first = load_bfcl().prompted(first, entry["function"], entry["id"])
@@ -114,7 +118,11 @@ class SystemTools:
         if importlib.util.find_spec("mpmath") is None:
             raise MissingExtra("mpmath, which BFCL's calculator uses,", "mpmath")
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return the functions of a turn. Functions that are held back come in later turns."""
         if sample is None or self.mode == PROMPT:
             return ()
@@ -193,7 +201,10 @@ def _late_text(functions: object, mode: str) -> str:
     return str(template.format(functions=functions))
 
 
-def _spoken_results(calls: Sequence[str], results: Sequence[str]) -> str:
+def _spoken_results(
+    calls: Sequence[str],
+    results: Sequence[str],
+) -> str:
     """Return results in the form in which BFCL writes them into a user turn."""
     pairs = zip(calls, results, strict=True)
     return repr([{"role": "tool", "name": c, "content": r} for c, r in pairs])
@@ -240,13 +251,19 @@ def function_names(entry: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(names)
 
 
-def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+def call_text(
+    name: str,
+    arguments: Mapping[str, Any],
+) -> str:
     """Return a call in the package's spelling."""
     values = ",".join(f"{key}={value!r}" for key, value in arguments.items())
     return f"{name}({values})"
 
 
-def plain_or_refused(call: str, names: frozenset[str]) -> str:
+def plain_or_refused(
+    call: str,
+    names: frozenset[str],
+) -> str:
     """Return a call that runs nothing but functions of the sample, or a call that fails."""
     try:
         node = ast.parse(call, mode="eval").body
@@ -255,7 +272,10 @@ def plain_or_refused(call: str, names: frozenset[str]) -> str:
     return call if _is_plain_call(node, names) else REFUSED_CALL
 
 
-def _is_plain_call(node: ast.expr, names: frozenset[str]) -> bool:
+def _is_plain_call(
+    node: ast.expr,
+    names: frozenset[str],
+) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return False
     if node.func.id not in names or node.args:
@@ -268,7 +288,10 @@ def _is_plain_call(node: ast.expr, names: frozenset[str]) -> bool:
     return True
 
 
-def _is_plain_value(node: ast.expr, names: frozenset[str]) -> bool:
+def _is_plain_value(
+    node: ast.expr,
+    names: frozenset[str],
+) -> bool:
     """Return True for constants, collections of plain values, and plain calls."""
     if isinstance(node, ast.Constant):
         return True
@@ -312,7 +335,11 @@ def _fresh_owner() -> Iterator[str]:
         _remove_systems(owner)
 
 
-def turns_of(output: Output, mode: str, names: frozenset[str]) -> list[list[list[str]]]:
+def turns_of(
+    output: Output,
+    mode: str,
+    names: frozenset[str],
+) -> list[list[list[str]]]:
     """Return the calls of a sample: by turn, by answer. A turn with too many answers is the last one."""
     turns: list[list[list[str]]] = []
     steps: list[list[str]] = []
@@ -328,7 +355,9 @@ def turns_of(output: Output, mode: str, names: frozenset[str]) -> list[list[list
             if len(steps) == MOST_STEPS:
                 return turns
             steps = []
-    return [*turns, steps] if is_open else turns
+    if is_open:
+        return [*turns, steps]
+    return turns
 
 
 def _executable_calls(answer: Output, mode: str) -> list[str]:
@@ -363,4 +392,9 @@ def bfcl_turns(sample: Sample, output: Output) -> Score:
         "error_type": str(verdict.get("error_type", "")),
         "error": str(verdict.get("error_message", "")),
     }
-    return Score(0.0, Outcome.SCORED, answer=answer, details=details)
+    return Score(
+        0.0,
+        Outcome.SCORED,
+        answer=answer,
+        details=details,
+    )

@@ -247,7 +247,10 @@ def _stand_ins() -> dict[str, ModuleType]:
     return {name: _module(name, members) for name, members in modules.items()}
 
 
-def _module(name: str, members: Mapping[str, Any]) -> ModuleType:
+def _module(
+    name: str,
+    members: Mapping[str, Any],
+) -> ModuleType:
     module = ModuleType(name)
     vars(module).update(members)
     return module
@@ -285,8 +288,10 @@ def _refuse_computing(text: str) -> None:
     BFCL's decoder runs such expressions as Python. Text from a model is never run here.
     """
     bare = text.strip("`\n ")
-    bare = bare if bare.startswith("[") else f"[{bare}"
-    bare = bare if bare.endswith("]") else f"{bare}]"
+    if not bare.startswith("["):
+        bare = f"[{bare}"
+    if not bare.endswith("]"):
+        bare = f"{bare}]"
     try:
         tree = ast.parse(bare.strip().strip("'"), mode="eval")
         for node in ast.walk(tree):

@@ -120,7 +120,11 @@ def bfcl(sample: Sample, output: Output) -> Score:
             return Score(float(wants_no_call(category)), answer="")
         why = {"error_type": "ast_decoder:decoder_failed", "error": str(error)}
         return Score.unparsed(**why)
-    answer = json.dumps(decoded, ensure_ascii=False, default=str)
+    answer = json.dumps(
+        decoded,
+        ensure_ascii=False,
+        default=str,
+    )
     if not has_calls_to_check(category):
         is_call = not load_bfcl().is_no_call(decoded)
         return Score(float(is_call != wants_no_call(category)), answer=answer)
@@ -135,8 +139,16 @@ def bfcl(sample: Sample, output: Output) -> Score:
     if verdict.is_right:
         return Score(1.0, answer=answer)
     details = {"error_type": verdict.error_type, "error": verdict.error}
-    outcome = Outcome.SCORED if decoded else Outcome.UNPARSED
-    return Score(0.0, outcome, answer=answer, details=details)
+    if decoded:
+        outcome = Outcome.SCORED
+    else:
+        outcome = Outcome.UNPARSED
+    return Score(
+        0.0,
+        outcome,
+        answer=answer,
+        details=details,
+    )
 
 
 def _decode(sample: Sample, output: Output) -> list[Any]:

@@ -107,7 +107,11 @@ class OfficialWeights:
                 weights[task] = share * weight
         return weights
 
-    def _group(self, group: str, sizes: Mapping[str, int]) -> Mapping[str, float]:
+    def _group(
+        self,
+        group: str,
+        sizes: Mapping[str, int],
+    ) -> Mapping[str, float]:
         """Return the weights of categories inside a group, which sum up to 1."""
         if group == "non_live":
             return NON_LIVE_WEIGHTS

@@ -27,7 +27,11 @@ def prompts(
     **aliases: str,
 ) -> Table:
     """Return a reader for rows with only a text to draw."""
-    return Table(shows_images=False, tags=tags, aliases={**PROMPTS, **aliases})
+    return Table(
+        shows_images=False,
+        tags=tags,
+        aliases={**PROMPTS, **aliases},
+    )
 
 
 def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
@@ -45,7 +49,10 @@ def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
     return reshape
 
 
-def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
+def edits(
+    target: Callable[[RowOf], Any] | None = None,
+    **aliases: str,
+) -> Table:
     """Return a reader for rows with images and an editing instruction."""
     return Table(
         shows_images=True,
@@ -121,7 +128,12 @@ class Gathered(ShardOver):
                 ),
             )
 
-    def _gather(self, item: str, number: int, rows: list[RowOf]) -> RowData:
+    def _gather(
+        self,
+        item: str,
+        number: int,
+        rows: list[RowOf],
+    ) -> RowData:
         questions = [
             {name: row.get(name) for name in PROPOSITION_COLUMNS} for row in rows
         ]

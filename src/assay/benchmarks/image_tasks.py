@@ -146,7 +146,9 @@ def prompt_of(sample: Sample) -> str:
 
 def image_to_be_like(row: RowOf) -> object:
     """Return the image in `target_image`, if there is one."""
-    return target_image(row) if row.get("target_image") else None
+    if row.get("target_image"):
+        return target_image(row)
+    return None
 
 
 def language(*codes: str) -> Callable[[RowOf], Sequence[RowOf]]:

@@ -29,7 +29,11 @@ def lit_lamps(sample: Sample) -> set[str]:
     return set(sample["lit"])
 
 
-def switch_lamp(room: Literal["kitchen", "hall"], on: bool, state: set[str]) -> str:
+def switch_lamp(
+    room: Literal["kitchen", "hall"],
+    on: bool,
+    state: set[str],
+) -> str:
     """Switch the lamp of a room on or off.
 
     Args:

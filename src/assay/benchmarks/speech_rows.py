@@ -74,7 +74,10 @@ class Spoken:
         else:
             path = Path(found)
             shards, _ = open_files(path, None, str(path))
-            folder = path if path.is_dir() else path.parent
+            if path.is_dir():
+                folder = path
+            else:
+                folder = path.parent
         return Samples(
             shards,
             on_duplicate="suffix" if self.repeats else "error",
@@ -149,7 +152,10 @@ class SpokenSample:
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
         """Return the text and the clips of a row with one turn."""
         query = first_of(row, self.read.query)
-        texts = [] if query is None else [str(query)]
+        if query is None:
+            texts = []
+        else:
+            texts = [str(query)]
         for column in AUDIO_COLUMNS:
             is_filled = row.get(column) not in (None, "")
             if is_filled:
@@ -178,7 +184,10 @@ class SpokenSample:
         return texts, clips
 
 
-def first_of(row: RowOf, names: Sequence[str]) -> object:
+def first_of(
+    row: RowOf,
+    names: Sequence[str],
+) -> object:
     """Return the first non-empty value of some columns."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
@@ -225,7 +234,10 @@ class Heard:
                     ),
                 ]
             )
-        audio = sample.media[0] if sample.media else None
+        if sample.media:
+            audio = sample.media[0]
+        else:
+            audio = None
         return Prompt((user_turn(self, sample, text, audio),))
 
 
@@ -239,7 +251,11 @@ class HeardRounds:
     def __call__(self, sample: Sample) -> Prompt:
         return Prompt((self._turn(sample, 0),))
 
-    def next(self, sample: Sample, turns: Sequence[Message]) -> Message | None:
+    def next(
+        self,
+        sample: Sample,
+        turns: Sequence[Message],
+    ) -> Message | None:
         """Return the user's next turn, or `None` after the last."""
         done = sum(message.role == "user" for message in turns)
         if done < len(sample.fields[ROUNDS]):
@@ -247,8 +263,14 @@ class HeardRounds:
         return None
 
     def _turn(self, sample: Sample, place: int) -> Message:
-        template = self if place == 0 else replace(self, instruction="")
-        audio = sample.media[place] if sample.media else None
+        if place == 0:
+            template = self
+        else:
+            template = replace(self, instruction="")
+        if sample.media:
+            audio = sample.media[place]
+        else:
+            audio = None
         return user_turn(template, sample, sample.fields[ROUNDS][place], audio)
 
 
@@ -328,8 +350,14 @@ def in_modes(
     first = next(iter(templates))
     tasks = []
     for mode, template in templates.items():
-        suffix = "" if mode == first else SUFFIXES[mode]
-        needs = task.needs if mode == TEXT else task.needs | {"audio"}
+        if mode == first:
+            suffix = ""
+        else:
+            suffix = SUFFIXES[mode]
+        if mode == TEXT:
+            needs = task.needs
+        else:
+            needs = task.needs | {"audio"}
         task_in_mode = task.but(
             name=task.name + suffix,
             template=template,

@@ -45,7 +45,11 @@ def words_of_option(sample: Sample, output: Output) -> Score:
     )
 
 
-def names_option(right: str, text: str, options: Sequence[str]) -> bool:
+def names_option(
+    right: str,
+    text: str,
+    options: Sequence[str],
+) -> bool:
     """Return True if a text has every word of one option and no word that only the others have."""
     right_words = _words(right)
     words = _words(text)

@@ -49,10 +49,17 @@ def build_task(row: Row, module: str) -> Task:
             source[key] = resolved
         elif key != "file":
             settings[key] = resolved
-    return Task(dataset=DataSource(**source), **settings)
+    return Task(
+        dataset=DataSource(**source),
+        **settings,
+    )
 
 
-def _complete(name: str, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Row:
+def _complete(
+    name: str,
+    rows: Mapping[str, Row],
+    shapes: Mapping[str, Row],
+) -> Row:
     """Return a row with everything that it takes from other rows, and with its texts filled in."""
     row = _inherit(rows[name], rows, shapes)
     row["name"] = name
@@ -60,7 +67,11 @@ def _complete(name: str, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> 
     return {key: _fill(value, values) for key, value in row.items()}
 
 
-def _inherit(row: Row, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Row:
+def _inherit(
+    row: Row,
+    rows: Mapping[str, Row],
+    shapes: Mapping[str, Row],
+) -> Row:
     """Return a row on top of the rows and shapes that its `like` names."""
     settings = dict(row)
     other = settings.pop("like", None)
@@ -73,7 +84,10 @@ def _inherit(row: Row, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Ro
     return {**_inherit(base, rows, shapes), **settings}
 
 
-def _fill(value: object, values: Mapping[str, str]) -> object:
+def _fill(
+    value: object,
+    values: Mapping[str, str],
+) -> object:
     if isinstance(value, str):
         for key, text in values.items():
             value = value.replace("{" + key + "}", text)

@@ -123,7 +123,10 @@ def user_tools(domain: str) -> dict[str, PackageTool]:
     return package_tools(reference) if reference else {}
 
 
-async def run_call(tools: Mapping[str, PackageTool], call: ToolCall) -> tuple[str, str]:
+async def run_call(
+    tools: Mapping[str, PackageTool],
+    call: ToolCall,
+) -> tuple[str, str]:
     """Return the text of a call's result as in inspect_ai, and the kind of its failure if it failed."""
     calls = inspect_module("model._call_tools")
     arguments = call.arguments
@@ -158,7 +161,11 @@ def _described(tools: Mapping[str, PackageTool]) -> list[Any]:
     described = []
     for name, entry in tools.items():
         parameters = definition(entry.function).parameters
-        info = kind(name=name, description="", parameters=parameters)
+        info = kind(
+            name=name,
+            description="",
+            parameters=parameters,
+        )
         described.append(info)
     return described
 
@@ -186,7 +193,10 @@ def agent_system_text(domain: str) -> str:
     raise MissingExtra(f"a version of inspect_evals like 0.26 (not {version()})", PIP)
 
 
-def _pieces(text: ast.JoinedStr, value: str) -> Iterator[str]:
+def _pieces(
+    text: ast.JoinedStr,
+    value: str,
+) -> Iterator[str]:
     for piece in text.values:
         yield str(piece.value) if isinstance(piece, ast.Constant) else value
 
@@ -220,7 +230,11 @@ class CopiedMembers(dict[str, Any]):
         self.touched.add(key)
         super().__setitem__(key, value)
 
-    def get(self, key: str, default: object = None) -> object:
+    def get(
+        self,
+        key: str,
+        default: object = None,
+    ) -> object:
         """Return a copy of a member."""
         if key not in self:
             return default
@@ -265,7 +279,11 @@ def same_databases(first: "BaseModel", second: "BaseModel") -> bool:
 
 def as_json(member: "BaseModel") -> str:
     """Return a member of a database as JSON."""
-    return json.dumps(member.model_dump(), sort_keys=True, default=str)
+    return json.dumps(
+        member.model_dump(),
+        sort_keys=True,
+        default=str,
+    )
 
 
 class SampleStore:
@@ -297,7 +315,11 @@ class SampleStore:
             perform(environment, action)
 
 
-def toolkit(domain: str, database: object, instance: str | None = None) -> Any:
+def toolkit(
+    domain: str,
+    database: object,
+    instance: str | None = None,
+) -> Any:
     """Return the package's toolkit on a database, in the current store."""
     module, name, usual_instance = DOMAINS[domain].toolkit.split(":")
     kind = part(f"{module}:{name}")
@@ -311,7 +333,10 @@ def toolkit(domain: str, database: object, instance: str | None = None) -> Any:
     return tools
 
 
-def expected_database(domain: str, actions: Sequence[Any]) -> "BaseModel":
+def expected_database(
+    domain: str,
+    actions: Sequence[Any],
+) -> "BaseModel":
     """Return the database after the right actions, in a separate store."""
     module = inspect_module("util._store")
     module.init_subtask_store(module.Store())

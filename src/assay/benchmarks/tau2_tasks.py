@@ -65,7 +65,12 @@ class Tau2Rows:
         if not isinstance(target, str):
             target = json.dumps(target, ensure_ascii=False)
         messages = (Message("system", (Text(system),)),)
-        return Sample(str(entry.id), messages, target=target, fields=plain(fields))
+        return Sample(
+            str(entry.id),
+            messages,
+            target=target,
+            fields=plain(fields),
+        )
 
 
 def plain(value: object) -> Any:
@@ -93,7 +98,11 @@ class Tau2Service:
         """Raise if a package is missing."""
         check_installed()
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return the tools of the agent."""
         return tuple(entry.tool for entry in agent_tools(self.domain).values())
 
@@ -125,7 +134,10 @@ class Tau2Session:
     async def begin(self, prompt: Prompt) -> Prompt:
         """Return the prompt with the customer's first message."""
         first = await self._talk.say()
-        words = self._talk.last if first is None else first
+        if first is None:
+            words = self._talk.last
+        else:
+            words = first
         messages = (*prompt.messages, Message("user", (Text(words),)))
         return replace(prompt, messages=messages)
 
@@ -236,14 +248,27 @@ async def _by_package(
     return score.value == "C", str(score.explanation or "")
 
 
-def _assistant_messages(models: ModuleType, calls: Sequence[ToolCall]) -> list[Any]:
+def _assistant_messages(
+    models: ModuleType,
+    calls: Sequence[ToolCall],
+) -> list[Any]:
     """Return calls as messages of inspect_ai. Unreadable arguments become empty ones."""
     kind = inspect_module("tool").ToolCall
     messages = []
     for number, call in enumerate(calls):
-        arguments = call.arguments if isinstance(call.arguments, dict) else {}
-        tool_call = kind(id=f"call_{number}", function=call.name, arguments=arguments)
-        message = models.ChatMessageAssistant(content="", tool_calls=[tool_call])
+        if isinstance(call.arguments, dict):
+            arguments = call.arguments
+        else:
+            arguments = {}
+        tool_call = kind(
+            id=f"call_{number}",
+            function=call.name,
+            arguments=arguments,
+        )
+        message = models.ChatMessageAssistant(
+            content="",
+            tool_calls=[tool_call],
+        )
         messages.append(message)
     return messages
 

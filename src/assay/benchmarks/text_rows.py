@@ -63,7 +63,11 @@ class SubsetRows(ShardOver):
         }
 
 
-def read_subsets(found: str | Path, *, worked: bool) -> Samples:
+def read_subsets(
+    found: str | Path,
+    *,
+    worked: bool,
+) -> Samples:
     """Return all subsets of a folder, one file, or the hub; `worked` requires the official worked examples of each."""
     files: Sequence[Path] = ()
     if not str(found).startswith(("hub:", "hf://")):
@@ -209,7 +213,11 @@ class DialogueSample:
         )
 
 
-def read_dialogues(found: str | Path, *, published: bool) -> Samples:
+def read_dialogues(
+    found: str | Path,
+    *,
+    published: bool,
+) -> Samples:
     """Return the dialogues of a file, a folder or the hub; `published` requires the published prompts of the judge."""
     if str(found).startswith(("hub:", "hf://")):
         if published:
@@ -227,7 +235,10 @@ def read_dialogues(found: str | Path, *, published: bool) -> Samples:
         file = Path(found) / "question.jsonl"
     else:
         file = Path(found)
-    wording = _wording(file.parent / "judge_prompts.jsonl") if published else None
+    if published:
+        wording = _wording(file.parent / "judge_prompts.jsonl")
+    else:
+        wording = None
     beside = next(
         (file.parent / name for name in _REFERENCES if (file.parent / name).is_file()),
         None,
@@ -256,7 +267,10 @@ def _wording(file: Path) -> dict[str, Mapping[str, str]]:
             if name not in prompts:
                 missing.append(name)
     if missing:
-        reason = f"has no prompt {missing[0]!r}" if prompts else "is missing"
+        if prompts:
+            reason = f"has no prompt {missing[0]!r}"
+        else:
+            reason = "is missing"
         raise UsageError(
             f"judge_prompts.jsonl {reason}",
             where=str(file.parent),

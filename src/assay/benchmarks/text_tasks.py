@@ -204,7 +204,10 @@ _STARTS = "Use the following starter code and enclose your code within delimiter
 def livecodebench_question(sample: Sample) -> Prompt:
     """Return the problem, and the required form of its solution."""
     starter = str(sample.fields.get("starter_code") or "")
-    form = _STARTS.format(starter=starter) if starter else _READS
+    if starter:
+        form = _STARTS.format(starter=starter)
+    else:
+        form = _READS
     question = f"### Question:\n{sample.input}\n\n### Format: {form}\n\n### Answer:"
     return Prompt(
         (Message.of("system", LIVECODEBENCH_SYSTEM), Message.of("user", question))

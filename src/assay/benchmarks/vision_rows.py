@@ -73,7 +73,11 @@ class Table:
             folders,
             self.lender,
         )
-        return Samples(shards, to_sample=ToSample(self, images), where=str(found))
+        return Samples(
+            shards,
+            to_sample=ToSample(self, images),
+            where=str(found),
+        )
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,10 @@ def options_of(row: RowOf) -> tuple[str, ...]:
     return tuple(as_text_list(listed, "choices"))
 
 
-def answer_of(row: RowOf, options: Sequence[str] = ()) -> object:
+def answer_of(
+    row: RowOf,
+    options: Sequence[str] = (),
+) -> object:
     """Return the answer: the letter of an option, the texts of a list, or the text; `None` if it is not public."""
     if options and not is_blank(row.get("answer_option")):
         answer = row.get("answer_option")

@@ -65,7 +65,10 @@ def option_read(sample: Sample, output: Output) -> Score:
     choice = extract_choice(
         output.text, dict(zip(LETTERS, sample.choices, strict=False))
     )
-    outcome = Outcome.SCORED if choice.answer else Outcome(choice.outcome)
+    if choice.answer:
+        outcome = Outcome.SCORED
+    else:
+        outcome = Outcome(choice.outcome)
     return Score(
         float(choice.answer is not None),
         outcome,

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 
 
-def in_module(module: str, summaries: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def in_module(
+    module: str,
+    summaries: Mapping[str, str],
+) -> dict[str, tuple[str, str]]:
     """Return `name: (module:attribute, one line)` for the tasks of a module."""
     return {name: (f"{module}:{name}", summary) for name, summary in summaries.items()}
 
@@ -110,12 +113,20 @@ SUFFIXES = {AUDIO: "", BOTH: "_audio_text", WRITTEN: "_text"}
 """The suffix that each mode adds to a benchmark's name. The first of its modes has the bare name."""
 
 
-def _modes(name: str, summary: str, checked: str, *modes: str) -> dict[str, str]:
+def _modes(
+    name: str,
+    summary: str,
+    checked: str,
+    *modes: str,
+) -> dict[str, str]:
     """Return the tasks of one benchmark, in all three modes if none is named."""
     chosen = modes or tuple(SUFFIXES)
     tasks = {}
     for mode in chosen:
-        suffix = "" if mode == chosen[0] else SUFFIXES[mode]
+        if mode == chosen[0]:
+            suffix = ""
+        else:
+            suffix = SUFFIXES[mode]
         tasks[f"{name}{suffix}"] = f"{summary}, {mode} ({checked})"
     return tasks
 

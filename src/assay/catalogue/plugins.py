@@ -46,6 +46,12 @@ def installed_plugins(group: str) -> Mapping[str, tuple[Plugin, ...]]:
 
 
 def _plugin_of(entry: EntryPoint) -> Plugin:
-    package = entry.dist.name if entry.dist is not None else "?"
-    version = entry.dist.version if entry.dist is not None else ""
+    if entry.dist is not None:
+        package = entry.dist.name
+    else:
+        package = "?"
+    if entry.dist is not None:
+        version = entry.dist.version
+    else:
+        version = ""
     return Plugin(entry.name, entry.value, package, version)

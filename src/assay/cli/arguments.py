@@ -52,7 +52,12 @@ def parsers_only() -> Iterator[None]:
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Fill the paragraphs of descriptions, and keep indented lines as they are."""
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
+    def _fill_text(
+        self,
+        text: str,
+        width: int,
+        indent: str,
+    ) -> str:
         from ..report.grid import fold_line
 
         lines: list[str] = []
@@ -130,7 +135,11 @@ class Parser(argparse.ArgumentParser):
             raise_all([*self._unread, *unknown])
         return options, list({str(fault): fault for fault in self._unread}.values())
 
-    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
+    def _get_values(
+        self,
+        action: argparse.Action,
+        arg_strings: list[str],
+    ) -> object:
         """Return the values of an option. Record an unreadable value and continue with the next option."""
         try:
             return super()._get_values(action, arg_strings)  # type: ignore[misc]
@@ -152,7 +161,11 @@ class Parser(argparse.ArgumentParser):
         return argument
 
 
-def key_values(text: str | Sequence[str] | None, *, option: str) -> dict[str, Any]:
+def key_values(
+    text: str | Sequence[str] | None,
+    *,
+    option: str,
+) -> dict[str, Any]:
     """Read `k=v,k2=v2`, several of these, or a JSON object. `scalar` reads each value."""
     if not text:
         return {}
@@ -248,7 +261,10 @@ def _split_names(text: str) -> list[str]:
     return names
 
 
-def _end_of_path(parts: Sequence[str], start: int) -> int:
+def _end_of_path(
+    parts: Sequence[str],
+    start: int,
+) -> int:
     """Return the index after the longest existing path that begins at `start`; `start + 1` if none has a comma."""
     shortest = start + 1
     longest = min(len(parts), shortest + MOST_COMMAS)

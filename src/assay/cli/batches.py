@@ -90,7 +90,11 @@ def _list(log: BatchLog, folder: Path) -> int:
     return 0
 
 
-def _chosen(log: BatchLog, name: str, folder: Path) -> list[LoggedBatch]:
+def _chosen(
+    log: BatchLog,
+    name: str,
+    folder: Path,
+) -> list[LoggedBatch]:
     """Return the open batches that were named, or all of them. Raise if there are none."""
     open_batches = [batch for batch in log.batches.values() if batch.is_open]
     if name == ALL:
@@ -110,7 +114,10 @@ def _chosen(log: BatchLog, name: str, folder: Path) -> list[LoggedBatch]:
     )
 
 
-def _forget(log: BatchLog, batches: Sequence[LoggedBatch]) -> int:
+def _forget(
+    log: BatchLog,
+    batches: Sequence[LoggedBatch],
+) -> int:
     """Record that batches are no longer awaited."""
     lines = []
     for batch in batches:
@@ -123,7 +130,10 @@ def _forget(log: BatchLog, batches: Sequence[LoggedBatch]) -> int:
     return 0
 
 
-def _cancel(folder: Path, batches: Sequence[LoggedBatch]) -> int:
+def _cancel(
+    folder: Path,
+    batches: Sequence[LoggedBatch],
+) -> int:
     """Cancel batches at their service. The next run collects the answers that are already there."""
     from ..runner.resume.recorded import recorded_run
 
@@ -151,7 +161,11 @@ def _cancel(folder: Path, batches: Sequence[LoggedBatch]) -> int:
     return 0
 
 
-async def _cancel_one(folder: Path, batch: LoggedBatch, options: "RunOptions") -> None:
+async def _cancel_one(
+    folder: Path,
+    batch: LoggedBatch,
+    options: "RunOptions",
+) -> None:
     """Cancel one batch. Raise if the service refuses."""
     from ..models.batching.choosing import batch_api_of
     from ..runner.ask.batch_limits import BatchLimits

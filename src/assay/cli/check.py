@@ -51,14 +51,21 @@ def command(arguments: Sequence[str]) -> int:
     )
     add_some(p, *OPTIONS)
     options = p.parse(arguments)
-    run = RunOptions(data=options.data, **settings_of(options, *OPTIONS))
+    run = RunOptions(
+        data=options.data,
+        **settings_of(options, *OPTIONS),
+    )
     for line in check(options.file, options.kind, run):
         write_lines([line], sys.stdout)
     sys.stdout.write("no fault found\n")
     return 0
 
 
-def check(reference: str, kind: str | None, run: RunOptions) -> Iterator[str]:
+def check(
+    reference: str,
+    kind: str | None,
+    run: RunOptions,
+) -> Iterator[str]:
     """Yield the lines of a trial. Raise at the first fault."""
     refuse_url(reference)
     path, attribute = split_reference(reference.removesuffix(UPSTREAM))
@@ -87,7 +94,10 @@ def check(reference: str, kind: str | None, run: RunOptions) -> Iterator[str]:
         return
     try:
         module = load_file(file)
-        thing = module if attribute is None else load_attribute(reference)
+        if attribute is None:
+            thing = module
+        else:
+            thing = load_attribute(reference)
     except AssayError as error:
         raise explained(error, file) from error
     kind = kind or kind_of(thing)
@@ -129,7 +139,11 @@ def _try(
         yield from try_template(part, name or "prompt", file, run.data, EXAMPLE_ROW)
 
 
-def _part(thing: object, name: str, file: Path) -> object:
+def _part(
+    thing: object,
+    name: str,
+    file: Path,
+) -> object:
     """Return the function of a file by its usual name."""
     if not isinstance(thing, ModuleType):
         return thing

@@ -44,7 +44,11 @@ def command(arguments: Sequence[str]) -> int:
         action="store_true",
         help="compare results of other tools also if their data is different or unknown",
     )
-    p.add_argument("--format", default="text", choices=("text", "md", "github", "json"))
+    p.add_argument(
+        "--format",
+        default="text",
+        choices=("text", "md", "github", "json"),
+    )
     p.add_argument("--json", action="store_true", help="the same as --format json")
     options = p.parse(arguments)
     if options.limit is not None and options.limit < 0:

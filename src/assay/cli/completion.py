@@ -116,7 +116,10 @@ def complete(typed: Sequence[str]) -> list[str]:
     return sorted({word for word in words if word.startswith(current) or word == FILES})
 
 
-def _words(before: Sequence[str], current: str) -> Iterable[str]:
+def _words(
+    before: Sequence[str],
+    current: str,
+) -> Iterable[str]:
     """Return all words that fit at a position, whatever part of them is typed."""
     from .main import ALIASES, VERBS
 

@@ -57,7 +57,10 @@ def command(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _verdicts(name: str | None, against: str | None) -> list[Verdict]:
+def _verdicts(
+    name: str | None,
+    against: str | None,
+) -> list[Verdict]:
     if name is not None and is_reference(name):
         if against is None:
             raise UsageError(

@@ -98,7 +98,11 @@ def command(arguments: Sequence[str]) -> int:
         prog="assay demo",
         description="Measure one number for each modality on this machine's CPU.",
     )
-    p.add_argument("parts", nargs="*", help=f"only these: {names}")
+    p.add_argument(
+        "parts",
+        nargs="*",
+        help=f"only these: {names}",
+    )
     p.add_argument(
         "-o",
         "--output",
@@ -161,7 +165,10 @@ def show_parts(
             output=str(run_folder),
             fresh=fresh,
         )
-        done = run(options=options, watcher=watcher(is_json))
+        done = run(
+            options=options,
+            watcher=watcher(is_json),
+        )
         results += [r for r in done.results if part.metric in ("", r.metric)]
         lines += [
             *paired_lines(run_folder, part),
@@ -228,17 +235,29 @@ def _print(
     from ..report import printable, show_table
     from .display import typed_command
 
-    console = Console(file=out, highlight=False, width=None if out.isatty() else 150)
+    console = Console(
+        file=out,
+        highlight=False,
+        width=None if out.isatty() else 150,
+    )
     console.print()
     show_table(results, console)
     console.print()
     for line in lines:
-        console.print(printable(line), markup=False, soft_wrap=True)
+        console.print(
+            printable(line),
+            markup=False,
+            soft_wrap=True,
+        )
     console.print(
         "Small sets: a smoke test of every modality, not a measure of ability. The models:"
     )
     for name, line in about(models):
-        console.print(printable(f"  {name}: {line}"), markup=False, soft_wrap=True)
+        console.print(
+            printable(f"  {name}: {line}"),
+            markup=False,
+            soft_wrap=True,
+        )
     command = typed_command()
     show_step = (
         f"  {command} show {shlex.quote(str(finished))}     every sample: prompt, answer, verdict",

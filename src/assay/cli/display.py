@@ -38,7 +38,10 @@ def find_pager() -> list[str] | None:
     return command
 
 
-def print_folded(lines: Iterable[str], pager: list[str] | None) -> None:
+def print_folded(
+    lines: Iterable[str],
+    pager: list[str] | None,
+) -> None:
     """Print prose, wrapped between words if the output has a width."""
     from ..report.grid import fixed_width, fold_line
 
@@ -49,7 +52,10 @@ def print_folded(lines: Iterable[str], pager: list[str] | None) -> None:
         print_lines((part for line in lines for part in fold_line(line, width)), pager)
 
 
-def print_lines(lines: Iterable[str], pager: list[str] | None) -> None:
+def print_lines(
+    lines: Iterable[str],
+    pager: list[str] | None,
+) -> None:
     """Write lines one after another, and stop when the user quits the pager."""
     if pager is None:
         for line in lines:
@@ -117,11 +123,19 @@ def finish(
     from ..runner.counts.spending import spent
 
     width = fixed_width(stdout)
-    console = Console(file=stdout, highlight=False, width=width or FILE_WIDTH)
+    console = Console(
+        file=stdout,
+        highlight=False,
+        width=width or FILE_WIDTH,
+    )
     cause = _why_nothing_was_scored(result)
     if cause:
         print(printable(f"assay: {cause}"), file=sys.stderr)
-        console.print(f"{result.status}: {result.folder}", markup=False, soft_wrap=True)
+        console.print(
+            f"{result.status}: {result.folder}",
+            markup=False,
+            soft_wrap=True,
+        )
         return
     console.print()
     show_table(result.results, console)
@@ -151,12 +165,24 @@ def finish(
     total = spent(_usage_of_all_runs(result))
     if total:
         console.print(f"asked in all: {total}", markup=False)
-    console.print(f"{result.status}: {result.folder}", markup=False, soft_wrap=True)
+    console.print(
+        f"{result.status}: {result.folder}",
+        markup=False,
+        soft_wrap=True,
+    )
     for line in next_steps(result):
-        console.print(f"  {line}", markup=False, soft_wrap=True)
+        console.print(
+            f"  {line}",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
-def _print_note(console: "Console", line: str, width: int | None) -> None:
+def _print_note(
+    console: "Console",
+    line: str,
+    width: int | None,
+) -> None:
     """Print a note, folded between words where the output has a width."""
     from ..report.grid import fold_line
 

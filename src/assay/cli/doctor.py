@@ -104,7 +104,10 @@ def _sandbox() -> dict[str, Any]:
     from ..sandbox import choose
 
     choice = choose()
-    name = choice.tier.name if choice.tier is not None else None
+    if choice.tier is not None:
+        name = choice.tier.name
+    else:
+        name = None
     refused = [{"tier": tier, "reason": why} for tier, why in choice.refused]
     return {"tier": name, "no_forks": choice.no_forks, "refused": refused}
 
@@ -182,7 +185,10 @@ def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
 
 
-def scan(folder: Path, secrets: Mapping[str, str]) -> list[dict[str, Any]]:
+def scan(
+    folder: Path,
+    secrets: Mapping[str, str],
+) -> list[dict[str, Any]]:
     """Return where files of a folder contain a secret: variable, file and position, but never the secret."""
     forms = {
         name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)}

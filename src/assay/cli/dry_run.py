@@ -173,7 +173,11 @@ class Forecast:
         }
 
 
-def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
+def show_plan(
+    options: RunOptions,
+    stdout: TextIO,
+    is_json: bool,
+) -> int:
     """Plan the run, and print plan and forecast. Return 0 unless the plan has a fault."""
     prices = {}
     for name in PRICES:
@@ -220,7 +224,11 @@ def _total(forecasts: Sequence[Forecast]) -> int:
     return sum(item.requests for item in forecasts)
 
 
-def forecast(cell: PlannedTask, prices: Mapping[str, float], folder: Path) -> Forecast:
+def forecast(
+    cell: PlannedTask,
+    prices: Mapping[str, float],
+    folder: Path,
+) -> Forecast:
     """Forecast one task on one model.
 
     The forecast uses its first prompts, the number of samples and earlier runs in the parent folder.
@@ -292,7 +300,11 @@ def _answered(cell: PlannedTask, folder: Path) -> int:
         return 0
 
 
-def _unasked(task: str, failed: Sequence[str], looked_at: int) -> Iterator[str]:
+def _unasked(
+    task: str,
+    failed: Sequence[str],
+    looked_at: int,
+) -> Iterator[str]:
     """Return the samples without a prompt. In a run, each would be a failure."""
     if failed:
         yield f"warning: {task}: {len(failed)} of the first {looked_at} samples have no prompt; the first: {failed[0]}"
@@ -304,7 +316,12 @@ def _count(
 ) -> tuple[int, int, int]:
     """Return the numbers of samples, rounds and unusable rows. Read all rows only if the number is unknown."""
     run = cell.run
-    chosen = view(cell.samples, limit=run.limit, ids=run.ids or None, shard=run.shard)
+    chosen = view(
+        cell.samples,
+        limit=run.limit,
+        ids=run.ids or None,
+        shard=run.shard,
+    )
     length = chosen.known_length
     faulty = sum(isinstance(item, BadSample) for item in looked_at)
     is_plain = not any(
@@ -336,7 +353,10 @@ def _output_tokens(
 ) -> int | None:
     if prompt is not None and (prompt.continuations is not None or prompt.rolling):
         return 0
-    options = cell.options_for(prompt) if prompt else cell.options
+    if prompt:
+        options = cell.options_for(prompt)
+    else:
+        options = cell.options
     if options.max_tokens is None:
         return None
     return options.max_tokens * options.n * requests

@@ -56,11 +56,15 @@ def _from_assay(
 ) -> AssayError:
     cause = error.__cause__
     message = error.what
-    line_number = line_of(cause, file) if cause is not None else None
+    if cause is not None:
+        line_number = line_of(cause, file)
+    else:
+        line_number = None
     location = _PLACE.search(message)
     if location is not None and location["file"] == file.name:
         line_number = line_number or int(location["line"])
-    message = _PLACE.sub("", message) if line_number else message
+    if line_number:
+        message = _PLACE.sub("", message)
     where = error.where or ""
     is_located = str(file) in where or file.name in where
     if is_located and line_number is None:
@@ -75,7 +79,11 @@ def _from_assay(
         or (remedy(cause, sample) if cause is not None else None)
         or _general(file)
     )
-    return Fault(message, where=where, fix=None if "; fix: " in message else fix)
+    return Fault(
+        message,
+        where=where,
+        fix=None if "; fix: " in message else fix,
+    )
 
 
 def _with_line(
@@ -124,7 +132,10 @@ def line_of(error: BaseException, file: Path) -> int | None:
     return lines[-1] if lines else None
 
 
-def place_of(file: Path, line: int | None) -> str:
+def place_of(
+    file: Path,
+    line: int | None,
+) -> str:
     """Return `file:line`, or the file alone if the line is unknown."""
     if line is None:
         return str(file)
@@ -140,7 +151,10 @@ def _what(error: BaseException) -> str:
     return type(error).__name__
 
 
-def remedy(error: BaseException, sample: Sample | None = None) -> str | None:
+def remedy(
+    error: BaseException,
+    sample: Sample | None = None,
+) -> str | None:
     """Return the usual fix for an error of this kind; `None` if there is none."""
     if " must return " in str(error):
         return "look at its `return`: is there one on every way through?"
@@ -165,7 +179,10 @@ def remedy(error: BaseException, sample: Sample | None = None) -> str | None:
     return None
 
 
-def _key_remedy(error: KeyError, sample: Sample | None) -> str | None:
+def _key_remedy(
+    error: KeyError,
+    sample: Sample | None,
+) -> str | None:
     if sample is None or not error.args:
         return None
     names = [str(name) for name in sample.fields]
@@ -200,7 +217,10 @@ def _general(file: Path) -> str:
     return "correct it there"
 
 
-def without_secrets(text: str, arguments: Sequence[str]) -> str:
+def without_secrets(
+    text: str,
+    arguments: Sequence[str],
+) -> str:
     """Return a text without the keys of the environment and of the command."""
     learn(*typed_options(arguments))
     return without(text)

@@ -101,7 +101,11 @@ def _exporter(name: str) -> tuple[str, "Exporter"]:
             fix = f"{ANSWERS[folded]}; {choices}"
         else:
             fix = choices
-        raise UsageError(f"assay does not export {name!r}", where="--to", fix=fix)
+        raise UsageError(
+            f"assay does not export {name!r}",
+            where="--to",
+            fix=fix,
+        )
     exporter: Exporter = exporters.build(kind)
     if not callable(getattr(exporter, "write", None)):
         raise UsageError(

@@ -58,7 +58,11 @@ def command(arguments: Sequence[str]) -> int:
         raise
     except AssayError as error:
         # A policy or a run that cannot be used is a usage error here, whatever it is elsewhere.
-        raise UsageError(error.what, where=error.where, fix=error.fix) from error
+        raise UsageError(
+            error.what,
+            where=error.where,
+            fix=error.fix,
+        ) from error
     kind = "json" if options.json else options.format
     if kind == "text":
         print_text(verdict)
@@ -77,7 +81,11 @@ def print_text(verdict: "Verdict") -> None:
     from ..report.grid import output_width
 
     width = output_width(sys.stdout)
-    console = Console(file=sys.stdout, highlight=False, width=width)
+    console = Console(
+        file=sys.stdout,
+        highlight=False,
+        width=width,
+    )
     _print(console, verdict.headline(), verdict.decision)
     for check in verdict.checks:
         first, *others = check.lines()

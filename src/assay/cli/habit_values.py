@@ -34,7 +34,10 @@ _ESCAPE = re.compile(r"\\(?:[nrt\\]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
 r"""Escapes in typed stop strings. Others, as in `\boxed`, stay as they are typed."""
 
 
-def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
+def generation_options(
+    values: Mapping[str, Any],
+    flag: str,
+) -> dict[str, Any]:
     """Return generation options under assay's names.
 
     `do_sample=False` becomes temperature 0. `do_sample=True` turns sampling on.
@@ -78,7 +81,10 @@ def _unescaped(match: re.Match[str]) -> str:
     return match[0].encode("ascii").decode("unicode_escape")
 
 
-def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:
+def task_names(
+    names: Sequence[str],
+    folder: str | None = None,
+) -> list[str]:
     """Return tasks under assay's names: `file.py@task` is `file.py:task`; a name may be defined in `--include_path`."""
     if folder is not None and not Path(folder).expanduser().is_dir():
         raise UsageError(
@@ -92,7 +98,10 @@ def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:
     return tasks
 
 
-def _defining_files(name: str, folder: str | None) -> list[str]:
+def _defining_files(
+    name: str,
+    folder: str | None,
+) -> list[str]:
     """Return the files of `--include_path` that define a task of this name for another system."""
     if folder is None or Path(name).exists():
         return []
@@ -103,7 +112,10 @@ def _defining_files(name: str, folder: str | None) -> list[str]:
     return [f"{file}{bar}{shots}" for file in files]
 
 
-def _task_name(name: str, folder: str | None) -> str:
+def _task_name(
+    name: str,
+    folder: str | None,
+) -> str:
     file, separator, task = name.rpartition("@")
     if (
         separator
@@ -121,7 +133,9 @@ def _task_name(name: str, folder: str | None) -> str:
         defining_file = None
     else:
         defining_file = _file_of(name, Path(folder).expanduser())
-    return name if defining_file is None else str(defining_file)
+    if defining_file is None:
+        return name
+    return str(defining_file)
 
 
 def _file_of(name: str, folder: Path) -> Path | None:

@@ -208,7 +208,10 @@ OPTIONAL_TRUTHS = ("--apply_chat_template", "--fewshot_as_multiturn")
 """Options of assay that may have no value. A following word belongs to them only if it is true or false."""
 
 
-def translate(arguments: Sequence[str], flags: Sequence[str]) -> Translation:
+def translate(
+    arguments: Sequence[str],
+    flags: Sequence[str],
+) -> Translation:
     """Return the command with assay's flags. Options in `flags` are assay's own and stay unchanged."""
     our_flags = {
         option.replace("-", "_") for option in flags if option.startswith("--")

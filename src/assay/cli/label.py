@@ -76,7 +76,11 @@ def count_labels(count: int) -> str:
     return f"{count:,} label{'' if count == 1 else 's'}"
 
 
-def _import(reader: RunReader, path: Path, by: str) -> int:
+def _import(
+    reader: RunReader,
+    path: Path,
+    by: str,
+) -> int:
     """Add the labels of a file: all of them, or none if one is wrong."""
     rows = _read_rows(path)
     described = _described_cells(reader)
@@ -95,7 +99,10 @@ def _import(reader: RunReader, path: Path, by: str) -> int:
     raise_all(faults)
     add_labels(reader.layout, labels)
     unnamed = sum(label.by == UNNAMED for label in labels)
-    note = f"; {unnamed} without a name are kept as by {UNNAMED!r}" if unnamed else ""
+    if unnamed:
+        note = f"; {unnamed} without a name are kept as by {UNNAMED!r}"
+    else:
+        note = ""
     fix = " (--by NAME names them)" if unnamed else ""
     added = f"{count_labels(len(labels))} added{note}{fix}"
     sys.stdout.write(f"{reader.layout.labels}: {added}\n")
@@ -112,7 +119,9 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"cannot read: {reason}", where=str(path), fix="check the path"
+            f"cannot read: {reason}",
+            where=str(path),
+            fix="check the path",
         ) from error
     if not {"id", "value"} <= columns:
         raise UsageError(
@@ -122,7 +131,9 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
         )
     if not rows:
         raise UsageError(
-            "there are no labels", where=str(path), fix="write at least one row"
+            "there are no labels",
+            where=str(path),
+            fix="write at least one row",
         )
     return rows
 
@@ -152,7 +163,10 @@ def _read_label(
         fix = "write a number from 0, or nothing for the first"
         raise UsageError(text, where=where, fix=fix) from error
     try:
-        value = float(plain["value"]) if plain["value"] else None
+        if plain["value"]:
+            value = float(plain["value"])
+        else:
+            value = None
     except ValueError as error:
         text = f"value {plain['value']!r} is not a number"
         fix = "write a number, or nothing for 'cannot tell'"
@@ -185,7 +199,10 @@ def _cell_of(
             fitting.append((task, model))
     if len(fitting) == 1:
         return fitting[0]
-    count = "no sample" if not fitting else f"{len(fitting)} samples"
+    if not fitting:
+        count = "no sample"
+    else:
+        count = f"{len(fitting)} samples"
     raise UsageError(
         f"{count} of the run is {plain['id']!r}",
         where=where,
@@ -203,7 +220,10 @@ def _print_summary(reader: RunReader) -> int:
     return 0
 
 
-def _summary_text(cell: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+def _summary_text(
+    cell: Mapping[str, Any],
+    summary: Mapping[str, Any],
+) -> str:
     """Return one line about the labels of one task × model."""
     if not summary["labelled"]:
         return "no labels; give some with `assay view` (Label) or --import"

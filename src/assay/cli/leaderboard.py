@@ -136,7 +136,11 @@ def _board_text(board: "Leaderboard", kind: str) -> str:
     return writers[kind](board)
 
 
-def _ratings_text(board: "Leaderboard", method: str, kind: str) -> str:
+def _ratings_text(
+    board: "Leaderboard",
+    method: str,
+    kind: str,
+) -> str:
     """Return the ratings of the models in one of the formats."""
     from ..comparison import ratings
 

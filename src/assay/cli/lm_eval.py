@@ -71,7 +71,10 @@ def _include_path(words: Sequence[str]) -> Path | None:
     return None
 
 
-def _prefixed(names: str, folder: Path | None) -> str:
+def _prefixed(
+    names: str,
+    folder: Path | None,
+) -> str:
     own_names = _names_in(folder)
     prefixed = []
     for name in names.split(","):

@@ -163,7 +163,10 @@ def _let_go_of_stdout() -> None:
         return  # no file behind it, as in a notebook
 
 
-def _call(verb: str, words: list[str]) -> int:
+def _call(
+    verb: str,
+    words: list[str],
+) -> int:
     """Import a command and call it. Raise if no command has that name."""
     from ..core.errors import UnknownName, UsageError
 
@@ -292,7 +295,11 @@ def _wants_json(words: list[str]) -> bool:
     )
 
 
-def _note(message: Warning | str, *where: object, **more: object) -> str:
+def _note(
+    message: Warning | str,
+    *where: object,
+    **more: object,
+) -> str:
     """Return a warning as one sentence, without the line of code that raised it."""
     from ..core.errors import note_line
 

@@ -25,7 +25,13 @@ def command(arguments: Sequence[str]) -> int:
         metavar="RUN",
         help="run folders of --shard 1/N … N/N",
     )
-    p.add_argument("-o", "--output", default=None, metavar="DIR", help="a new folder")
+    p.add_argument(
+        "-o",
+        "--output",
+        default=None,
+        metavar="DIR",
+        help="a new folder",
+    )
     options = p.parse(arguments)
     if options.output is None:
         raise UsageError("the merged run has no folder", fix="-o DIR, a new one")

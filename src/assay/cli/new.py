@@ -53,7 +53,11 @@ def command(arguments: Sequence[str]) -> int:
     return 0
 
 
-def write(kind: str, name: str, folder: Path) -> Path:
+def write(
+    kind: str,
+    name: str,
+    folder: Path,
+) -> Path:
     """Write a new file. Never overwrite an existing one."""
     stem = name.removesuffix(".py")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", stem):
@@ -61,11 +65,20 @@ def write(kind: str, name: str, folder: Path) -> Path:
         raise UsageError(f"{name!r} cannot be a file's name here", fix=fix)
     path = folder / f"{stem}.py"
     if folder.exists() and not folder.is_dir():
-        raise UsageError("this is a file", where=str(folder), fix="name a folder")
+        raise UsageError(
+            "this is a file",
+            where=str(folder),
+            fix="name a folder",
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(KINDS[kind].format(name=stem, file=path.name))
+            file.write(
+                KINDS[kind].format(
+                    name=stem,
+                    file=path.name,
+                )
+            )
     except FileExistsError as error:
         raise UsageError(
             "this file exists already",

@@ -77,7 +77,10 @@ class Outlook:
         least_in = self.input_tokens[0]
         most_in = self.input_tokens[1]
         least_out, most_out = self.output_tokens
-        limit = "no limit" if most_out is None else f"{most_out:,.0f}"
+        if most_out is None:
+            limit = "no limit"
+        else:
+            limit = f"{most_out:,.0f}"
         tokens_in = f"{least_in:,.0f} to {most_in:,.0f}"
         yield f"range: tokens in {tokens_in}, out {least_out:,.0f} to {limit}"
         if self.seconds is None:
@@ -85,7 +88,10 @@ class Outlook:
         else:
             shortest = duration(self.seconds[0])
             longest = duration(self.seconds[1])
-            source = f", as in {self.known_from[0]}" if self.known_from else ""
+            if self.known_from:
+                source = f", as in {self.known_from[0]}"
+            else:
+                source = ""
             yield f"time: {shortest} to {longest}{source}"
         if self.unknown:
             yield f"not counted: {'; '.join(self.unknown)}"
@@ -129,7 +135,10 @@ def outlook(
     same = [run for run in earlier if run.is_same_task]
     least, usual, highest = _input(prompts, left, requests * share, same)
     tokens_in = (least, highest)
-    most = None if output_at_most is None else output_at_most * share
+    if output_at_most is None:
+        most = None
+    else:
+        most = output_at_most * share
     tokens_out = _output(left, requests * share, most, same)
     cost = _cost(prices, tokens_in, tokens_out)
     used = same or list(earlier)
@@ -211,7 +220,10 @@ def _output(
     same: Sequence[Earlier],
 ) -> tuple[float, float | None]:
     """Return the lowest and highest number of output tokens, from earlier runs or else from `max_tokens`."""
-    limit = math.inf if most is None else most
+    if most is None:
+        limit = math.inf
+    else:
+        limit = most
     rates = []
     for run in same:
         if run.usage.output_tokens is not None:
@@ -223,7 +235,11 @@ def _output(
     return min(low, limit), min(high, limit)
 
 
-def _seconds(left: float, earlier: Sequence[Earlier], factor: float) -> Range | None:
+def _seconds(
+    left: float,
+    earlier: Sequence[Earlier],
+    factor: float,
+) -> Range | None:
     rates = []
     for run in earlier:
         if run.usage.seconds > 0:
@@ -263,7 +279,11 @@ def _unknown(
         yield "how long answers are (--max_tokens limits them)"
 
 
-def earlier_runs(beside: Path, task: str, model: str) -> list[Earlier]:
+def earlier_runs(
+    beside: Path,
+    task: str,
+    model: str,
+) -> list[Earlier]:
     """Return what earlier runs in a folder show about a model; runs of the same task first, newest first."""
     try:
         summaries = sorted(

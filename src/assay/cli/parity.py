@@ -151,7 +151,11 @@ def _sizes(text: str) -> list[int]:
     return sizes
 
 
-def parities(cell: PlannedTask, sizes: Sequence[int], count: int) -> list[Parity]:
+def parities(
+    cell: PlannedTask,
+    sizes: Sequence[int],
+    count: int,
+) -> list[Parity]:
     """Compare each batch size, in order and in reverse, with asking one by one."""
     requests = _requests(cell, count)
     if not requests:
@@ -182,7 +186,11 @@ def _requests(cell: PlannedTask, count: int) -> list[Request]:
     return [_request(cell, keys, sample) for sample in samples]
 
 
-def _request(cell: PlannedTask, keys: KeyMaker, sample: Sample) -> Request:
+def _request(
+    cell: PlannedTask,
+    keys: KeyMaker,
+    sample: Sample,
+) -> Request:
     prompt = cell.template(sample)
     options = cell.options_for(prompt)
     seed, draw = seeds_of(options.seed, sample.id)
@@ -197,7 +205,11 @@ def _request(cell: PlannedTask, keys: KeyMaker, sample: Sample) -> Request:
     return replace(request, key=keys.key(request))
 
 
-def _ask(model: Model, requests: Sequence[Request], size: int) -> list[Output]:
+def _ask(
+    model: Model,
+    requests: Sequence[Request],
+    size: int,
+) -> list[Output]:
     batches = [
         requests[start : start + size] for start in range(0, len(requests), size)
     ]
@@ -278,7 +290,10 @@ def _is_tie(
     answer = call_model(
         model, [replace(request, options=request.options.set(logprobs=2))]
     )[0]
-    tokens = answer.candidates[0].tokens if answer.candidates else ()
+    if answer.candidates:
+        tokens = answer.candidates[0].tokens
+    else:
+        tokens = ()
     if position >= len(tokens) or len(tokens[position].top) < 2:
         return False
     (_, first), (_, second) = tokens[position].top[:2]

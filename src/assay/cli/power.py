@@ -28,7 +28,12 @@ def command(arguments: Sequence[str]) -> int:
         "  assay power runs/new --baseline runs/old\n"
         "  assay power --n 200 --rate 0.7 --pairs 0.2",
     )
-    p.add_argument("run", nargs="?", default=None, help="a finished run of any size")
+    p.add_argument(
+        "run",
+        nargs="?",
+        default=None,
+        help="a finished run of any size",
+    )
     p.add_argument(
         "--baseline",
         default=None,

@@ -62,7 +62,11 @@ def command(arguments: Sequence[str]) -> int:
         return 0 if words else 2
     script = Path(words[0]).expanduser()
     if not script.is_file():
-        raise UsageError("no such script", where=words[0], fix="check the path")
+        raise UsageError(
+            "no such script",
+            where=words[0],
+            fix="check the path",
+        )
     if "--register" not in script.read_text(encoding="utf-8", errors="replace"):
         register += _taken_out(words)
     names = names_for(script, dialect_name)
@@ -89,7 +93,10 @@ def _taken_out(words: list[str]) -> list[str]:
     return files
 
 
-def _register(file: Path, dialect_name: str | None) -> None:
+def _register(
+    file: Path,
+    dialect_name: str | None,
+) -> None:
     """Run a file of a dialect, so that the script can use the names it registers."""
     dialect = dialect_of(str(file), dialect_name)
     if not file.is_file() or dialect is None:
@@ -132,7 +139,10 @@ def names_for(
     return names_of_dialects
 
 
-def home_of(script: Path, dialects: Iterable[str]) -> Path:
+def home_of(
+    script: Path,
+    dialects: Iterable[str],
+) -> Path:
     """Return the folder of a script's own modules: its folder, or the enclosing tree of a dialect."""
     for dialect in dialects:
         claims = importlib.import_module(f"assay.dialects.{dialect}.claims")
@@ -159,7 +169,11 @@ def _merged(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return merged
 
 
-def _run(guest: Guest, script: Path, argv: Sequence[str]) -> int:
+def _run(
+    guest: Guest,
+    script: Path,
+    argv: Sequence[str],
+) -> int:
     before = sys.argv, list(sys.path)
     sys.argv = [str(script), *argv[1:]]
     sys.path.insert(0, str(script.resolve().parent))
@@ -183,7 +197,10 @@ def _exit_code(code: object) -> int:
     return 1
 
 
-def _user_frames(trace: TracebackType | None, script: Path) -> TracebackType | None:
+def _user_frames(
+    trace: TracebackType | None,
+    script: Path,
+) -> TracebackType | None:
     """Return the traceback from the script's first frame on; all of it if the script did not start."""
     frame = trace
     while frame is not None and frame.tb_frame.f_code.co_filename != str(

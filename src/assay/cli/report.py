@@ -72,7 +72,11 @@ def command(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _text(kind: str, runs: Sequence[Path], samples: int) -> str:
+def _text(
+    kind: str,
+    runs: Sequence[Path],
+    samples: int,
+) -> str:
     from ..view.report_file import csv_report, html_report, markdown_report
 
     if kind == "html":

@@ -60,16 +60,26 @@ def read_config(path: str) -> "RunOptions":
         plain.get("config"), Mapping
     ):
         recorded = RunOptions.from_plain(plain["config"], where=path)
-        return recorded.but(output=None, fresh=False, trust_code=False, baseline=None)
+        return recorded.but(
+            output=None,
+            fresh=False,
+            trust_code=False,
+            baseline=None,
+        )
     return RunOptions.from_plain(plain, where=path).but(trust_code=False)
 
 
 def _config_file(path: str) -> Path:
     file = Path(path).expanduser()
-    return file / "run.json" if file.is_dir() else file
+    if file.is_dir():
+        return file / "run.json"
+    return file
 
 
-def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
+def _is_manifest(
+    file: Path,
+    plain: Mapping[str, Any],
+) -> bool:
     """Return True if a file is, or would be accepted as, the `run.json` of a run."""
     return (
         "config" in plain
@@ -89,7 +99,9 @@ def _read_plain(path: str) -> Mapping[str, Any]:
             plain = json.loads(file.read_bytes())
         except (ValueError, RecursionError) as error:
             raise UsageError(
-                f"not valid JSON: {error}", where=path, fix="correct that character"
+                f"not valid JSON: {error}",
+                where=path,
+                fix="correct that character",
             ) from error
     else:
         plain = load_yaml(file)
@@ -221,7 +233,10 @@ def read_command(
     return flags, [*ours.faults, *faults], ours.notes
 
 
-def _raise_with_plan(options: "RunOptions", faults: list[AssayError]) -> None:
+def _raise_with_plan(
+    options: "RunOptions",
+    faults: list[AssayError],
+) -> None:
     """Raise the faults of a command together with those found by planning the rest of it."""
     from ..runner.plan.planning import make_plan
     from ..runner.plan.settings import collecting, run_faults
@@ -322,7 +337,10 @@ def options_from(
     return base.but(**changes)
 
 
-def _with_environment(base: "RunOptions", faults: list[AssayError]) -> "RunOptions":
+def _with_environment(
+    base: "RunOptions",
+    faults: list[AssayError],
+) -> "RunOptions":
     """Return the settings of a config file, completed from environment variables, and print which were used."""
     from ..runner.options import RunOptions
 
@@ -338,7 +356,10 @@ def _with_environment(base: "RunOptions", faults: list[AssayError]) -> "RunOptio
     return base.but(**{name: value for name, (_, value) in used.items()})
 
 
-def _device(device: str, models: Sequence[str]) -> dict[str, str]:
+def _device(
+    device: str,
+    models: Sequence[str],
+) -> dict[str, str]:
     """Apply `--device` to models that have a choice. Report the models that do not."""
     from ..models.other_names import takes_device
     from ..runner.options import DEFAULT_MODEL

@@ -78,7 +78,11 @@ GENERATION = _generation_readers()
 def add_flags(parser: Parser) -> dict[str, Any]:
     """Add a flag for every option of a run, by group. Return the groups."""
     groups = {name: parser.add_argument_group(name) for name in GROUPS}
-    groups["what"].add_argument("tasks", nargs="*", help=FLAGS["tasks"].help)
+    groups["what"].add_argument(
+        "tasks",
+        nargs="*",
+        help=FLAGS["tasks"].help,
+    )
     for name in GENERATION:
         _add(groups["generation"], name)
     for name, flag in FLAGS.items():
@@ -86,13 +90,21 @@ def add_flags(parser: Parser) -> dict[str, Any]:
     return groups
 
 
-def add_some(parser: Parser, *names: str, **helps: str) -> None:
+def add_some(
+    parser: Parser,
+    *names: str,
+    **helps: str,
+) -> None:
     """Add the flags of some options of a run to another verb. `helps` replaces their help texts."""
     for name in names:
         _add(parser, name, **({"help": helps[name]} if name in helps else {}))
 
 
-def _add(group: argparse._ActionsContainer, name: str, **changes: str) -> None:
+def _add(
+    group: argparse._ActionsContainer,
+    name: str,
+    **changes: str,
+) -> None:
     if name in FLAGS:
         group.add_argument(
             *FLAGS[name].flags,
@@ -138,7 +150,10 @@ def _settings(flag: Flag) -> dict[str, Any]:
     return {**settings, "nargs": "?", "const": flag.alone}
 
 
-def settings_of(flags: argparse.Namespace, *names: str) -> dict[str, Any]:
+def settings_of(
+    flags: argparse.Namespace,
+    *names: str,
+) -> dict[str, Any]:
     """Return the values of options added by `add_some`, and `--base_url` if there is one.
 
     Raise all faults at once.
@@ -254,7 +269,11 @@ def _generation_value(name: str, text: str) -> object:
     return _read(GENERATION[name], text, PREFIX + name.upper())
 
 
-def _option_of(variable: str, key: str, names: Mapping[str, str]) -> str:
+def _option_of(
+    variable: str,
+    key: str,
+    names: Mapping[str, str],
+) -> str:
     name = names.get(key)
     if name is None:
         close = nearest(key, list(names))
@@ -273,7 +292,11 @@ def _option_of(variable: str, key: str, names: Mapping[str, str]) -> str:
     return name
 
 
-def _environment_value(name: str, text: str, variable: str) -> object:
+def _environment_value(
+    name: str,
+    text: str,
+    variable: str,
+) -> object:
     flag = FLAGS[name]
     if flag.reads in ("list", "names", "pairs"):
         return _whole(name, [text] if flag.reads == "pairs" else flatten_list([text]))
@@ -285,7 +308,11 @@ def _environment_value(name: str, text: str, variable: str) -> object:
     return value
 
 
-def _read(reader: Callable[[str], Any], text: str, variable: str) -> Any:
+def _read(
+    reader: Callable[[str], Any],
+    text: str,
+    variable: str,
+) -> Any:
     try:
         return reader(text)
     except (ValueError, argparse.ArgumentTypeError) as error:

@@ -25,7 +25,10 @@ def text_lines(
     """Return the lines of a text, without control characters: at most `most`, long ones cut, or all of it."""
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
     for line in lines[:most]:
-        cut = len(line) - LONGEST_LINE if most is not None else 0
+        if most is not None:
+            cut = len(line) - LONGEST_LINE
+        else:
+            cut = 0
         yield indent + (
             printable(line)
             if cut <= 0
@@ -57,7 +60,10 @@ def marked_lines(
         yield f"    … {more} more lines"
 
 
-def _lines_with_mark(text: str, span: tuple[int, int]) -> list[str]:
+def _lines_with_mark(
+    text: str,
+    span: tuple[int, int],
+) -> list[str]:
     """Return the lines of a text in which `_START` and `_END` enclose a span."""
     start, end = span
     plain = text.translate(_NO_MARKS)
@@ -65,7 +71,10 @@ def _lines_with_mark(text: str, span: tuple[int, int]) -> list[str]:
     return marked.replace("\r\n", "\n").expandtabs(4).split("\n")
 
 
-def _lines_around_mark(lines: Sequence[str], most: int) -> tuple[int, int]:
+def _lines_around_mark(
+    lines: Sequence[str],
+    most: int,
+) -> tuple[int, int]:
     """Return the range of at most `most` lines with the marked line in the middle."""
     if len(lines) <= most:
         return 0, len(lines)
@@ -96,7 +105,10 @@ def _around(line: str) -> str:
     )
 
 
-def _with_marks(line: str, marks: tuple[str, str]) -> str:
+def _with_marks(
+    line: str,
+    marks: tuple[str, str],
+) -> str:
     signs = {_START: marks[0], _END: marks[1]}
     pieces = re.split(f"([{_START}{_END}])", line)
     return "".join(
@@ -118,7 +130,10 @@ def message_lines(
         yield from text_lines(content_text(turn["content"]), most=most)
 
 
-def prompt_lines(prompt: Prompt, most: int | None = MOST_LINES) -> Iterator[str]:
+def prompt_lines(
+    prompt: Prompt,
+    most: int | None = MOST_LINES,
+) -> Iterator[str]:
     """Return a prompt as it is sent: its messages, and the continuations to score."""
     yield from message_lines(prompt_to_plain(prompt), most)
     if prompt.rolling:

@@ -276,7 +276,10 @@ def _add_choices(p: argparse._ActionsContainer) -> None:
     )
 
 
-def _show_run(folder: Path, options: argparse.Namespace) -> int:
+def _show_run(
+    folder: Path,
+    options: argparse.Namespace,
+) -> int:
     from ..view.selection import Wanted
     from .display import say_damage
     from .show_run import COLOURED, SHOWN, Marking, ShownRun
@@ -302,7 +305,10 @@ def _show_run(folder: Path, options: argparse.Namespace) -> int:
         options.sort,
     )
     run = ShownRun(folder)
-    pager = None if options.no_pager or options.json else find_pager()
+    if options.no_pager or options.json:
+        pager = None
+    else:
+        pager = find_pager()
     if options.json:
         for piece in run.document(selection, options.limit, only_ids=options.ids):
             sys.stdout.write(piece)
@@ -320,7 +326,10 @@ def _show_run(folder: Path, options: argparse.Namespace) -> int:
     return say_damage(run.reader)
 
 
-def thing_lines(what: str, data: str | None) -> Iterator[str]:
+def thing_lines(
+    what: str,
+    data: str | None,
+) -> Iterator[str]:
     """Return every registered object with that name; else the tasks of a file, or the object that it defines."""
     homes = [(kind, registry) for kind, registry in ALL.items() if what in registry]
     for kind, registry in homes:
@@ -373,14 +382,20 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
         yield from task_lines(task, data)
 
 
-def _tasks(reference: str, data: str | None = None) -> list[Task]:
+def _tasks(
+    reference: str,
+    data: str | None = None,
+) -> list[Task]:
     from ..runner.options import RunOptions
     from ..runner.tasks.resolve import resolve_tasks
 
     return resolve_tasks(reference, RunOptions(data=data))
 
 
-def task_lines(task: Task, data: str | None) -> Iterator[str]:
+def task_lines(
+    task: Task,
+    data: str | None,
+) -> Iterator[str]:
     """Return the parts of a task and its first prompt, or how to get the data."""
     defaults = Task(task.name)
     for name in SHOWN_PARTS:
@@ -427,7 +442,10 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
     return choice.task
 
 
-def _is_here(task: Task, data: str | None) -> bool:
+def _is_here(
+    task: Task,
+    data: str | None,
+) -> bool:
     """Return True if the rows are on this machine. If the user named a path, it must have them."""
     from ..runner.tasks.locate import find_data
 
@@ -439,7 +457,10 @@ def _is_here(task: Task, data: str | None) -> bool:
         return False
 
 
-def _example(task: Task, data: str | None) -> Iterator[str]:
+def _example(
+    task: Task,
+    data: str | None,
+) -> Iterator[str]:
     from ..runner.options import RunOptions
     from ..runner.plan.planning import prepare
     from ..runner.tasks.locate import MINI
@@ -447,7 +468,10 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
     source = task.dataset
     if isinstance(source, DataSource) and not _is_here(task, data):
         hint = task.data_hint or ", ".join(source.local) or "a data file"
-        origin = f"{source.hub} on the hub; here" if source.hub else "here"
+        if source.hub:
+            origin = f"{source.hub} on the hub; here"
+        else:
+            origin = "here"
         yield f"  data: {origin} with --data PATH or $ASSAY_DATA ({printable(hint)})"
         if not source.mini:
             return
@@ -495,7 +519,10 @@ def _short(value: object, most: int = 300) -> str:
         return value.name
     if is_dataclass(value) and not isinstance(value, type):
         return _changed(value)
-    text = value if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        text = value
+    else:
+        text = repr(value)
     text = " ".join(text.split())
     if len(text) <= most:
         return text

@@ -75,7 +75,11 @@ def sample_lines(
         None,
     )
     if target is not None:
-        first, *others = text_lines(str(target), indent="", most=most)
+        first, *others = text_lines(
+            str(target),
+            indent="",
+            most=most,
+        )
         yield f"  target: {first}"
         yield from (f"    {other}" for other in others)
     for verdict in record.verdicts:
@@ -145,7 +149,10 @@ def _span(
             answer = answers[place]
         else:
             answer = None
-    span = details.get("span") if isinstance(details, Mapping) else None
+    if isinstance(details, Mapping):
+        span = details.get("span")
+    else:
+        span = None
     if (
         isinstance(span, list)
         and len(span) == 2
@@ -197,7 +204,10 @@ def _round_lines(
     )
 
 
-def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
+def _media_lines(
+    blobs: Blobs,
+    line: Mapping[str, Any],
+) -> Iterator[str]:
     """Return the files that the model made. Media of a prompt are in the dataset."""
     candidates = line.get("output", {}).get("candidates", ())
     parts = [part for candidate in candidates for part in candidate.get("parts", ())]
@@ -315,7 +325,11 @@ class ShownRun:
             self._refuse_unknown([id for id in wanted.ids if id not in ids])
         return rows
 
-    def ids(self, wanted: Wanted, limit: int | None) -> Iterator[str]:
+    def ids(
+        self,
+        wanted: Wanted,
+        limit: int | None,
+    ) -> Iterator[str]:
         """Return the ids of the selected samples, one per line."""
         index = self.view.index
         return (printable(index.ids[row]) for row in self.rows(wanted)[:limit])
@@ -380,7 +394,11 @@ class ShownRun:
             )
 
 
-def _found(wanted: Wanted, found: int, of: int) -> str:
+def _found(
+    wanted: Wanted,
+    found: int,
+    of: int,
+) -> str:
     if found:
         return f"{found:,} of {plural(of, 'sample')}:"
     if wanted.failures and not (

@@ -51,7 +51,11 @@ class WouldAsk(BaseException):
 class TrialModel(GivenModel):
     """A helper model for a trial. Nothing is recorded."""
 
-    def __init__(self, role: str, model: Model | None) -> None:
+    def __init__(
+        self,
+        role: str,
+        model: Model | None,
+    ) -> None:
         self.role = role
         self.model = model
 
@@ -164,8 +168,15 @@ def _after_calls(
         )
         rounds.append(Round((), Output((Candidate(calls),))))
     rounds.append(Round((), output))
-    state = None if tools.make_state is None else tools.make_state(sample)
-    return replace(output, rounds=tuple(rounds), state=state)
+    if tools.make_state is None:
+        state = None
+    else:
+        state = tools.make_state(sample)
+    return replace(
+        output,
+        rounds=tuple(rounds),
+        state=state,
+    )
 
 
 def right_answer(sample: Sample) -> str:
@@ -187,7 +198,10 @@ def _references(sample: Sample, rounds: int) -> list[Output]:
     return []
 
 
-def _in_rounds(outputs: Sequence[Output], prompts: Sequence[Prompt]) -> Output:
+def _in_rounds(
+    outputs: Sequence[Output],
+    prompts: Sequence[Prompt],
+) -> Output:
     """Return the last answer with all rounds of its dialogue, as a scorer receives it in a run."""
     plain = [prompt_to_plain(prompt) for prompt in prompts]
     return with_rounds(list(outputs), plain)
@@ -210,7 +224,15 @@ def _likelihoods(sample: Sample, prompt: Prompt) -> list[Scripted]:
                 Likelihood(-1.0 if index == best else -9.0 - index, index == best, 1)
             )
         details = {"continuations": texts}
-        answers.append((label, Output(likelihoods=tuple(weights), details=details)))
+        answers.append(
+            (
+                label,
+                Output(
+                    likelihoods=tuple(weights),
+                    details=details,
+                ),
+            )
+        )
     return answers
 
 

@@ -55,8 +55,16 @@ def dialogue_prompts(
     """Return the prompt of each round of a dialogue, with a mark where the model answers."""
     if not has_rounds(sample, template):
         return [prompt]
-    history = task.history if task.history == "reference" else "model"
-    dialogue = rounds(sample, prompt, template=template, history=history)
+    if task.history == "reference":
+        history = task.history
+    else:
+        history = "model"
+    dialogue = rounds(
+        sample,
+        prompt,
+        template=template,
+        history=history,
+    )
     prompts = [prompt]
     while len(prompts) < MOST_ROUNDS:
         following = dialogue.next(prompts[-1].messages, ANSWER)
@@ -145,7 +153,10 @@ def unused_columns(
 
 
 def _is_shown(value: object, prompt_text: str) -> bool:
-    text = value if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        text = value
+    else:
+        text = str(value)
     return len(text) >= LEAST_SHOWN and text in prompt_text
 
 
@@ -211,7 +222,11 @@ class Tried:
     """Which answers they are about: `for the targets`."""
 
 
-def try_summarizers(task: Task, tried: Sequence[Tried], file: Path) -> Iterator[str]:
+def try_summarizers(
+    task: Task,
+    tried: Sequence[Tried],
+    file: Path,
+) -> Iterator[str]:
     """Yield the results of summarizers on scripted answers. Raise if a user's own summarizer fails.
 
     A shipped summarizer may need more answers than a trial has, so its failure is only a note, unless it uses a name
@@ -226,7 +241,10 @@ def try_summarizers(task: Task, tried: Sequence[Tried], file: Path) -> Iterator[
                 yield from _try(entry, task, each, beside, file)
 
 
-def _repeated(records: Sequence[ScoreRecord], task: Task) -> list[ScoreRecord]:
+def _repeated(
+    records: Sequence[ScoreRecord],
+    task: Task,
+) -> list[ScoreRecord]:
     """Return each record once for every answer that a run would ask of its sample."""
     repeats = max(1, task.epochs * (task.options.n or 1))
     answers = []

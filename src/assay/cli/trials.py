@@ -61,7 +61,11 @@ SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
 """Number of rows whose own target must get a verdict."""
-ANY_MODEL = Abilities(likelihood=True, logprobs=True, tools=True)
+ANY_MODEL = Abilities(
+    likelihood=True,
+    logprobs=True,
+    tools=True,
+)
 """A model that supports every measure, so that a task's first measure is tried."""
 
 
@@ -94,7 +98,12 @@ class Trial:
                 reply = self._loop.run(_awaited(reply))
             score = as_score(reply)
         except Exception as error:
-            raise explained(error, self.file, line=line, sample=sample) from error
+            raise explained(
+                error,
+                self.file,
+                line=line,
+                sample=sample,
+            ) from error
         _check_numbers(score, place_of(self.file, line))
         return score
 
@@ -112,13 +121,21 @@ def _check_numbers(score: Score, where: str) -> None:
     for value in values:
         if value is not None and not math.isfinite(value):
             fix = "return a number, or Score.unparsed()"
-            raise Fault(f"the score is {value}", where=where, fix=fix)
+            raise Fault(
+                f"the score is {value}",
+                where=where,
+                fix=fix,
+            )
     if isinstance(score.value, Mapping) and not score.value:
         fix = "return a number, or a dict of numbers"
         raise Fault("the score is an empty dict", where=where, fix=fix)
 
 
-def try_task(task: Task, file: Path, run: RunOptions) -> Iterator[str]:
+def try_task(
+    task: Task,
+    file: Path,
+    run: RunOptions,
+) -> Iterator[str]:
     """Try three samples: print the prompt, and each scorer's verdict on a right and a wrong answer."""
     trial = Trial(file, run)
     try:
@@ -149,7 +166,10 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
             raise explained(row.error, file)
     usable = [row for row in rows if isinstance(row, Sample)]
     samples = usable[:SAMPLES]
-    more = "at least " if len(rows) == ROWS_LOOKED_AT else ""
+    if len(rows) == ROWS_LOOKED_AT:
+        more = "at least "
+    else:
+        more = ""
     yield f"task {printable(task.name)}: {more}{len(rows)} rows, {prepared.samples.kind}"
     yield from way
     scorers = prepared.scorers
@@ -208,7 +228,10 @@ def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
         return task, []
     names = [getattr(measure, "name", measure) for measure in task.measures]
     others = [name for name in names if name != way.measure]
-    hint = f" (--measure tries another: {', '.join(others)})" if others else ""
+    if others:
+        hint = f" (--measure tries another: {', '.join(others)})"
+    else:
+        hint = ""
     return way.task, [f"measured by {way.measure}{hint}"]
 
 
@@ -222,7 +245,10 @@ def _need_targets(
     ]
     for sample in samples if names else ():
         if sample.target is None:
-            need = "needs" if len(names) == 1 else "need"
+            if len(names) == 1:
+                need = "needs"
+            else:
+                need = "need"
             raise Fault(
                 f"sample {printable(sample.id)} has no answer to compare with, and {' and '.join(names)} {need} one",
                 where=str(file),
@@ -230,7 +256,11 @@ def _need_targets(
             )
 
 
-def _score_targets(samples: Sequence[Sample], prepared: Any, trial: Trial) -> None:
+def _score_targets(
+    samples: Sequence[Sample],
+    prepared: Any,
+    trial: Trial,
+) -> None:
     """Score the targets of further rows, because a row without a verdict would be lost in a run."""
     quick = [
         TriedScorer(name, scorer, None, trial)
@@ -300,7 +330,11 @@ class TriedScorer:
                 f"scorer {self.name!r} has no field `models` for its helper models"
             )
             fix = "make it a dataclass with `models: Mapping[str, Any] = field(default_factory=dict)`"
-            raise Fault(message, where=place_of(self._trial.file, self._line), fix=fix)
+            raise Fault(
+                message,
+                where=place_of(self._trial.file, self._line),
+                fix=fix,
+            )
         scores: list[Score] = []
         for label, output in answers:
             try:
@@ -319,7 +353,10 @@ class TriedScorer:
 
     def tried(self) -> Tried:
         """Return its verdicts, for summarizers."""
-        answers = WRONG_LABEL if self._labels == {WRONG_LABEL} else "for the targets"
+        if self._labels == {WRONG_LABEL}:
+            answers = WRONG_LABEL
+        else:
+            answers = "for the targets"
         return Tried(self.name, self.scorer, self.records, answers)
 
     def verdict(self, sample: Sample, answer: Scripted) -> Score:
@@ -339,7 +376,10 @@ class TriedScorer:
         where = place_of(self._trial.file, self._line)
         if self._roles:
             reply = score.details.get("reply")
-            reply_text = f" (it replied {shorten(reply)})" if reply else ""
+            if reply:
+                reply_text = f" (it replied {shorten(reply)})"
+            else:
+                reply_text = ""
             raise Fault(
                 f"{self.name} got no verdict on sample {printable(sample.id)}: {printable(reason)}{reply_text}",
                 where=where,
@@ -356,7 +396,10 @@ class TriedScorer:
 
     def _shown_question(self, question: WouldAsk, label: str) -> Iterator[str]:
         """Yield the first question to a model that was not given."""
-        named = "MODEL" if question.role == "judge" else f"{question.role}=MODEL"
+        if question.role == "judge":
+            named = "MODEL"
+        else:
+            named = f"{question.role}=MODEL"
         if self._is_shown:
             yield f"  {self.name}: not tried without --judge {named}"
             return
@@ -462,7 +505,11 @@ def try_template(
         yield from prompt_lines(prompt)
 
 
-def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[str]:
+def try_model(
+    reference: str,
+    file: Path,
+    args: Mapping[str, Any],
+) -> Iterator[str]:
     """Try a model with one tiny prompt; a model with likelihoods also scores two continuations."""
     from ..code.userfiles import load_attribute, split_reference
     from ..models import build_model

@@ -85,4 +85,6 @@ def _positive(number: int | None) -> int | None:
 def _role(judge: str) -> str | None:
     """Return the role in `role=model`; `None` without a role."""
     role, equals, _ = judge.partition("=")
-    return role if equals and role.isidentifier() else None
+    if equals and role.isidentifier():
+        return role
+    return None

@@ -39,12 +39,18 @@ def command(arguments: Sequence[str]) -> int:
     for kind, line in _checks(reader, settings_of(options, *OPTIONS)):
         write_lines([printable(f"{kind}: {line}")], sys.stdout)
         if kind in ("damaged", "not checked"):
-            verdict = "damaged" if "damaged" in (kind, verdict) else "unverified"
+            if "damaged" in (kind, verdict):
+                verdict = "damaged"
+            else:
+                verdict = "unverified"
     write_lines([printable(f"{verdict}: {reader.layout.folder}")], sys.stdout)
     return VERIFIED if verdict == "verified" else NOT_VERIFIED
 
 
-def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _checks(
+    reader: RunReader,
+    settings: dict[str, Any],
+) -> Iterator[tuple[str, str]]:
     """Return the state of each part: `ok`, `damaged`, `not checked` or `made again`, with a line of explanation."""
     for line in reader.damage:
         yield "damaged", line
@@ -86,7 +92,10 @@ def _known_damage(reader: RunReader) -> tuple[str, str]:
     """Return the state of a run with reported damage, and a line: what was lost, or that samples were asked again."""
     lost = reader.lost_answers()
     if lost:
-        answers = "1 answer is" if lost == 1 else f"{lost:,} answers are"
+        if lost == 1:
+            answers = "1 answer is"
+        else:
+            answers = f"{lost:,} answers are"
         return (
             "damaged",
             f"{reader.index.damage}: {answers} lost; the same `assay run` asks again",
@@ -99,7 +108,10 @@ def _known_damage(reader: RunReader) -> tuple[str, str]:
     return "ok", f"{reader.index.damage}; its samples were asked or scored again"
 
 
-def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _table(
+    reader: RunReader,
+    settings: dict[str, Any],
+) -> Iterator[tuple[str, str]]:
     from ..runner.summary.verifying import recompute
 
     try:

@@ -86,10 +86,18 @@ def serve(
             sys.stdout.write(
                 "  Enter: another link, for another browser; Ctrl-C: end\n"
             )
-            threading.Thread(target=_more_links, args=(link,), daemon=True).start()
+            threading.Thread(
+                target=_more_links,
+                args=(link,),
+                daemon=True,
+            ).start()
         sys.stdout.flush()
         if opens:
-            threading.Thread(target=_open, args=(first,), daemon=True).start()
+            threading.Thread(
+                target=_open,
+                args=(first,),
+                daemon=True,
+            ).start()
 
     try:
         ViewerServer(app, announce).run(sockets=[listener])

@@ -113,7 +113,10 @@ def _add_hook() -> None:
     sys.addaudithook(_hook)  # Permanent, because Python cannot remove an audit hook.
 
 
-def _hook(event: str, args: tuple[Any, ...]) -> None:
+def _hook(
+    event: str,
+    args: tuple[Any, ...],
+) -> None:
     if not _watching or event not in ("open", "exec"):
         return
     try:
@@ -131,7 +134,11 @@ def _note_module(code: CodeType) -> None:
         _opened[code.co_filename] = {}
 
 
-def _note_file(path: int | str | bytes, mode: object, flags: int) -> None:
+def _note_file(
+    path: int | str | bytes,
+    mode: object,
+    flags: int,
+) -> None:
     """Assign an opened file to the innermost module that is being run, if it is a user's module."""
     if isinstance(path, int):
         return
@@ -175,7 +182,10 @@ def _is_secret(name: str, value: str) -> bool:
     )  # Such as OPENAI_KEY.
 
 
-def _content_digest(path: Path, secrets: tuple[str, ...]) -> str:
+def _content_digest(
+    path: Path,
+    secrets: tuple[str, ...],
+) -> str:
     """Return the digest of a file's content without keys; empty if nothing else is in it, or if it is gone."""
     try:
         if is_secret_name(path.stem) or not path.is_file():
@@ -186,7 +196,10 @@ def _content_digest(path: Path, secrets: tuple[str, ...]) -> str:
 
 
 @until_changed(8192)
-def _digest_of(path: Path, secrets: tuple[str, ...]) -> str:
+def _digest_of(
+    path: Path,
+    secrets: tuple[str, ...],
+) -> str:
     size = path.stat().st_size
     with path.open("rb") as file:
         if size > LARGEST:

@@ -120,7 +120,11 @@ class _Describing:
         described["attributes"] = self.of(thing.__dict__)
         return described
 
-    def _code(self, code: CodeType, names: Mapping[str, Any]) -> dict[str, Any]:
+    def _code(
+        self,
+        code: CodeType,
+        names: Mapping[str, Any],
+    ) -> dict[str, Any]:
         inner = [
             constant for constant in code.co_consts if isinstance(constant, CodeType)
         ]
@@ -381,7 +385,10 @@ def _plain(value: Any) -> object:
     return str(value)
 
 
-_encode = msgspec.json.Encoder(enc_hook=_plain, order="deterministic").encode
+_encode = msgspec.json.Encoder(
+    enc_hook=_plain,
+    order="deterministic",
+).encode
 
 
 def _encoded(value: object) -> bytes:

@@ -140,7 +140,11 @@ def found(top: str) -> ModuleSpec | None:
         return None
 
 
-def beside(folder: Path, top: str, spec: ModuleSpec | None) -> ModuleSpec | None:
+def beside(
+    folder: Path,
+    top: str,
+    spec: ModuleSpec | None,
+) -> ModuleSpec | None:
     """Return the spec of a name seen from a folder: the file in it, if `spec` belongs to another loaded file."""
     if spec is None or _home_of(spec) not in (None, folder):
         for file in (
@@ -169,7 +173,9 @@ def forget(files: set[str]) -> None:
 def _builtins_for(file: str) -> dict[str, Any] | None:
     """Return the builtins a file needs to import its neighbours, or `None` if Python's own are enough."""
     home = _home_above(file)
-    return home.builtins if home is not None and home.aliases else None
+    if home is not None and home.aliases:
+        return home.builtins
+    return None
 
 
 @lru_cache(maxsize=8192)

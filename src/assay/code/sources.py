@@ -104,7 +104,11 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     return keeping
 
 
-def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
+def digest_behind(
+    file: str | Path,
+    *,
+    libraries: bool = True,
+) -> str:
     """Return the digest of a file and of everything it imports; `libraries=False` leaves out library versions."""
     # While a process runs, its user's files may change, but assay's do not.
     if is_own(file):
@@ -207,7 +211,9 @@ def version_of(library: str) -> str:
         return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
         file = neighbours.file_of(neighbours.found(library))
-        return _digest(file) if file is not None and file.is_file() else ""
+        if file is not None and file.is_file():
+            return _digest(file)
+        return ""
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
@@ -253,7 +259,10 @@ def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
         if not isinstance(node, ast.Call):
             continue
         callee = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-        name = _text_of(node.args[0]) if node.args else None
+        if node.args:
+            name = _text_of(node.args[0])
+        else:
+            name = None
         if callee in _BY_NAME and name is not None:
             names[name] = None
         elif callee in _BY_NAME or callee in _BY_PATH:
@@ -305,7 +314,11 @@ def _tree(file: Path) -> ast.Module:
 _kept_tree = until_changed(16)(_tree)
 
 
-def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
+def _files_of(
+    name: str,
+    folder: Path,
+    look_up: LookUp,
+) -> list[Path]:
     """Return the files that importing a name runs, for a file in a folder."""
     parts = [part for part in name.split(".") if part]
     dots = len(name) - len(name.lstrip("."))
@@ -332,7 +345,9 @@ def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
 
 
 def _followed(path: Path) -> Path:
-    return path.resolve() if path.is_symlink() else path
+    if path.is_symlink():
+        return path.resolve()
+    return path
 
 
 def _look_up(

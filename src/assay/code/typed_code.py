@@ -45,7 +45,9 @@ def digest_of_state(thing: Any) -> str:
         values = list(_lasting(thing).values())
     else:
         values = _settings(getattr(thing, "__self__", thing))
-    return digest_of(_Described().of(values)) if values else ""
+    if values:
+        return digest_of(_Described().of(values))
+    return ""
 
 
 _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
@@ -213,7 +215,11 @@ class _Described:
             "defaults": defaults,
         }
 
-    def _code(self, code: CodeType, names: Mapping[str, Any]) -> dict[str, object]:
+    def _code(
+        self,
+        code: CodeType,
+        names: Mapping[str, Any],
+    ) -> dict[str, object]:
         variables = _stored(code)
         return {
             "bytecode": digest_of(code.co_code),

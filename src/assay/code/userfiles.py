@@ -58,14 +58,20 @@ def one_spelling(name: str) -> str:
         spelling = full
     else:
         spelling = os.path.relpath(full)
-    return spelling if attribute is None else f"{spelling}:{attribute}"
+    if attribute is None:
+        return spelling
+    return f"{spelling}:{attribute}"
 
 
 def load_file(path: str | Path) -> ModuleType:
     """Return the module of a user's file. Load it again if it, or a user's file it imports, has changed."""
     file = Path(path).expanduser().resolve()
     if not file.is_file():
-        raise UsageError("no such file", where=str(path), fix="check the path")
+        raise UsageError(
+            "no such file",
+            where=str(path),
+            fix="check the path",
+        )
     if file.suffix != ".py":
         raise UsageError("not a Python file", where=str(path))
     trust.check(file)
@@ -92,7 +98,9 @@ def load_file(path: str | Path) -> ModuleType:
             raise
         where = failing_place(error, path, file)
         raise UsageError(
-            describe_failure(error), where=where, fix=loading_fix(error)
+            describe_failure(error),
+            where=where,
+            fix=loading_fix(error),
         ) from error
     _loaded[file, digest] = module
     return module
@@ -139,7 +147,10 @@ def load_component(reference: str, usual: str) -> tuple[str, Any]:
                 where=path,
                 fix=fix,
             )
-        attribute = usual if hasattr(module, usual) else names[0]
+        if hasattr(module, usual):
+            attribute = usual
+        else:
+            attribute = names[0]
     return attribute, load_attribute(f"{path}:{attribute}")
 
 
@@ -219,7 +230,11 @@ def _is_of(error: SyntaxError, file: Path) -> bool:
     return error.filename in (None, str(file), "<unknown>")
 
 
-def failing_place(error: BaseException, path: str | Path, file: Path) -> str:
+def failing_place(
+    error: BaseException,
+    path: str | Path,
+    file: Path,
+) -> str:
     """Return the file and line where an error occurred: `path`, or an imported module that is not valid Python."""
     if isinstance(error, SyntaxError) and not _is_of(error, file):
         return f"{error.filename}:{error.lineno}"

@@ -73,7 +73,11 @@ def _overall(board: Leaderboard, entry: Entry) -> str:
     return MISSING
 
 
-def _cell(board: Leaderboard, entry: Entry, column: Column) -> str:
+def _cell(
+    board: Leaderboard,
+    entry: Entry,
+    column: Column,
+) -> str:
     """Return a number with its interval; with several columns, its rank, too."""
     if column not in entry.numbers:
         return MISSING
@@ -137,7 +141,10 @@ def _listed(names: list[str]) -> str:
     return listed
 
 
-def text(board: Leaderboard, width: int = TEXT_WIDTH) -> str:
+def text(
+    board: Leaderboard,
+    width: int = TEXT_WIDTH,
+) -> str:
     """Return the leaderboard for a terminal: a table if it fits into `width`, else a block for each model."""
     headings, rows = cells_of(board)
     lines = text_grid(headings, rows)
@@ -184,7 +191,10 @@ def html(board: Leaderboard) -> str:
     from html import escape
 
     notes = "".join(f"<li>{escape(printable(line))}</li>" for line in remarks(board))
-    return PAGE.format(table=html_grid(*cells_of(board)), notes=notes)
+    return PAGE.format(
+        table=html_grid(*cells_of(board)),
+        notes=notes,
+    )
 
 
 def csv_text(board: Leaderboard) -> str:

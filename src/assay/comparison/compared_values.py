@@ -71,7 +71,11 @@ def _added_up(
     return counts, clusters
 
 
-def _makes_the_number(counts: Counts, result: Result | None, recipe: Recipe) -> bool:
+def _makes_the_number(
+    counts: Counts,
+    result: Result | None,
+    recipe: Recipe,
+) -> bool:
     """Return True if the counts of the samples add up to the value in the table, or if the run has no table."""
     import numpy as np
 
@@ -79,7 +83,10 @@ def _makes_the_number(counts: Counts, result: Result | None, recipe: Recipe) -> 
         return True
     if result.value is None:
         return False
-    total = np.asarray(list(counts.values()), float).sum(axis=0, keepdims=True)
+    total = np.asarray(list(counts.values()), float).sum(
+        axis=0,
+        keepdims=True,
+    )
     value = float(recipe.function()(total)[0])
     return abs(value - result.value) <= ROUNDING * max(1.0, abs(value))
 
@@ -91,7 +98,12 @@ class Values:
         self._samples: dict[tuple[str, ...], SampleValues] = {}
         self._counts: dict[tuple[str, ...], tuple[Counts, Clusters]] = {}
 
-    def of_samples(self, reader: RunReader, result: Result, model: str) -> SampleValues:
+    def of_samples(
+        self,
+        reader: RunReader,
+        result: Result,
+        model: str,
+    ) -> SampleValues:
         """Return one value for each sample of a number, and its cluster."""
         folder = str(reader.layout.folder)
         key = folder, result.task, model, result.metric
@@ -99,7 +111,12 @@ class Values:
             self._samples[key] = reader.sample_values(result, model)
         return self._samples[key]
 
-    def weights(self, reader: RunReader, task: str, model: str) -> dict[str, float]:
+    def weights(
+        self,
+        reader: RunReader,
+        task: str,
+        model: str,
+    ) -> dict[str, float]:
         """Return the weight of each sample by its id."""
         weights: dict[str, float] = {}
         for scorer in reader.scorers(task, model):

@@ -31,7 +31,10 @@ Entry = Mapping[str, Any]
 """One task × model of a `run.json`."""
 
 
-def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def differing_ways(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+) -> list[str]:
     """Return a line for each task that the two runs measured differently."""
     by_model = {}
     by_task = {}
@@ -43,9 +46,15 @@ def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
         task = entry["task"]
         earlier = by_model.get((task, entry["model"]))
         earlier = earlier or by_task.get(task)
-        changed = _changes(earlier, entry) if earlier else []
+        if earlier:
+            changed = _changes(earlier, entry)
+        else:
+            changed = []
         if changed:
-            verb = "differs" if len(changed) == 1 else "differ"
+            if len(changed) == 1:
+                verb = "differs"
+            else:
+                verb = "differ"
             names = ", ".join(changed)
             notes[f"{task}: not measured the same way: {names} {verb}"] = None
     return list(notes)
@@ -78,7 +87,10 @@ def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
     return way_of(earlier) != way_of(entry)
 
 
-def changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def changed_scorers(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+) -> list[str]:
     """Return the scorers of both runs whose code or options differ."""
     changed = []
     for name, digest in after.items():
@@ -112,8 +124,14 @@ def differing_settings(
 
 def _differences(before: object, after: object) -> Iterator[tuple[str, str, str]]:
     """Yield name, earlier and later value of the members in which two mappings differ."""
-    older = before if isinstance(before, Mapping) else {}
-    newer = after if isinstance(after, Mapping) else {}
+    if isinstance(before, Mapping):
+        older = before
+    else:
+        older = {}
+    if isinstance(after, Mapping):
+        newer = after
+    else:
+        newer = {}
     names = dict.fromkeys([*older, *newer])
     for name in names:
         earlier = older.get(name)
@@ -430,7 +448,10 @@ def _weighted(
     return {id: (value * weights[id], weights[id]) for id, value in values.items()}
 
 
-def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, float]:
+def _each(
+    counts: Mapping[str, Sequence[float]],
+    recipe: Recipe,
+) -> dict[str, float]:
     """Return the number of each single sample. A sample without a finite number is left out."""
     import numpy as np
 
@@ -465,7 +486,11 @@ def _unscored(
     return ""
 
 
-def _way(reader: RunReader, task: str, model: str) -> str:
+def _way(
+    reader: RunReader,
+    task: str,
+    model: str,
+) -> str:
     """Return the measure by which a model was asked a task.
 
     Only recorded answers can be scored again.
@@ -484,7 +509,11 @@ def _scale(*results: Result | None) -> tuple[float, float] | None:
     return (float(scale[0]), float(scale[1]))
 
 
-def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
+def _same_number(
+    before: RunReader,
+    result: Result,
+    model: str,
+) -> Result | None:
     """Return the same number from the baseline's table, which says how answers were counted and reduced there."""
     key = result.task, model, result.metric
     return next(
@@ -493,7 +522,10 @@ def _same_number(before: RunReader, result: Result, model: str) -> Result | None
     )
 
 
-def _is_mean(values: Mapping[str, float], result: Result) -> bool:
+def _is_mean(
+    values: Mapping[str, float],
+    result: Result,
+) -> bool:
     """Return True if the result is the mean of the sample values."""
     mean = sum(values.values()) / len(values)
     return result.value is not None and abs(mean - result.value) <= ROUNDING * max(

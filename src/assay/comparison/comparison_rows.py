@@ -40,7 +40,11 @@ def sentence(row: Plain, name: str = "The later run") -> str:
     return f"{amount}{interval}; {changes(row)}; {_p(row)}."
 
 
-def _amount(row: Plain, name: str, digits: int) -> str:
+def _amount(
+    row: Plain,
+    name: str,
+    digits: int,
+) -> str:
     """Return the verdict with the size of the difference."""
     factor, unit = points(row)
     difference = row["difference"] * factor
@@ -69,7 +73,10 @@ def changes(row: Plain) -> str:
     return f"{down} better (lower), {up} worse (higher) of {total}"
 
 
-def overall(rows: Sequence[Plain], name: str = "The later run") -> str:
+def overall(
+    rows: Sequence[Plain],
+    name: str = "The later run",
+) -> str:
     """Return the whole comparison in one sentence."""
     compared = [row for row in rows if "refused" not in row]
     if not compared:
@@ -99,7 +106,11 @@ def _within(name: str) -> str:
     return "the later run" if name == "The later run" else name
 
 
-def _interval(row: Plain, factor: float, digits: int) -> str:
+def _interval(
+    row: Plain,
+    factor: float,
+    digits: int,
+) -> str:
     """Return the interval of the amount in the sentence."""
     if row["ci"] is None:
         return ", no interval"
@@ -122,7 +133,10 @@ def _p(row: Plain) -> str:
     plain = row["p"]
     adjusted = row.get("p_adjusted")
     p = plain if adjusted is None else adjusted
-    text = "p < 0.001" if p < 0.001 else f"p {p:.2g}"
+    if p < 0.001:
+        text = "p < 0.001"
+    else:
+        text = f"p {p:.2g}"
     if adjusted in (None, plain):
         return text
     return f"{text} after Holm"
@@ -315,4 +329,6 @@ def format_p(p: float | None) -> str:
     """Return a p value as text; for very small values an upper bound."""
     if p is None:
         return "n/a"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.3f}"

@@ -82,7 +82,11 @@ def _numbers(report: RunComparison, width: int) -> Iterator[str]:
             yield from _number_lines(row, run_name, width)
 
 
-def _number_lines(row: Row, run_name: str, width: int) -> Iterator[str]:
+def _number_lines(
+    row: Row,
+    run_name: str,
+    width: int,
+) -> Iterator[str]:
     """Yield one number in a few lines: name and verdict, the values, the samples that changed."""
     arrow = "↑" if row.higher_is_better else "↓"
     name = f"{run_name}{row.task}.{row.metric}"
@@ -102,7 +106,10 @@ def _number_lines(row: Row, run_name: str, width: int) -> Iterator[str]:
     yield from wrap_line(changed, width)
 
 
-def _flip_grid(changed: Sequence[Sequence[str]], width: int) -> list[str]:
+def _flip_grid(
+    changed: Sequence[Sequence[str]],
+    width: int,
+) -> list[str]:
     """Return the changed samples as a table; answers are cut so that it fits."""
     rows = [FLIP_HEADINGS, *changed]
     columns = len(FLIP_HEADINGS)
@@ -182,7 +189,11 @@ def html(report: RunComparison) -> str:
     return "".join(parts)
 
 
-def _inserted(cells: Sequence[str], column: int, cell: str) -> tuple[str, ...]:
+def _inserted(
+    cells: Sequence[str],
+    column: int,
+    cell: str,
+) -> tuple[str, ...]:
     """Return the cells with another one inserted before a column."""
     return (*cells[:column], cell, *cells[column:])
 
@@ -207,7 +218,10 @@ def _chart_ranges(report: RunComparison) -> dict[str, float]:
     return ranges
 
 
-def _dot(row: Row, ranges: Mapping[str, float]) -> str:
+def _dot(
+    row: Row,
+    ranges: Mapping[str, float],
+) -> str:
     """Return the drawing of a difference; empty if there is none."""
     if row.paired is None:
         return ""
@@ -296,7 +310,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _interval_text(low: float | None, high: float | None) -> str:
+def _interval_text(
+    low: float | None,
+    high: float | None,
+) -> str:
     if low is None or high is None:
         return "none"
     return f"[{signed(low, 3)}, {signed(high, 3)}]"
@@ -364,7 +381,10 @@ def _flip_cells(
 ) -> tuple[str, ...]:
     """Return the cells of one changed sample."""
     went_up = flip.after > flip.before
-    way = "better" if went_up == row.higher_is_better else "worse"
+    if went_up == row.higher_is_better:
+        way = "better"
+    else:
+        way = "worse"
     baseline_model = row.baseline_model or row.model
     baseline_task = row.baseline_task or row.task
     baseline_id = row.baseline_ids.get(flip.id, flip.id)

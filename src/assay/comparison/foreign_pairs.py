@@ -97,7 +97,10 @@ def find_partner(
     return Partner(task, model, table, pairs.ids, notes=tuple(notes))
 
 
-def _same_task(name: str, tasks: Sequence[str]) -> str | None:
+def _same_task(
+    name: str,
+    tasks: Sequence[str],
+) -> str | None:
     """Return the task with the same name, ignoring prefixes and spelling."""
     if name in tasks:
         return name
@@ -177,7 +180,11 @@ def pair_samples(
     return Pairs(fault=fault)
 
 
-def _questions_of(reader: RunReader, task: str, model: str) -> dict[str, _Asked]:
+def _questions_of(
+    reader: RunReader,
+    task: str,
+    model: str,
+) -> dict[str, _Asked]:
     """Return the question and the reference of each sample."""
     samples: dict[str, _Asked] = {}
     for record in reader.outputs(task, model):

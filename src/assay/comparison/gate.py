@@ -142,7 +142,10 @@ class Verdict:
             count = sum(check.decision == kind for check in self.checks)
             if count:
                 parts.append(f"{count} {kind}")
-        against = f" against {self.baseline}" if self.baseline else ""
+        if self.baseline:
+            against = f" against {self.baseline}"
+        else:
+            against = ""
         return f"{self.decision.upper()}: {self.run}{against} ({', '.join(parts)})"
 
     def to_plain(self) -> dict[str, Any]:
@@ -265,7 +268,11 @@ def _chosen(
                 yield rule, result
 
 
-def _check_direction(rule: Rule, result: Result, where: str) -> None:
+def _check_direction(
+    rule: Rule,
+    result: Result,
+    where: str,
+) -> None:
     """Raise for a limit in the wrong direction: a floor for a metric that should be low would pass the worst run."""
     name = f"{result.task}.{result.metric}"
     if rule.min_value is not None and not result.higher_is_better:
@@ -305,7 +312,10 @@ def _drop(
     limit = rule.max_drop or 0.0
     check = Check(name, "max_drop", limit, INCONCLUSIVE, value=result.value)
     if row is None or row.paired is None:
-        reason = row.refused if row is not None else ""
+        if row is not None:
+            reason = row.refused
+        else:
+            reason = ""
         return replace(check, reason=reason or "the baseline does not have it")
     paired = row.paired
     difference = row.paired.difference
@@ -337,7 +347,10 @@ def _early_difference(
     if not isinstance(rule, Mapping):
         return None
     config = after.manifest.get("config")
-    earlier = config.get("baseline") if isinstance(config, Mapping) else None
+    if isinstance(config, Mapping):
+        earlier = config.get("baseline")
+    else:
+        earlier = None
     difference = None
     if earlier is not None and _same_folder(str(earlier), baseline):
         difference = rule.get("difference")
@@ -362,7 +375,14 @@ def _early_drop(
 ) -> Check:
     """Check `max_drop` by the run's anytime interval: after an early stop, an interval for a fixed n is invalid."""
     limit = rule.max_drop or 0.0
-    check = Check(name, "max_drop", limit, INCONCLUSIVE, value=result.value, n=result.n)
+    check = Check(
+        name,
+        "max_drop",
+        limit,
+        INCONCLUSIVE,
+        value=result.value,
+        n=result.n,
+    )
     if not early.get("ci"):
         reason = "the run stopped early, and not by this baseline; fix: --until decided --baseline RUN"
         return replace(check, reason=reason)
@@ -408,7 +428,12 @@ def _above_floor(
     if not isinstance(floor, Mapping):
         check = Check(name, "min_above_floor", distance, INCONCLUSIVE)
         reason = "no floor was measured: run the task again without --floors off"
-        return replace(check, value=result.value, n=result.n, reason=reason)
+        return replace(
+            check,
+            value=result.value,
+            n=result.n,
+            reason=reason,
+        )
     level = float(floor["value"])
     if result.higher_is_better:
         bound = level + distance
@@ -429,7 +454,14 @@ def _decide_value(
     together: int,
 ) -> Check:
     """Return the check of a number that must reach a bound."""
-    check = Check(name, kind, bound, INCONCLUSIVE, value=result.value, n=result.n)
+    check = Check(
+        name,
+        kind,
+        bound,
+        INCONCLUSIVE,
+        value=result.value,
+        n=result.n,
+    )
     if result.value is None or result.ci is None:
         interval = result.interval or "none"
         return replace(check, reason=f"no interval ({interval})")
@@ -438,7 +470,10 @@ def _decide_value(
     for flag in result.flags:
         if "unreliable" in flag:
             return replace(check, reason=flag)
-    least = bound if result.higher_is_better else -bound
+    if result.higher_is_better:
+        least = bound
+    else:
+        least = -bound
     return _decide(check, result.value, least, result, together, result.stderr)
 
 
@@ -466,10 +501,17 @@ def _decide(
         reason = "it is at the limit: more samples may never decide"
         return replace(check, reason=reason)
     about = rounded_up(needed)
-    return replace(check, reason=f"about {about:,} samples would decide", needed=about)
+    return replace(
+        check,
+        reason=f"about {about:,} samples would decide",
+        needed=about,
+    )
 
 
-def _sound_run(folder: str | Path, policy: Policy) -> RunReader:
+def _sound_run(
+    folder: str | Path,
+    policy: Policy,
+) -> RunReader:
     """Return the reader of a finished and undamaged run. Raise UsageError for any other."""
     where = str(folder)
     try:
@@ -480,13 +522,25 @@ def _sound_run(folder: str | Path, policy: Policy) -> RunReader:
     except UsageError:
         raise
     except AssayError as error:
-        raise UsageError(error.what, where=where, fix=error.fix) from error
+        raise UsageError(
+            error.what,
+            where=where,
+            fix=error.fix,
+        ) from error
     again = "run the same command again, then the gate"
     if damage:
-        raise UsageError(f"the run is damaged: {damage[0]}", where=where, fix=again)
+        raise UsageError(
+            f"the run is damaged: {damage[0]}",
+            where=where,
+            fix=again,
+        )
     status = str(manifest.get("status"))
     if not reader.is_finished or status not in ("complete", "partial"):
-        raise UsageError(f"the run is not finished: {status}", where=where, fix=again)
+        raise UsageError(
+            f"the run is not finished: {status}",
+            where=where,
+            fix=again,
+        )
     for result in results:
         lost, total = _without_verdict(result)
         if lost > policy.max_unresolved * total:

@@ -93,7 +93,11 @@ SHARE = (0.0, 1.0)
 LEAST_TO_RANK = 2
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(
+    frozen=True,
+    slots=True,
+    order=True,
+)
 class Column:
     """One number that models are ranked by."""
 
@@ -243,7 +247,11 @@ def _entries(
     notes: list[str],
 ) -> list[Entry]:
     """Return the models of some runs, the last run first. Different models with one name get different names."""
-    readers = sorted(map(_reader, folders), key=_finished, reverse=True)
+    readers = sorted(
+        map(_reader, folders),
+        key=_finished,
+        reverse=True,
+    )
     names = dict(
         zip(
             [r.source for r in readers],
@@ -277,7 +285,10 @@ def _entries(
         if reader.damage:
             notes.append(f"{names[reader.source]}: damaged: {reader.damage[0]}")
     if older:
-        count = "1 older number" if older == 1 else f"{older} older numbers"
+        if older == 1:
+            count = "1 older number"
+        else:
+            count = f"{older} older numbers"
         verb = "is" if older == 1 else "are"
         notes.append(
             f"{count} of the same model and protocol {verb} left out: the last run counts"
@@ -343,7 +354,12 @@ class _Duels:
         self._rows: dict[tuple[str, str, Column], Row] = {}
         self.notes: list[str] = []
 
-    def row(self, first: Entry, second: Entry, column: Column) -> Row:
+    def row(
+        self,
+        first: Entry,
+        second: Entry,
+        column: Column,
+    ) -> Row:
         """Return the comparison of two models in a column."""
         key = first.name, second.name, column
         if key not in self._rows:
@@ -369,7 +385,12 @@ class _Duels:
         """Return a function that compares two models in one column by their names."""
         return lambda a, b: self.one(models[a], models[b], column)
 
-    def one(self, first: Entry, second: Entry, column: Column) -> Duel | None:
+    def one(
+        self,
+        first: Entry,
+        second: Entry,
+        column: Column,
+    ) -> Duel | None:
         """Return by how much the first model is better in a column; None if they cannot be compared."""
         paired = self.row(first, second, column).paired
         if paired is None:
@@ -392,7 +413,12 @@ class _Duels:
         mean = macro([self._difference(first, second, column) for column in columns])
         return Duel(mean.value, difference_p(mean))
 
-    def _difference(self, first: Entry, second: Entry, column: Column) -> Estimate:
+    def _difference(
+        self,
+        first: Entry,
+        second: Entry,
+        column: Column,
+    ) -> Estimate:
         """Return the mean difference over common samples; if few differ, it has few degrees of freedom."""
         row = self.row(first, second, column)
         common = sorted(row.after.keys() & row.before.keys())
@@ -437,7 +463,10 @@ def _is_one_scale(
     return len(scales) == 1 and None not in scales
 
 
-def _add_means(entries: Sequence[Entry], columns: Sequence[Column]) -> None:
+def _add_means(
+    entries: Sequence[Entry],
+    columns: Sequence[Column],
+) -> None:
     for entry in entries:
         if all(column in entry.numbers for column in columns):
             parts = [_estimate(entry.numbers[column][0]) for column in columns]
@@ -490,7 +519,10 @@ def _key_without_mean(
     return float(missing), mean_rank, -_first_value(entry, columns)
 
 
-def _first_value(entry: Entry, columns: Sequence[Column]) -> float:
+def _first_value(
+    entry: Entry,
+    columns: Sequence[Column],
+) -> float:
     """Return the value in the first column that the entry has, negated if lower is better; 0 if it has none."""
     for column in columns:
         if column in entry.numbers:

@@ -82,7 +82,11 @@ def read_policy(path: str | Path) -> Policy:
             fix = f"did you mean {file.parent / close}?"
         else:
             fix = "the first argument of `assay gate` is a YAML file"
-        raise UsageError("no such policy", where=str(path), fix=fix)
+        raise UsageError(
+            "no such policy",
+            where=str(path),
+            fix=fix,
+        )
     plain = load_yaml(file)
     where = str(path)
     if not isinstance(plain, Mapping) or not plain:
@@ -117,7 +121,10 @@ def read_policy(path: str | Path) -> Policy:
     )
     idle = [name for name, rule in tasks.items() if not rule.decides]
     if not faults and (idle or not (usual.decides or tasks)):
-        whose = f"task {idle[0]!r} has" if idle else "the policy has"
+        if idle:
+            whose = f"task {idle[0]!r} has"
+        else:
+            whose = "the policy has"
         fault = UsageError(
             f"{whose} no limit",
             where=where,
@@ -166,11 +173,21 @@ def _unknown_keys(
     for key in plain:
         if str(key) not in keys:
             fix = suggest(str(key), keys, "known keys:")
-            faults.append(UsageError(f"unknown key {key!r}", where=where, fix=fix))
+            faults.append(
+                UsageError(
+                    f"unknown key {key!r}",
+                    where=where,
+                    fix=fix,
+                )
+            )
     return faults
 
 
-def _rule(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> Rule:
+def _rule(
+    plain: Mapping[str, Any],
+    where: str,
+    faults: list[AssayError],
+) -> Rule:
     """Return the limits in a mapping. Faults are added to the list."""
     numbers: dict[str, float | None] = {}
     for key in ("max_drop", "min_value", "max_value", "min_above_floor"):
@@ -203,7 +220,11 @@ def _rule(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> Rul
     return Rule(**numbers, metric=metric)  # type: ignore[arg-type]
 
 
-def _share(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> float:
+def _share(
+    plain: Mapping[str, Any],
+    where: str,
+    faults: list[AssayError],
+) -> float:
     """Return the allowed share of samples without a verdict; a fault is added to the list."""
     value = plain.get("max_unresolved", 0.0)
     if (

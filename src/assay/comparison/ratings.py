@@ -104,7 +104,11 @@ def rate(board: Leaderboard, method: str = "bradley-terry") -> list[RatedColumn]
             ratings = METHODS[method](battles)
         except ValueError as error:
             fix = "add samples or models; `--ratings elo` always has numbers"
-            raise UsageError(str(error), where=column.title, fix=fix) from error
+            raise UsageError(
+                str(error),
+                where=column.title,
+                fix=fix,
+            ) from error
         rated.append(RatedColumn(column, ratings, _ranks(ratings)))
     if not rated:
         raise UsageError(
@@ -145,11 +149,18 @@ def _battles(
             gap = ours[id] - theirs[id]
             if not column.higher_is_better:
                 gap = -gap
-            won = 0.5 if gap == 0 else float(gap > 0)
+            if gap == 0:
+                won = 0.5
+            else:
+                won = float(gap > 0)
             yield Battle(first.name, second.name, won, id)
 
 
-def _scores(entry: Entry, column: Column, values: Values) -> Mapping[str, float]:
+def _scores(
+    entry: Entry,
+    column: Column,
+    values: Values,
+) -> Mapping[str, float]:
     result, reader = entry.numbers[column]
     return values.of_samples(reader, result, result.model)[0]
 
@@ -168,7 +179,10 @@ def _named_battles(entry: Entry, column: Column) -> Iterator[Battle]:
                 where=str(reader.layout.folder),
                 fix="1 is won, 0 lost, 0.5 a tie, as `pairwise_judge` gives",
             )
-        sample = record.id if record.cluster is None else record.cluster
+        if record.cluster is None:
+            sample = record.id
+        else:
+            sample = record.cluster
         yield Battle(entry.name, opponent, float(won), sample)
 
 

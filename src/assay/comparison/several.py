@@ -89,7 +89,11 @@ class RunComparison:
         return html(self)
 
 
-def compare(baseline: Run, *runs: Run, force: bool = False) -> RunComparison:
+def compare(
+    baseline: Run,
+    *runs: Run,
+    force: bool = False,
+) -> RunComparison:
     """Compare every number of some runs with the same number of a baseline, paired by sample.
 
     A run may be the results of another tool; `force` compares these also if their data is different or unknown.
@@ -139,7 +143,11 @@ def _folder(run: Run) -> Path:
     return Path(run.folder if isinstance(run, RunResult) else run).expanduser()
 
 
-def _plain(row: Row, name: str, flips: int | None) -> dict[str, Any]:
+def _plain(
+    row: Row,
+    name: str,
+    flips: int | None,
+) -> dict[str, Any]:
     plain = row.to_plain()
     plain["words"] = sentence(plain, name)
     if flips is not None and row.paired is not None:

@@ -177,9 +177,16 @@ def pilot_scores(
             if row.paired is not None:
                 paired[(row.task, row.model, row.metric)] = row.paired
         if not paired:
-            why = rows[0].refused if rows else "it has no numbers"
+            if rows:
+                why = rows[0].refused
+            else:
+                why = "it has no numbers"
             message = f"cannot be compared with {baseline}: {why}"
-            raise UsageError(message, where=str(run), fix="give two runs of one task")
+            raise UsageError(
+                message,
+                where=str(run),
+                fix="give two runs of one task",
+            )
     several = len({result.model for result in results}) > 1
     all_scores = []
     for result in results:

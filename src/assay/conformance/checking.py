@@ -42,7 +42,10 @@ class Difference:
     ours: Any
 
     def __str__(self) -> str:
-        name = f" {self.number_name}" if self.number_name else ""
+        if self.number_name:
+            name = f" {self.number_name}"
+        else:
+            name = ""
         return f"case {self.case}{name}: official {self.official}, here {self.ours}"
 
 
@@ -64,7 +67,10 @@ class Verdict:
         return "differs" if self.differences else "equal"
 
 
-def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
+def check(
+    fixture: Fixture,
+    metric: Scorer | None = None,
+) -> Verdict:
     """Check the fixture with its own scorer, or with a given metric, for which corpus numbers are skipped."""
     try:
         if metric is None and fixture.function:
@@ -163,7 +169,11 @@ def _corpus_differences(
         )
 
 
-def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
+def _scored(
+    scorer: Scorer,
+    sample: Sample,
+    output: Output,
+) -> Score:
     score = scorer(sample, output)
     return as_score(asyncio.run(score) if inspect.iscoroutine(score) else score)
 
@@ -189,21 +199,33 @@ def _unlike(
         ((_, ours),) = ours.items()
     if isinstance(official, Mapping):
         for name, value in official.items():
-            mine = ours.get(name) if isinstance(ours, Mapping) else None
+            if isinstance(ours, Mapping):
+                mine = ours.get(name)
+            else:
+                mine = None
             if not same(value, mine, tolerance):
                 yield Difference(case, name, value, mine)
     elif not same(official, ours, tolerance):
         yield Difference(case, "", official, ours)
 
 
-def same(official: object, ours: object, tolerance: float) -> bool:
+def same(
+    official: object,
+    ours: object,
+    tolerance: float,
+) -> bool:
     """Return True if two values are equal: numbers within the tolerance, `"inf"` as infinity, others exactly."""
     if isinstance(official, str) and official == "inf":
         return bool(ours == math.inf)
     if isinstance(official, (bool, int, float)) and isinstance(
         ours, (bool, int, float)
     ):
-        return math.isclose(official, ours, rel_tol=tolerance, abs_tol=tolerance)
+        return math.isclose(
+            official,
+            ours,
+            rel_tol=tolerance,
+            abs_tol=tolerance,
+        )
     return bool(official == ours)
 
 
@@ -237,7 +259,10 @@ def output_of(plain: object) -> Output:
             Likelihood(**w) if isinstance(w, Mapping) else Likelihood(w)
             for w in plain["likelihoods"]
         )
-        return Output(likelihoods=weights, details=plain.get("details", EMPTY))
+        return Output(
+            likelihoods=weights,
+            details=plain.get("details", EMPTY),
+        )
     part: Json | Text = Text(str(plain.get("text", "")))
     if "json" in plain:
         part = Json(plain["json"])
@@ -260,7 +285,10 @@ def _record(
             f"{name}.{key}": number_value for key, number_value in value.items()
         }
     else:
-        values = {} if value is None else {name: float(value)}
+        if value is None:
+            values = {}
+        else:
+            values = {name: float(value)}
     return ScoreRecord(
         "conformance",
         "official",

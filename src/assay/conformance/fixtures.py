@@ -200,7 +200,11 @@ def _fixture(plain: object, where: str) -> Fixture:
     ]
     if lacking:
         fix = "say whose numbers these are and how they were made"
-        raise UsageError(f"the fixture has no {lacking[0]!r}", where=where, fix=fix)
+        raise UsageError(
+            f"the fixture has no {lacking[0]!r}",
+            where=where,
+            fix=fix,
+        )
     keys = Fixture.__dataclass_fields__.keys()
     strange = [key for key in plain if key not in keys]
     if strange:

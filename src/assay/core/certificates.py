@@ -28,14 +28,20 @@ def trust_context() -> "ssl.SSLContext":
 
 
 @lru_cache(maxsize=4)
-def _context(file: str | None, folder: str | None) -> "ssl.SSLContext":
+def _context(
+    file: str | None,
+    folder: str | None,
+) -> "ssl.SSLContext":
     """Load the certificates once per file, because reading them is slow."""
     import ssl
 
     if folder is not None:
         _check_folder(folder)
     try:
-        return ssl.create_default_context(cafile=file, capath=folder if file else None)
+        return ssl.create_default_context(
+            cafile=file,
+            capath=folder if file else None,
+        )
     except ssl.SSLError as error:
         raise _wrong(FILE, file, "which has no certificate in PEM format") from error
     except OSError as error:
@@ -56,7 +62,11 @@ def _check_folder(listed: str) -> None:
         )
 
 
-def _wrong(variable: str, value: str | None, what: str) -> UsageError:
+def _wrong(
+    variable: str,
+    value: str | None,
+    what: str,
+) -> UsageError:
     return UsageError(
         f"the environment variable {variable} names {value}, {what}",
         fix=f"correct or unset {variable}",

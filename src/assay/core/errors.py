@@ -20,7 +20,10 @@ _CONTROLS = re.compile(
 )
 
 
-def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
+def shorten(
+    value: object,
+    limit: int = SHOWN_CHARACTERS,
+) -> str:
     """Return `repr(value)` on one line, cut to `limit` characters, for use in a message."""
     text = repr(value[: limit * 2] if isinstance(value, (str, bytes)) else value)
     if len(text) <= limit:
@@ -28,11 +31,22 @@ def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
     return text[: limit - 1] + "…"
 
 
-def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
+def nearest(
+    name: str,
+    names: Iterable[str],
+    cutoff: float = 0.6,
+) -> str | None:
     """Return the known name most similar to `name`, ignoring case and `-`/`_`; None if none is similar."""
     folded = {_fold(k): k for k in names}
-    close = difflib.get_close_matches(_fold(name), list(folded), n=1, cutoff=cutoff)
-    return folded[close[0]] if close else None
+    close = difflib.get_close_matches(
+        _fold(name),
+        list(folded),
+        n=1,
+        cutoff=cutoff,
+    )
+    if close:
+        return folded[close[0]]
+    return None
 
 
 def suggest(
@@ -70,7 +84,10 @@ class AssayError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        line = f"{self.where}: {self.what}" if self.where else self.what
+        if self.where:
+            line = f"{self.where}: {self.what}"
+        else:
+            line = self.what
         if self.fix:
             line = f"{_without_stop(line)}; fix: {self.fix}"
         return _CONTROLS.sub("", " ".join(line.split()))
@@ -104,8 +121,15 @@ class UnknownName(UsageError):
         names = sorted(choices)
         close = nearest(name, names)
         listing = hint or f"`assay ls {kind}s` prints all {len(names)}"
-        fix = f"did you mean {close!r}? {listing}" if close else listing
-        super().__init__(f"unknown {kind} {name!r}", where=where, fix=fix)
+        if close:
+            fix = f"did you mean {close!r}? {listing}"
+        else:
+            fix = listing
+        super().__init__(
+            f"unknown {kind} {name!r}",
+            where=where,
+            fix=fix,
+        )
         self.kind = kind
         self.name = name
         self.nearest = close
@@ -122,7 +146,11 @@ class UnknownOption(UsageError):
         where: str | None = None,
         fix: str | None = None,
     ) -> None:
-        super().__init__(f"{what} has no option {option!r}", where=where, fix=fix)
+        super().__init__(
+            f"{what} has no option {option!r}",
+            where=where,
+            fix=fix,
+        )
         self.option = option
 
 
@@ -133,7 +161,13 @@ class NameTaken(UsageError):
 class MissingExtra(UsageError):
     """A library that is not part of the base install is needed."""
 
-    def __init__(self, feature: str, pip: str, *, where: str | None = None) -> None:
+    def __init__(
+        self,
+        feature: str,
+        pip: str,
+        *,
+        where: str | None = None,
+    ) -> None:
         # zsh treats the unquoted brackets of an extra as a file pattern.
         typed = re.sub(r"(?<![\w'\"])[\w-]+\[[\w,-]+\]", r"'\g<0>'", pip)
         super().__init__(
@@ -182,8 +216,15 @@ class DataError(AssayError):
         fix: str | None = None,
     ) -> None:
         location = [str(part) for part in (file, row, column) if part is not None]
-        described = what if got is None else f"{what}, got {shorten(got)}"
-        super().__init__(described, where=":".join(location) or None, fix=fix)
+        if got is None:
+            described = what
+        else:
+            described = f"{what}, got {shorten(got)}"
+        super().__init__(
+            described,
+            where=":".join(location) or None,
+            fix=fix,
+        )
         self.file = file
         self.row = row
         self.column = column
@@ -282,7 +323,10 @@ def users_definition(component: object) -> str:
     """Return ` (file.py:12)` for the function or class of a user; empty for one of assay or a library."""
     import inspect  # slow to import, and needed only for an error
 
-    function = inspect.unwrap(component) if callable(component) else component
+    if callable(component):
+        function = inspect.unwrap(component)
+    else:
+        function = component
     code = getattr(function, "__code__", None)
     if code is None:
         method = vars(type(function)).get("__call__")
@@ -317,11 +361,17 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
     return users or (foreign if libraries else "")
 
 
-def plural(count: int, noun: str, nouns: str = "") -> str:
+def plural(
+    count: int,
+    noun: str,
+    nouns: str = "",
+) -> str:
     """Return a count with its noun: `plural(1, "sample")` is "1 sample", `plural(2, "sample")` is "2 samples"."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def note_line(note: str) -> str:
     """Return a note as a line for people. A warning is marked as one in its own text."""
-    return note if note.startswith("warning: ") else f"note: {note}"
+    if note.startswith("warning: "):
+        return note
+    return f"note: {note}"

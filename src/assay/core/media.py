@@ -123,7 +123,9 @@ def sniff(data: bytes) -> str | None:
         )
         return next((_BRANDS[brand] for brand in brands if brand in _BRANDS), "mp4")
     if data[:4] == b"\x1aE\xdf\xa3":
-        return "matroska" if b"matroska" in data[:SNIFFED_BYTES] else "webm"
+        if b"matroska" in data[:SNIFFED_BYTES]:
+            return "matroska"
+        return "webm"
     if data[:1] == b"P" and data[1:2] in b"123456" and data[2:3].isspace():
         return "ppm"
     if (
@@ -148,7 +150,11 @@ def _refuse(source: object) -> bytes:
 class SavableImage(Protocol):
     """An image that can write itself to a file, as those of Pillow can."""
 
-    def save(self, fp: IO[bytes], format: str) -> None:
+    def save(
+        self,
+        fp: IO[bytes],
+        format: str,
+    ) -> None:
         """Write the image in the given format."""
 
 
@@ -238,10 +244,25 @@ class Media:
         """Return a `DataError` located at the row that names this medium, or at its own file."""
         source_file = self._own_file()
         if self.place is None:
-            return DataError(what, file=source_file, got=got, fix=fix)
+            return DataError(
+                what,
+                file=source_file,
+                got=got,
+                fix=fix,
+            )
         file, row, column = self.place
-        named = f"{what} ({source_file})" if source_file is not None else what
-        return DataError(named, file=file, row=row, column=column, got=got, fix=fix)
+        if source_file is not None:
+            named = f"{what} ({source_file})"
+        else:
+            named = what
+        return DataError(
+            named,
+            file=file,
+            row=row,
+            column=column,
+            got=got,
+            fix=fix,
+        )
 
     def _own_file(self) -> str | None:
         source = self.source
@@ -377,7 +398,9 @@ def named_by_data(kind: "type[M]", source: object) -> "M":
         and not is_inline(source)
         and not source.startswith(("http://", "https://"))
     )
-    return kind(source, read=_refuse) if is_file else kind(source)
+    if is_file:
+        return kind(source, read=_refuse)
+    return kind(source)
 
 
 MEDIA_KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}

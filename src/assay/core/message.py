@@ -213,7 +213,10 @@ def as_message(turn: object, *, default_role: str = "user") -> Message:
             return Message(role, None)
         if isinstance(content, str):
             return Message(role, (Text(content),))
-        pieces = content if isinstance(content, Sequence) else [content]
+        if isinstance(content, Sequence):
+            pieces = content
+        else:
+            pieces = [content]
         return Message(role, tuple(as_part(piece) for piece in pieces))
     if isinstance(turn, Media):
         return Message.of(default_role, turn)
@@ -271,7 +274,9 @@ def _has_tool_parts(message: Message) -> bool:
 def _linked(part: Part, links: CallLinks) -> Part:
     if isinstance(part, ToolCall):
         return links.call(part)
-    return links.result(part) if isinstance(part, ToolResult) else part
+    if isinstance(part, ToolResult):
+        return links.result(part)
+    return part
 
 
 def generation_role(messages: Sequence[Message]) -> str:
@@ -404,11 +409,15 @@ def part_to_plain(part: Part) -> dict[str, Any]:
             "name": part.name,
             "arguments": part.arguments,
         }
-        return {**plain, "signature": part.signature} if part.signature else plain
+        if part.signature:
+            return {**plain, "signature": part.signature}
+        return plain
     if isinstance(part, ToolResult):
         contents = [part_to_plain(inner) for inner in part.parts]
         plain = {"type": "tool_result", "call_id": part.call_id, "content": contents}
-        return {**plain, "error": part.error} if part.error else plain
+        if part.error:
+            return {**plain, "error": part.error}
+        return plain
     if isinstance(part, Reasoning) and part.signature:
         return {"type": "reasoning", "text": part.text, "signature": part.signature}
     return {"type": part.kind, "text": part.text}

@@ -131,8 +131,14 @@ class Candidate:
             pieces += _pieces(part, tags) if isinstance(part, Text) else (part,)
         if len(pieces) == len(joined) and all(map(is_, pieces, joined)):
             # None of the model's own marks; the marks of other models are part of its answer.
-            return self.separated(False) if isinstance(tags, tuple) else self
-        return replace(self, parts=tuple(pieces), verbatim=isinstance(tags, tuple))
+            if isinstance(tags, tuple):
+                return self.separated(False)
+            return self
+        return replace(
+            self,
+            parts=tuple(pieces),
+            verbatim=isinstance(tags, tuple),
+        )
 
     def _without_leading_block(self) -> "Candidate":
         """Return the answer with the reasoning at the start of its first text as a separate part."""
@@ -242,17 +248,23 @@ class Output:
     @property
     def text(self) -> str:
         """Text of the first candidate, or empty."""
-        return self.candidates[0].text if self.candidates else ""
+        if self.candidates:
+            return self.candidates[0].text
+        return ""
 
     @property
     def reasoning(self) -> str:
         """Reasoning of the first candidate."""
-        return self.candidates[0].reasoning if self.candidates else ""
+        if self.candidates:
+            return self.candidates[0].reasoning
+        return ""
 
     @property
     def media(self) -> tuple[Media, ...]:
         """Media of the first candidate."""
-        return self.candidates[0].media if self.candidates else ()
+        if self.candidates:
+            return self.candidates[0].media
+        return ()
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -264,17 +276,23 @@ class Output:
     @property
     def last_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of this answer only, without earlier rounds."""
-        return self.candidates[0].calls if self.candidates else ()
+        if self.candidates:
+            return self.candidates[0].calls
+        return ()
 
     @property
     def json(self) -> object:
         """Structured answer of the first candidate."""
-        return self.candidates[0].json if self.candidates else None
+        if self.candidates:
+            return self.candidates[0].json
+        return None
 
     @property
     def stop_reason(self) -> str | None:
         """Why the first candidate ended."""
-        return self.candidates[0].stop_reason if self.candidates else None
+        if self.candidates:
+            return self.candidates[0].stop_reason
+        return None
 
     def only(self, index: int) -> "Output":
         """Return the output with only one candidate, for scorers of single answers."""
@@ -316,7 +334,9 @@ def _pieces(text: Text, tags: ThinkTags) -> tuple[Part, ...]:
     if not separated.answer:
         return (thought,)
     answer = Text(separated.answer)
-    return (thought, answer) if thought.text else (answer,)
+    if thought.text:
+        return (thought, answer)
+    return (answer,)
 
 
 ANSWER_KINDS = ("text", "image", "audio", "video", "reasoning", "json", "calls")
@@ -397,12 +417,17 @@ def _part_of(kind: str, content: object) -> Part:
     if kind == "calls":
         if isinstance(content, ToolCall):
             return content
-        members = content if isinstance(content, Mapping) else {}
+        if isinstance(content, Mapping):
+            members = content
+        else:
+            members = {}
         return as_part({**members, "type": "tool_call"})
     if kind in ("text", "reasoning"):
         if not isinstance(content, str):
             raise ValueError(f"{kind} must be a str")
-        return Text(content) if kind == "text" else Reasoning(content)
+        if kind == "text":
+            return Text(content)
+        return Reasoning(content)
     if kind == "json":
         return Json(content)
     return as_part({"type": kind, kind: content}, opens_files=True)

@@ -159,7 +159,11 @@ class ModelExtras(Protocol):
     def refusal(self, prompt: Prompt) -> DataError | None:
         """Return why a request cannot carry the whole prompt. Return None if it can; only then is the request sent."""
 
-    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> Iterable[Any]:
+    def preflight(
+        self,
+        prompt: Prompt,
+        stops: Sequence[str] = (),
+    ) -> Iterable[Any]:
         """Yield problems that the tokenizer reports for a prompt."""
 
     def write_under(self, folder: Path) -> None:
@@ -221,7 +225,12 @@ class AnswersById(Protocol):
     def key_identity(self) -> Mapping[str, Any]:
         """Stable identity used in request keys, for models whose `identity` changes as their file grows."""
 
-    def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
+    def hints_of(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+    ) -> Mapping[str, Any]:
         """Return the values besides the prompt on which an answer depends.
 
         They become part of the request and its key.
@@ -372,4 +381,9 @@ class SummaryContext:
 
     def as_share(self) -> "SummaryContext":
         """Return the context of a number between 0 and 1 for which higher is better."""
-        return replace(self, higher_is_better=True, bounds=(0.0, 1.0), scale=None)
+        return replace(
+            self,
+            higher_is_better=True,
+            bounds=(0.0, 1.0),
+            scale=None,
+        )

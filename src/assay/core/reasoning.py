@@ -258,7 +258,10 @@ def _compile_marks(
     return re.compile(either, re.IGNORECASE)
 
 
-def _separate_blocks(text: str, marks: re.Pattern[str]) -> Separated | None:
+def _separate_blocks(
+    text: str,
+    marks: re.Pattern[str],
+) -> Separated | None:
     first = marks.search(text)
     if first is None:
         return None
@@ -296,14 +299,23 @@ class _BlockReader:
         if before is not None and before.end() == first.start():
             self.start = first.start()
 
-    def read(self, mark: re.Match[str], *, is_in_code: bool) -> None:
+    def read(
+        self,
+        mark: re.Match[str],
+        *,
+        is_in_code: bool,
+    ) -> None:
         """Process one mark."""
         if mark["close"]:
             self._read_closing(mark, is_in_code)
         else:
             self._read_opening(mark, is_in_code)
 
-    def _read_opening(self, mark: re.Match[str], is_in_code: bool) -> None:
+    def _read_opening(
+        self,
+        mark: re.Match[str],
+        is_in_code: bool,
+    ) -> None:
         self.has_opened = True
         if self.is_inside:
             self.nested += 1
@@ -314,7 +326,11 @@ class _BlockReader:
         elif self.pending is None and self._may_open(mark.start()):
             self.pending = mark.span()
 
-    def _read_closing(self, mark: re.Match[str], is_in_code: bool) -> None:
+    def _read_closing(
+        self,
+        mark: re.Match[str],
+        is_in_code: bool,
+    ) -> None:
         if self.is_inside:
             self._close(mark)
         elif is_in_code:
@@ -377,7 +393,10 @@ class _BlockReader:
         is_closed = True
         if self.is_inside:
             answers = list(_ANSWER_TAG.finditer(rest))
-            end = answers[-1].start() if answers else len(rest)
+            if answers:
+                end = answers[-1].start()
+            else:
+                end = len(rest)
             is_closed = bool(answers)
             self.thoughts.append(rest[:end])
             rest = rest[end:]
@@ -423,7 +442,10 @@ def _separate_channels(text: str) -> Separated | None:
     return Separated(_join(answers), _thought(thoughts), bool(answers))
 
 
-def _continues_channel(before: str, channel: re.Match[str]) -> bool:
+def _continues_channel(
+    before: str,
+    channel: re.Match[str],
+) -> bool:
     """Return True if the text before the first channel mark belongs to a channel that the prompt opened."""
     if _CHANNEL_END.search(before) or channel[0].startswith("<|start|>"):
         return True
@@ -437,7 +459,9 @@ def _is_final(mark: re.Match[str]) -> bool:
 
 def _until_channel_end(text: str) -> str:
     end = _CHANNEL_END.search(text)
-    return text if end is None else text[: end.start()]
+    if end is None:
+        return text
+    return text[: end.start()]
 
 
 def _fence_positions(text: str) -> list[int]:
@@ -447,13 +471,19 @@ def _fence_positions(text: str) -> list[int]:
     return [fence.start() for fence in _FENCE.finditer(text)]
 
 
-def _is_fenced(position: int, fences: Sequence[int]) -> bool:
+def _is_fenced(
+    position: int,
+    fences: Sequence[int],
+) -> bool:
     """Return True if a position is inside a complete code fence."""
     count = bisect_right(fences, position)
     return count % 2 == 1 and count < len(fences)
 
 
-def _is_quoted(text: str, mark: re.Match[str]) -> bool:
+def _is_quoted(
+    text: str,
+    mark: re.Match[str],
+) -> bool:
     before = text[mark.start() - 1 : mark.start()]
     after = text[mark.end() : mark.end() + 1]
     return bool(after) and _QUOTES.get(before) == after
@@ -483,7 +513,9 @@ def _without_blank_start(piece: str) -> str:
 def _unwrap(answer: str) -> str:
     """Return an answer without its `<response>` element."""
     wrapped = _RESPONSE_TAG.fullmatch(answer)
-    return answer if wrapped is None else _without_blank_start(wrapped[1]).rstrip()
+    if wrapped is None:
+        return answer
+    return _without_blank_start(wrapped[1]).rstrip()
 
 
 def _thought(pieces: Iterable[str]) -> str:

@@ -173,7 +173,9 @@ def result_from_plain(plain: Mapping[str, Any]) -> Result:
 def _plain_group(group: object) -> object:
     if isinstance(group, Mapping):
         return {str(name): _plain_group(value) for name, value in group.items()}
-    return group.to_plain() if isinstance(group, Result) else group
+    if isinstance(group, Result):
+        return group.to_plain()
+    return group
 
 
 def prompt_to_plain(prompt: Prompt) -> list[dict[str, Any]]:
@@ -196,7 +198,10 @@ def messages_from_plain(
     )
 
 
-def _part_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Part:
+def _part_from_plain(
+    plain: Mapping[str, Any],
+    blobs: Mapping[str, Media],
+) -> Part:
     """Return a part from a journal line; `blobs` has its media by digest."""
     kind = plain.get("type")
     if kind in MEDIA_KINDS and "sha256" in plain:
@@ -274,7 +279,9 @@ def output_to_plain(output: Output) -> dict[str, Any]:
 
 def _finite(number: float) -> float | str:
     """Return the number, or text for an infinity, which JSON cannot represent."""
-    return number if math.isfinite(number) else str(number)
+    if math.isfinite(number):
+        return number
+    return str(number)
 
 
 def _made_part(part: Part) -> dict[str, Any]:

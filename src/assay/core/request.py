@@ -286,7 +286,11 @@ class KeyMaker:
         self._rest: tuple[tuple[Any, ...], str] | None = None
         self._tools: tuple[tuple[Tool, ...], tuple[Any, ...], str] | None = None
 
-    def key(self, request: Request, previous: str = "") -> str:
+    def key(
+        self,
+        request: Request,
+        previous: str = "",
+    ) -> str:
         """Return the key of a request. `previous` is the key of the round before it in a dialogue."""
         return self.key_of(
             request.prompt,
@@ -328,7 +332,11 @@ class KeyMaker:
                 else:
                     pieces.append(
                         "\x04"
-                        + json.dumps(part_to_plain(part), sort_keys=True, default=str)
+                        + json.dumps(
+                            part_to_plain(part),
+                            sort_keys=True,
+                            default=str,
+                        )
                     )
         if prompt.continuations is not None:
             pieces.append("\x05" + json.dumps(prompt.continuations))
@@ -348,7 +356,11 @@ class KeyMaker:
         if cached and cached[0] is prompt.tools and cached[1] == settings:
             return cached[2]
         plain = [[tool.to_plain() for tool in prompt.tools], *settings]
-        text = "\x09" + json.dumps(plain, sort_keys=True, default=str)
+        text = "\x09" + json.dumps(
+            plain,
+            sort_keys=True,
+            default=str,
+        )
         self._tools = (prompt.tools, settings, text)
         return text
 
@@ -392,9 +404,12 @@ def _options_bytes(options: GenerateOptions) -> bytes:
 
 def canonical(value: object) -> bytes:
     """Return JSON with sorted keys, so that equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(
-        "utf-8", "surrogatepass"
-    )
+    return json.dumps(
+        value,
+        sort_keys=True,
+        ensure_ascii=False,
+        default=str,
+    ).encode("utf-8", "surrogatepass")
 
 
 def digest_of(value: object) -> str:

@@ -33,7 +33,11 @@ class Requirement:
 
 
 def library(
-    module: str, feature: str, pip: str, *, where: str | None = None
+    module: str,
+    feature: str,
+    pip: str,
+    *,
+    where: str | None = None,
 ) -> ModuleType:
     """Import a module of an optional library. Raise `MissingExtra` if it is not installed."""
     try:

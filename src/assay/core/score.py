@@ -78,7 +78,9 @@ def named_values(score: Score, scorer: str) -> dict[str, float]:
     value = score.value
     if isinstance(value, Mapping):
         return {f"{scorer}.{name}": number for name, number in value.items()}
-    return {} if value is None else {scorer: float(value)}
+    if value is None:
+        return {}
+    return {scorer: float(value)}
 
 
 def as_score(value: object) -> Score:
@@ -147,11 +149,17 @@ class ValueScale:
     def worst(self) -> float | None:
         """The worst possible value; 0 if higher is better and no bounds are known; else `None`."""
         if self.bounds is not None:
-            return self.bounds[0] if self.higher_is_better else self.bounds[1]
+            if self.higher_is_better:
+                return self.bounds[0]
+            return self.bounds[1]
         return 0.0 if self.higher_is_better else None
 
 
-def _look_up(declared: Mapping[str, T], name: str, otherwise: T) -> T:
+def _look_up(
+    declared: Mapping[str, T],
+    name: str,
+    otherwise: T,
+) -> T:
     while name:
         if name in declared:
             return declared[name]
@@ -165,8 +173,14 @@ def _checked(pair: object, what: str) -> Bounds:
         return None
     try:
         low, high = cast("Iterable[SupportsFloat | None]", pair)
-        low = -math.inf if low is None else float(low)
-        high = math.inf if high is None else float(high)
+        if low is None:
+            low = -math.inf
+        else:
+            low = float(low)
+        if high is None:
+            high = math.inf
+        else:
+            high = float(high)
     except (TypeError, ValueError):
         low = 1.0
         high = 0.0

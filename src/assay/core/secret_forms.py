@@ -85,7 +85,10 @@ def without_forms(
     return _KEY.sub(replaced, text)
 
 
-def _path_around(text: str, match: re.Match[str]) -> str:
+def _path_around(
+    text: str,
+    match: re.Match[str],
+) -> str:
     """Return a match with the text around it, without a line number: `/runs/sk-abcdefgh/log.txt:12`."""
     before = _UP_TO.search(text[: match.start()])
     after = _FROM.match(text, match.end())
@@ -97,7 +100,11 @@ def _path_around(text: str, match: re.Match[str]) -> str:
     return re.sub(r"(?::\d+)?[:.]?$", "", path)
 
 
-def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
+def hidden_forms(
+    text: str,
+    mark: str,
+    hidden: re.Pattern[str],
+) -> str:
     """Remove passwords in URLs, keys in query strings and secret headers from a message."""
     if "://" in text:
 

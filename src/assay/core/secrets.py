@@ -182,7 +182,8 @@ def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
     """Return the secrets in an environment: values of variables with a secret's name, and passwords or keys in URLs."""
-    variables = os.environ if variables is None else variables
+    if variables is None:
+        variables = os.environ
     secrets = set(secret_variables(variables).values())
     # A variable may hold a URL with a password or a key, as those of proxies and endpoints do.
     urls = secrets_of([value for value in variables.values() if "://" in value])
@@ -193,7 +194,10 @@ def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
     }
 
 
-def cleared(text: str, secrets: Iterable[str]) -> str:
+def cleared(
+    text: str,
+    secrets: Iterable[str],
+) -> str:
     """Return the text without the given secrets, in every spelling."""
     for form in forms_of(frozenset(secrets)):
         if form in text:
@@ -204,7 +208,10 @@ def cleared(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def without(text: str, secrets: Iterable[str] = ()) -> str:
+def without(
+    text: str,
+    secrets: Iterable[str] = (),
+) -> str:
     """Return a message without known secrets, the given ones, and anything in the form of a secret."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
     long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
@@ -232,7 +239,11 @@ def is_secret_name(name: str) -> bool:
     return _NAME.fullmatch(name.rpartition(".")[2]) is not None
 
 
-def _replaced(value: object, hide: Hide, name: str = "") -> object:
+def _replaced(
+    value: object,
+    hide: Hide,
+    name: str = "",
+) -> object:
     if isinstance(value, Mapping):
         if name.rpartition(".")[2] == "headers":
             return {
@@ -252,14 +263,22 @@ def _replaced(value: object, hide: Hide, name: str = "") -> object:
         and not isinstance(value, bool)
     ):
         return _hidden(str(value), hide, True)
-    return _in_text(value, hide) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _in_text(value, hide)
+    return value
 
 
-def _header(name: str, value: object, hide: Hide) -> object:
+def _header(
+    name: str,
+    value: object,
+    hide: Hide,
+) -> object:
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         return value
     if name.lower() in HARMLESS_HEADERS:
-        return _in_text(value, hide) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return _in_text(value, hide)
+        return value
     return _hidden(
         str(value),
         hide,
@@ -267,13 +286,19 @@ def _header(name: str, value: object, hide: Hide) -> object:
     )
 
 
-def _hidden(value: str, hide: Hide, is_sure: bool) -> str:
+def _hidden(
+    value: str,
+    hide: Hide,
+    is_sure: bool,
+) -> str:
     """Redact a secret value, keeping a scheme such as `Bearer` and references."""
     scheme, blank, rest = value.partition(" ")
     if blank and scheme.lower() in ("bearer", "basic", "token"):
         return f"{scheme} {_hidden(rest, hide, True)}"
     bare = HIDDEN.sub("", REFERENCE.sub("", value)).strip()
-    return hide(value, is_sure or has_known_form(value)) if bare else value
+    if bare:
+        return hide(value, is_sure or has_known_form(value))
+    return value
 
 
 def _in_text(text: str, hide: Hide) -> str:
@@ -323,7 +348,11 @@ def _without_keys(text: str, hide: Hide) -> str:
     return without_forms(text, lambda key: hide(key, True))
 
 
-def _member(member: str, hide: Hide, is_local: bool) -> str:
+def _member(
+    member: str,
+    hide: Hide,
+    is_local: bool,
+) -> str:
     name, equals, value = member.partition("=")
     if not equals:
         return _without_keys(member, hide)

@@ -28,7 +28,12 @@ class Spec:
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     @classmethod
-    def of(cls, value: object, *, where: str | None = None) -> "Spec":
+    def of(
+        cls,
+        value: object,
+        *,
+        where: str | None = None,
+    ) -> "Spec":
         """Return a spec from a name, a dictionary with `name`, or a dictionary of one name to its options.
 
         A text may hold options, too: `wer:normalize=whisper-en`, or JSON, as typed on a command line.
@@ -66,7 +71,10 @@ class Spec:
         )
 
 
-def _from_text(text: str, where: str | None) -> Spec:
+def _from_text(
+    text: str,
+    where: str | None,
+) -> Spec:
     if text.lstrip().startswith("{"):
         try:
             return Spec.of(json.loads(text), where=where)

@@ -140,9 +140,17 @@ class Task:
     """Allow fetching media that rows name by URL."""
     data_hint: str = ""
     """What `--data` expects, shown when the data cannot be found."""
-    foreign: bool = field(default=False, repr=False, compare=False)
+    foreign: bool = field(
+        default=False,
+        repr=False,
+        compare=False,
+    )
     """True if it was written for another toolkit, whose code interprets run settings itself."""
-    origin: "Task | None" = field(default=None, repr=False, compare=False)
+    origin: "Task | None" = field(
+        default=None,
+        repr=False,
+        compare=False,
+    )
     """The task as its author wrote it, if a run changed it. The protocol id says what differs."""
 
     def __post_init__(self) -> None:

@@ -16,7 +16,10 @@ class _Nothing(BaseException):
     """Raised and caught in a separate thread, see `_clear_flag`."""
 
 
-def raise_in(thread: int, error: type[BaseException]) -> None:
+def raise_in(
+    thread: int,
+    error: type[BaseException],
+) -> None:
     """Raise an exception in the thread with this `ident`."""
     _set_exception(thread, error)
     _clear_flag()
@@ -50,8 +53,14 @@ def _raise_and_catch() -> None:
         return
 
 
-def _set_exception(thread: int, error: type[BaseException] | None) -> None:
-    value = None if error is None else ctypes.py_object(error)
+def _set_exception(
+    thread: int,
+    error: type[BaseException] | None,
+) -> None:
+    if error is None:
+        value = None
+    else:
+        value = ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), value)
 
 

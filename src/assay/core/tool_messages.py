@@ -105,7 +105,10 @@ def _openai_call(call: object) -> ToolCall:
     if not isinstance(call, Mapping):
         raise ValueError(f"a tool call is an object, got {shorten(call)}")
     function = call.get("function")
-    body = function if isinstance(function, Mapping) else call
+    if isinstance(function, Mapping):
+        body = function
+    else:
+        body = call
     name = body.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool call without a name: {shorten(dict(call))}")
@@ -132,7 +135,10 @@ def _openai_result(turn: Mapping[str, Any]) -> ToolResult:
 
 
 def _is_block(piece: object) -> bool:
-    kind = piece.get("type") if isinstance(piece, Mapping) else None
+    if isinstance(piece, Mapping):
+        kind = piece.get("type")
+    else:
+        kind = None
     return kind in ("tool_use", "tool_result", "tool_call", "function_call")
 
 
@@ -162,7 +168,10 @@ def _result_block(piece: Mapping[str, Any]) -> ToolResult:
     return ToolResult(str(call_id or _UNLINKED), _contents(piece), kind)
 
 
-def _gemini_turn(role: str, pieces: Sequence[Any]) -> ToolTurn | None:
+def _gemini_turn(
+    role: str,
+    pieces: Sequence[Any],
+) -> ToolTurn | None:
     """Return a turn of Gemini's spelling: `parts` with text, functionCall and functionResponse."""
     if isinstance(pieces, str):
         return None
@@ -239,7 +248,10 @@ def _hermes_calls(text: str) -> list[ToolCall]:
     except ValueError:
         # Early Hermes data hold Python dictionaries.
         value = ast.literal_eval(text)
-    calls = value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        calls = value
+    else:
+        calls = [value]
     return [_openai_call(call) for call in calls]
 
 

@@ -65,7 +65,11 @@ class ToolCall:
         """The arguments as JSON text, or as the model wrote them."""
         if isinstance(self.arguments, str):
             return self.arguments
-        return json.dumps(self.arguments, ensure_ascii=False, default=str)
+        return json.dumps(
+            self.arguments,
+            ensure_ascii=False,
+            default=str,
+        )
 
     @property
     def text(self) -> str:
@@ -97,7 +101,11 @@ class ToolResult:
 def part_words(part: object) -> str:
     """Return the text of a part of a result, a structured value as JSON; empty for media."""
     if hasattr(part, "value"):
-        return json.dumps(part.value, ensure_ascii=False, default=str)
+        return json.dumps(
+            part.value,
+            ensure_ascii=False,
+            default=str,
+        )
     text = getattr(part, "text", "")
     return text if isinstance(text, str) else ""
 
@@ -112,7 +120,11 @@ def read_arguments(value: object) -> Mapping[str, Any] | str:
     if value is None or value == "":
         return {}
     if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(
+            value,
+            ensure_ascii=False,
+            default=str,
+        )
     try:
         decoded = json.loads(value)
     except (ValueError, RecursionError):
@@ -169,7 +181,10 @@ def _read_declarations(entry: object) -> list[Tool]:
 def _read_tool(entry: Mapping[str, Any]) -> Tool:
     """Return one tool in the spelling of OpenAI (nested or flat), Anthropic (`input_schema`) or Gemini."""
     inner = entry.get("function")
-    declaration = inner if isinstance(inner, Mapping) else entry
+    if isinstance(inner, Mapping):
+        declaration = inner
+    else:
+        declaration = entry
     name = declaration.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool without a name: {shorten(dict(entry))}")
@@ -234,7 +249,10 @@ def with_usual_types(schema: object) -> object:
     result: dict[str, Any] = {}
     is_changed = False
     for key, value in schema.items():
-        new = with_usual_types(value) if isinstance(value, (Mapping, list)) else value
+        if isinstance(value, (Mapping, list)):
+            new = with_usual_types(value)
+        else:
+            new = value
         if key == "type" and isinstance(value, str):
             new = TYPE_NAMES.get(value, value)
         result[key] = new
@@ -242,7 +260,10 @@ def with_usual_types(schema: object) -> object:
     return result if is_changed else schema
 
 
-def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:
+def check_tool_choice(
+    choice: str,
+    tools: Sequence[Tool],
+) -> None:
     """Raise `ValueError` if a tool choice names a tool that is not offered."""
     names = [tool.name for tool in tools]
     if choice in TOOL_CHOICES or choice in names:
@@ -264,7 +285,10 @@ def read_tool_choice(value: object) -> str | None:
         return {"any": "required"}.get(value, value)
     if isinstance(value, Mapping):
         inner = value.get("function")
-        name = inner.get("name") if isinstance(inner, Mapping) else value.get("name")
+        if isinstance(inner, Mapping):
+            name = inner.get("name")
+        else:
+            name = value.get("name")
         if isinstance(name, str) and name:
             return name
         kind = value.get("type")

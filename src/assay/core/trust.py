@@ -25,7 +25,12 @@ class UntrustedCode(UsageError):
 class Gate:
     """What the command line allows while the settings of another user's run folder are read."""
 
-    def __init__(self, where: str, why: str, named: Iterable[Any] = ()) -> None:
+    def __init__(
+        self,
+        where: str,
+        why: str,
+        named: Iterable[Any] = (),
+    ) -> None:
         self.where = where
         self.why = why
         texts = [*_texts(list(named))]
@@ -97,9 +102,12 @@ def check_option(name: str, value: object) -> None:
 def _file_of(text: str) -> str:
     """Return the file of `FILE.py:name`, `worker/FILE.py:Class` or `role=FILE.py`, or the path itself."""
     path, colon, _ = text.rpartition(":")
-    path = path if colon and path.endswith(".py") else text
+    if not (colon and path.endswith(".py")):
+        path = text
     scheme, slash, rest = path.partition("/")
-    return rest if slash and scheme == "worker" else path
+    if slash and scheme == "worker":
+        return rest
+    return path
 
 
 def _texts(values: object) -> Iterator[str]:

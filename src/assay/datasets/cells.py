@@ -26,7 +26,10 @@ def looks_like_list(cell: object) -> bool:
     )
 
 
-def parse_list(cell: str, column: str | None = None) -> list[str]:
+def parse_list(
+    cell: str,
+    column: str | None = None,
+) -> list[str]:
     """Return the entries of a list literal as texts. Raise `RowFault` for anything else in brackets."""
     try:
         value = ast.literal_eval(cell.strip())
@@ -40,7 +43,10 @@ def parse_list(cell: str, column: str | None = None) -> list[str]:
     return [str(entry) for entry in value]
 
 
-def as_text_list(cell: Any, column: str | None = None) -> list[str]:
+def as_text_list(
+    cell: Any,
+    column: str | None = None,
+) -> list[str]:
     """Return a cell as a list of texts: the entries of a list or list literal, or the whole cell as one text."""
     if isinstance(cell, (list, tuple)):
         return [str(entry) for entry in cell]
@@ -49,7 +55,10 @@ def as_text_list(cell: Any, column: str | None = None) -> list[str]:
     return [str(cell)]
 
 
-def _not_a_list(cell: str, column: str | None) -> RowFault:
+def _not_a_list(
+    cell: str,
+    column: str | None,
+) -> RowFault:
     """Return the fault of a cell that is not a list of texts, such as `[1, 2` or `{'a': 1}`."""
     return RowFault(
         f"not a list of texts: {shorten(cell)}",
@@ -92,7 +101,9 @@ def is_missing(value: object) -> bool:
 
 def as_name(value: object) -> str | None:
     """Return the name of a group, cluster or breakdown value, or `None` if the cell is empty."""
-    return None if is_missing(value) or value == "" else str(value)
+    if is_missing(value) or value == "":
+        return None
+    return str(value)
 
 
 def as_weight(value: Any, column: str) -> float:
@@ -122,7 +133,9 @@ def as_target(value: object, source: Source = "file") -> object:
             spelled for entry in value for spelled in _spellings(entry, source)
         )
     spellings = _spellings(value, source)
-    return spellings[0] if len(spellings) == 1 else spellings
+    if len(spellings) == 1:
+        return spellings[0]
+    return spellings
 
 
 def _is_whole(value: object) -> bool:
@@ -218,10 +231,15 @@ def _reference(last: Message) -> Any:
     if not last.calls:
         return last.text
     calls = [{"name": call.name, "arguments": call.arguments} for call in last.calls]
-    return {"calls": calls, "text": last.text} if last.text else {"calls": calls}
+    if last.text:
+        return {"calls": calls, "text": last.text}
+    return {"calls": calls}
 
 
-def _check_turns(conversation: tuple[Message, ...], column: str) -> None:
+def _check_turns(
+    conversation: tuple[Message, ...],
+    column: str,
+) -> None:
     """Raise for a turn without content before the last one: the model would be asked a different question."""
     for number, message in enumerate(conversation[:-1], start=1):
         is_silent = message.role == "assistant" and not any(
@@ -235,7 +253,12 @@ def _check_turns(conversation: tuple[Message, ...], column: str) -> None:
             )
 
 
-def tools_of(value: object, column: str, *, is_required: bool) -> tuple[Tool, ...]:
+def tools_of(
+    value: object,
+    column: str,
+    *,
+    is_required: bool,
+) -> tuple[Tool, ...]:
     """Return the tools of a row. A column with other contents has none, unless the row is a conversation."""
     if is_missing(value) or value == "":
         return ()
@@ -256,7 +279,10 @@ def _looks_like_tools(value: object) -> bool:
     """Return True if a value was meant for tools: objects, or JSON text of objects."""
     if isinstance(value, str):
         return value.lstrip().startswith(("[{", "{"))
-    entries = value if isinstance(value, (list, tuple)) else [value]
+    if isinstance(value, (list, tuple)):
+        entries = value
+    else:
+        entries = [value]
     return any(isinstance(entry, Mapping) for entry in entries)
 
 

@@ -42,7 +42,10 @@ def with_shuffled_choices(
     count = len(sample.choices)
     if count < 2:
         return sample
-    key = f"{seed}/{sample.id}/{epoch}" if epoch else f"{seed}/{sample.id}"
+    if epoch:
+        key = f"{seed}/{sample.id}/{epoch}"
+    else:
+        key = f"{seed}/{sample.id}"
     order = _draw_order(sample.choices, key)
     letters = sample.fields.get(CHOICE_ORDER, LETTERS)
     shuffled = reorder_choices(sample, order, columns)
@@ -50,7 +53,10 @@ def with_shuffled_choices(
     return replace(shuffled, fields=fields)
 
 
-def _draw_order(choices: Sequence[str], key: str) -> list[int]:
+def _draw_order(
+    choices: Sequence[str],
+    key: str,
+) -> list[int]:
     """Return an order of options. Options such as "all of the above" stay where they are.
 
     If one names others by their letters ("both A and B"), all stay.
@@ -81,7 +87,10 @@ def reorder_choices(
     )
 
 
-def shows_order(template: Callable[[Sample], Prompt], sample: Sample) -> bool:
+def shows_order(
+    template: Callable[[Sample], Prompt],
+    sample: Sample,
+) -> bool:
     """Return True if the prompt changes with the order of the options, and only the template lists them.
 
     Return True also if the prompt cannot be built: that fault is reported when the sample is asked.
@@ -117,11 +126,17 @@ def lists_own_options(sample: Sample) -> bool:
     return bool(sample.choices)
 
 
-def _in_order(values: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
+def _in_order(
+    values: Sequence[Any],
+    order: Sequence[int],
+) -> tuple[Any, ...]:
     return tuple(values[index] for index in order)
 
 
-def _move_target(target: object, moved: Mapping[str, str]) -> object:
+def _move_target(
+    target: object,
+    moved: Mapping[str, str],
+) -> object:
     """Return the new letter for each letter of the target; an option's text stays the same in any order."""
     if isinstance(target, (tuple, list)):
         return tuple(_move_target(part, moved) for part in target)
@@ -159,11 +174,17 @@ def _reorder_row(
     return row
 
 
-def _is_list_of(cell: object, texts: Sequence[str]) -> bool:
+def _is_list_of(
+    cell: object,
+    texts: Sequence[str],
+) -> bool:
     return isinstance(cell, (list, tuple)) and [str(entry) for entry in cell] == texts
 
 
-def _reorder_cell(cell: Any, order: Sequence[int]) -> Any:
+def _reorder_cell(
+    cell: Any,
+    order: Sequence[int],
+) -> Any:
     """Return a cell with the options in the new order, in the format it had."""
     if isinstance(cell, str):
         try:
@@ -203,7 +224,11 @@ def _move_target_cell(
     return f"{before}{new_letter}{after}"
 
 
-def _move_index(index: int, targets: Sequence[Any], moved: Mapping[str, str]) -> int:
+def _move_index(
+    index: int,
+    targets: Sequence[Any],
+    moved: Mapping[str, str],
+) -> int:
     """Return the new index of the right option; a number that is not its index stays the same."""
     if not 0 <= index < len(moved):
         return index

@@ -28,7 +28,13 @@ Way = Literal["text", "index"]
 class TwoReadings(RowFault):
     """The right answer is a number that is the text of one option and the index of another."""
 
-    def __init__(self, gold: Any, by_text: int, by_index: int, column: str) -> None:
+    def __init__(
+        self,
+        gold: Any,
+        by_text: int,
+        by_index: int,
+        column: str,
+    ) -> None:
         super().__init__(
             f"the right answer is the text of option {LETTERS[by_text]} and the number, from 0, of option"
             f" {LETTERS[by_index]}",
@@ -86,7 +92,10 @@ def options_from_cells(
     return tuple(texts)
 
 
-def check_options(texts: Sequence[str], column: str) -> None:
+def check_options(
+    texts: Sequence[str],
+    column: str,
+) -> None:
     """Raise if there are no options, more options than letters, or two equal options."""
     if not texts:
         raise RowFault(
@@ -194,7 +203,11 @@ def letter_of(
     return LETTERS[index]
 
 
-def way_of(gold: object, texts: Sequence[str], labels: Sequence[str]) -> Way | None:
+def way_of(
+    gold: object,
+    texts: Sequence[str],
+    labels: Sequence[str],
+) -> Way | None:
     """Return how this answer must be read if only one reading is possible, else None.
 
     Letters and labels do not decide it.
@@ -225,17 +238,26 @@ def readings(
         by_index = int(spellings[-1])
     else:
         by_index = len(texts)
-    as_index = by_index if by_index < len(texts) else None
+    if by_index < len(texts):
+        as_index = by_index
+    else:
+        as_index = None
     for text in spellings:
         if text in texts:
             return list(texts).index(text), as_index
-    letter = _MARKED_LETTER.fullmatch(spellings[0]) if spellings else None
+    if spellings:
+        letter = _MARKED_LETTER.fullmatch(spellings[0])
+    else:
+        letter = None
     if letter is not None and letter[1].upper() in letters:
         return letters.index(letter[1].upper()), None
     return None, as_index
 
 
-def _written(gold: object, texts: Sequence[str]) -> tuple[str, ...]:
+def _written(
+    gold: object,
+    texts: Sequence[str],
+) -> tuple[str, ...]:
     """Return the spellings under which an answer may be listed as an option: `2.0` also as `2`.
 
     Return nothing for a value that is neither text nor a finite number.
@@ -270,7 +292,11 @@ def _from_text(cell: str, column: str) -> object:
     )
 
 
-def _as_text(option: object, number: int, column: str) -> str:
+def _as_text(
+    option: object,
+    number: int,
+    column: str,
+) -> str:
     if isinstance(option, str):
         return option
     if (

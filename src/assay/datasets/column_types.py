@@ -84,13 +84,18 @@ def types_of_file(path: Path) -> dict[str, type]:
     return column_types(first_rows())
 
 
-def typed(cell: object, kind: type | None) -> object:
+def typed(
+    cell: object,
+    kind: type | None,
+) -> object:
     """Return a cell converted to its column's type: NaN if it is empty, the text itself if it does not fit."""
     if cell == "" or cell is None:
         return math.nan
     if kind is None or not isinstance(cell, str) or kind not in _types_of(cell):
         return cell
-    return _TRUTH[cell] if kind is bool else kind(cell)
+    if kind is bool:
+        return _TRUTH[cell]
+    return kind(cell)
 
 
 def _types_of(cell: object) -> frozenset[type]:

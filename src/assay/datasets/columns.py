@@ -141,7 +141,12 @@ class Columns:
                 return Sample(sample_id, text, gold, (), row, (), EMPTY)
         return self._sample(row, sample_id, reach)
 
-    def _sample(self, row: Mapping[str, Any], sample_id: str, reach: Reach) -> Sample:
+    def _sample(
+        self,
+        row: Mapping[str, Any],
+        sample_id: str,
+        reach: Reach,
+    ) -> Sample:
         if self.lacking:
             raise RowFault(
                 f"column {self.lacking[0]!r} is missing",
@@ -149,7 +154,10 @@ class Columns:
                 got=sorted(row)[:8],
             )
         column = self._filled(row, self.target)
-        target = None if column is None else row[column]
+        if column is None:
+            target = None
+        else:
+            target = row[column]
         choices, labels = self._options(row)
         if choices and not is_missing(target):
             target = letter_of(
@@ -179,7 +187,10 @@ class Columns:
                 self.messages or self.turns or self.input or "",
                 reach,
             )
-        media = media_of(row, self.media, reach) if self.media else ()
+        if self.media:
+            media = media_of(row, self.media, reach)
+        else:
+            media = ()
         if self.media and not media and not question_text:
             column, kind = self.media[0]
             raise RowFault(
@@ -209,9 +220,15 @@ class Columns:
     def for_row(self, row: Mapping[str, Any]) -> "Columns":
         """Return a copy whose target is the column from which this row's right answer is read."""
         target = self._filled(row, self.target)
-        return self if target == self.target else replace(self, target=target)
+        if target == self.target:
+            return self
+        return replace(self, target=target)
 
-    def _filled(self, row: Mapping[str, Any], column: str | None) -> str | None:
+    def _filled(
+        self,
+        row: Mapping[str, Any],
+        column: str | None,
+    ) -> str | None:
         """Return the column for a role in this row; if the usual column is empty, another one that is filled."""
         if (
             column is None
@@ -248,9 +265,14 @@ class Columns:
             return None
         if not choices:
             return None
-        golds = gold if isinstance(gold, (list, tuple)) else (gold,)
+        if isinstance(gold, (list, tuple)):
+            golds = gold
+        else:
+            golds = (gold,)
         ways = {way_of(value, choices, labels) for value in golds}
-        return ways.pop() if len(ways) == 1 else None
+        if len(ways) == 1:
+            return ways.pop()
+        return None
 
     def _options(
         self, row: Mapping[str, Any]
@@ -273,11 +295,17 @@ class Columns:
 
     def _is_open(self, row: Mapping[str, Any]) -> bool:
         """Return True if a row without options is an open question: its right answer is not a single letter."""
-        gold = None if self.target is None else row[self.target]
+        if self.target is None:
+            gold = None
+        else:
+            gold = row[self.target]
         return not (isinstance(gold, str) and len(gold) == 1 and gold in LETTERS)
 
 
-def tags_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+def tags_of(
+    row: Mapping[str, Any],
+    names: Sequence[str],
+) -> dict[str, str]:
     """Return the breakdown values of a row, without the empty ones."""
     named = {name: as_name(row[name]) for name in names}
     return {name: value for name, value in named.items() if value is not None}
@@ -459,7 +487,10 @@ def check_given(
                 )
         elif part not in PARTS:
             close = nearest(part, PARTS)
-            fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
+            if close:
+                fix = f"did you mean {close!r}?"
+            else:
+                fix = f"parts: {', '.join(PARTS)}"
             faults.append(
                 UsageError(
                     f"columns: unknown part {part!r}",
@@ -478,7 +509,11 @@ def check_given(
             hint = f"did you mean {close!r}? " if close else ""
             fix = f"{hint}columns: {', '.join(columns)}"
             faults.append(
-                UsageError(f"there is no column {name!r}", where=where or None, fix=fix)
+                UsageError(
+                    f"there is no column {name!r}",
+                    where=where or None,
+                    fix=fix,
+                )
             )
     if faults:
         raise faults[0] if len(faults) == 1 else PlanError(faults)

@@ -34,7 +34,11 @@ def write_excel(
     sheet = book.create_sheet("Sheet1")
     exact: list[tuple[int, int, str]] = []
 
-    def cell(value: object, row: int, column: int) -> object:
+    def cell(
+        value: object,
+        row: int,
+        column: int,
+    ) -> object:
         if value is None or isinstance(value, (int, float, bool)):
             return value
         if not isinstance(value, str):
@@ -56,7 +60,11 @@ def write_excel(
 
 def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
     """Return the header and the rows of a workbook's first sheet, with `None` for empty cells."""
-    book = _library("openpyxl").load_workbook(path, read_only=True, data_only=True)
+    book = _library("openpyxl").load_workbook(
+        path,
+        read_only=True,
+        data_only=True,
+    )
     try:
         table = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
         if EXACT_SHEET in book.sheetnames:
@@ -72,7 +80,10 @@ def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
     return header, rows
 
 
-def _restore(table: list[list[Any]], exact: dict[tuple[int, int], str]) -> None:
+def _restore(
+    table: list[list[Any]],
+    exact: dict[tuple[int, int], str],
+) -> None:
     """Put the exact texts into their cells, except where an edit has moved or changed a cell since."""
     for (row, column), text in exact.items():
         if row >= len(table):
@@ -92,16 +103,24 @@ def _representable(text: str) -> str:
 
 def _comparable(cell: object) -> str:
     """Return a cell as text without the escape sequences that readers remove."""
-    return "" if cell is None else str(cell).replace("x005F_", "")
+    if cell is None:
+        return ""
+    return str(cell).replace("x005F_", "")
 
 
-def _pad(cells: list[Any], width: int) -> None:
+def _pad(
+    cells: list[Any],
+    width: int,
+) -> None:
     """Append empty cells until the row has `width` cells."""
     missing = width - len(cells)
     cells.extend([None] * missing)
 
 
-def _write_exact(sheet: "Worksheet", cells: Sequence[tuple[int, int, str]]) -> None:
+def _write_exact(
+    sheet: "Worksheet",
+    cells: Sequence[tuple[int, int, str]],
+) -> None:
     """Write each text as ASCII JSON, cut into pieces that fit a cell."""
     # The bar before each piece protects spaces at its ends and a leading `=`.
     bar = "|"

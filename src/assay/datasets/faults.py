@@ -30,7 +30,11 @@ class RowFault(Exception):
         self.got = got
         self.fix = fix
 
-    def at(self, file: str | None, row: int) -> DataError:
+    def at(
+        self,
+        file: str | None,
+        row: int,
+    ) -> DataError:
         """Return the fault as an error with its file and row number."""
         return DataError(
             self.what,
@@ -59,7 +63,10 @@ def too_long(
         measure = f"{size / MEBIBYTE:.0f} MiB"
     else:
         measure = f"{size} bytes"
-    bound = f"{limit // MEBIBYTE} MiB" if limit >= MEBIBYTE else f"{limit} bytes"
+    if limit >= MEBIBYTE:
+        bound = f"{limit // MEBIBYTE} MiB"
+    else:
+        bound = f"{limit} bytes"
     return RowFault(
         f"the {what} is larger than the limit of {bound} (at least {measure})",
         column=column,

@@ -83,7 +83,11 @@ class Deadline:
 class _Reader(socket.SocketIO):
     """Reads a response, and passes the remaining time to the socket before each read."""
 
-    def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        plug: socket.socket,
+        deadline: Deadline,
+    ) -> None:
         super().__init__(plug, "rb")
         self._plug = plug
         self._deadline = deadline
@@ -124,7 +128,10 @@ class _Plug:
         self._plug.close()
 
 
-def hold_to(connection: http.client.HTTPConnection, until: float) -> Deadline:
+def hold_to(
+    connection: http.client.HTTPConnection,
+    until: float,
+) -> Deadline:
     """Put an open connection under a deadline. The caller may move the deadline later."""
     deadline = Deadline(until)
     connection.sock = _Plug(connection.sock, deadline)  # type: ignore[assignment]
@@ -169,7 +176,11 @@ def fetch(
     if path.is_file() and file_digest(path) == expected:
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
+    with tempfile.NamedTemporaryFile(
+        dir=folder,
+        prefix=".part-",
+        delete=False,
+    ) as part:
         try:
             actual = _download(url, part, allow_private, max_bytes)
             if actual != expected:
@@ -187,7 +198,12 @@ def fetch(
     return path
 
 
-def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) -> str:
+def _download(
+    url: str,
+    target: IO[bytes],
+    allow_private: bool,
+    max_bytes: int,
+) -> str:
     try:
         with opened(url, allow_private) as (response, address):
             if response.status != 200:
@@ -218,9 +234,15 @@ def opened(
 
     `seconds` limits the whole exchange with the body. Without it, only the headers of each response have a limit.
     """
-    until = None if seconds is None else time.monotonic() + seconds
+    if seconds is None:
+        until = None
+    else:
+        until = time.monotonic() + seconds
     for _ in range(MAX_REDIRECTS + 1):
-        left = TIMEOUT_SECONDS if until is None else until - time.monotonic()
+        if until is None:
+            left = TIMEOUT_SECONDS
+        else:
+            left = until - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")
         connection, resource = connect(url, allow_private, min(left, TIMEOUT_SECONDS))
@@ -246,7 +268,10 @@ def _chunks(
 ) -> Iterator[bytes]:
     """Yield the body in pieces. Raise `DataError` if it is larger than allowed, or cut."""
     declared = response.headers.get("Content-Length", "")
-    size = int(declared) if declared.isdigit() else None
+    if declared.isdigit():
+        size = int(declared)
+    else:
+        size = None
     if size is not None and size > max_bytes:
         raise DataError(
             f"the file has {size} bytes, more than the limit of {max_bytes}", file=url
@@ -322,7 +347,11 @@ def connect(
         connection = http.client.HTTPConnection(host, port, timeout=timeout)
 
     # The name was resolved and checked once, above. Resolving it again could return an unchecked address.
-    def connect(_: object, *rest: Any, **named: Any) -> socket.socket:
+    def connect(
+        _: object,
+        *rest: Any,
+        **named: Any,
+    ) -> socket.socket:
         return socket.create_connection(address, *rest, **named)
 
     connection._create_connection = connect  # type: ignore[attr-defined]

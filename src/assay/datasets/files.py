@@ -48,7 +48,9 @@ def format_of(path: Path) -> str | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    return FORMATS.get(suffixes[-1]) if suffixes else None
+    if suffixes:
+        return FORMATS.get(suffixes[-1])
+    return None
 
 
 def stem_of(path: Path) -> str:
@@ -109,11 +111,19 @@ def why_no_data(path: Path) -> tuple[str, str]:
     )
 
 
-def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], bool]:
+def open_files(
+    path: Path,
+    split: str | None,
+    where: str,
+) -> tuple[list[Shard], bool]:
     """Return the shards of a file or a folder, and whether their names already select the split."""
     if not path.exists():
         reason, fix = why_no_data(path)
-        raise UsageError(f"{reason}: {path}", where=where or None, fix=fix)
+        raise UsageError(
+            f"{reason}: {path}",
+            where=where or None,
+            fix=fix,
+        )
     if path.is_dir():
         paths, is_selected = _pick(path, split, where)
     else:
@@ -129,12 +139,17 @@ def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], 
     return shards, is_selected
 
 
-def _member_shard(shards: Sequence[Shard], split: str | None) -> JsonArray | None:
+def _member_shard(
+    shards: Sequence[Shard],
+    split: str | None,
+) -> JsonArray | None:
     """Return the array of a split if the only shard is a JSON object with such a member."""
     shard = shards[0]
     if split is None or len(shards) > 1 or not isinstance(shard, JsonArray):
         return None
-    return JsonArray(shard.path, split) if shard.holds(split) else None
+    if shard.holds(split):
+        return JsonArray(shard.path, split)
+    return None
 
 
 def open_file(path: Path, *, zeros: bool = False) -> Shard:
@@ -158,7 +173,9 @@ def open_file(path: Path, *, zeros: bool = False) -> Shard:
                 f"a packed {kind} file cannot be read: {path}",
                 fix=f"unpack it: {kind} is read in place",
             )
-        return Parquet(path) if kind == "Parquet" else Arrow(path)
+        if kind == "Parquet":
+            return Parquet(path)
+        return Arrow(path)
     if kind in ("CSV", "TSV"):
         return Table(path, "," if kind == "CSV" else "\t", zeros=zeros)
     if kind == "JSON" and not _is_one_object_a_line(path):
@@ -191,11 +208,19 @@ def _find_data_files(folder: Path, where: str) -> list[Path]:
     paths = [path for path in folder.rglob("*") if _is_data(path, folder)]
     if not paths:
         reason, fix = why_no_data(folder)
-        raise UsageError(f"{reason}: {folder}", where=where or None, fix=fix)
+        raise UsageError(
+            f"{reason}: {folder}",
+            where=where or None,
+            fix=fix,
+        )
     return paths
 
 
-def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool]:
+def _pick(
+    folder: Path,
+    split: str | None,
+    where: str,
+) -> tuple[list[Path], bool]:
     paths = _find_data_files(folder, where)
     by_split: dict[str | None, list[Path]] = {}
     for path in paths:
@@ -222,7 +247,11 @@ def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool
     return _of_one_format(paths, folder, where), is_selected
 
 
-def _of_one_format(found: list[Path], folder: Path, where: str) -> list[Path]:
+def _of_one_format(
+    found: list[Path],
+    folder: Path,
+    where: str,
+) -> list[Path]:
     kinds = sorted({str(format_of(path)) for path in found})
     if len(kinds) > 1:
         raise UsageError(
@@ -248,7 +277,10 @@ def _is_data(path: Path, folder: Path) -> bool:
     return holds_rows(path) and not is_cache
 
 
-def _split_of(path: Path, folder: Path | None = None) -> str | None:
+def _split_of(
+    path: Path,
+    folder: Path | None = None,
+) -> str | None:
     """Return the split in a name: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part.jsonl`."""
     if folder is not None:
         split = split_by_folder(path, folder)
@@ -280,4 +312,6 @@ def _missing_hint(path: Path) -> str:
         [neighbour.name for neighbour in parent.iterdir()] if parent.is_dir() else []
     )
     close = nearest(path.name, beside)
-    return f"did you mean {parent / close}?" if close else "check the path"
+    if close:
+        return f"did you mean {parent / close}?"
+    return "check the path"

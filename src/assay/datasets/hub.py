@@ -92,16 +92,26 @@ def is_hub_name(text: str) -> bool:
     return text.startswith(PREFIXES)
 
 
-def refuse_url(text: str, where: str | None = None) -> None:
+def refuse_url(
+    text: str,
+    where: str | None = None,
+) -> None:
     """Raise if data is named by a URL: files are read from disks, datasets from the Hugging Face hub."""
     if not _URL.match(text) or is_hub_name(text):
         return
     on_hub = _HUB_PAGE.match(text)
-    named = f"hub:{on_hub[1]}" if on_hub else "hub:OWNER/NAME for a dataset of the hub"
+    if on_hub:
+        named = f"hub:{on_hub[1]}"
+    else:
+        named = "hub:OWNER/NAME for a dataset of the hub"
     fix = f"download it and give the path, or type {named}"
     if text.startswith("file:"):
         fix = "give the path: /" + text.removeprefix("file:").lstrip("/")
-    raise UsageError(f"data is not read from a URL: {text}", where=where, fix=fix)
+    raise UsageError(
+        f"data is not read from a URL: {text}",
+        where=where,
+        fix=fix,
+    )
 
 
 def open_hub(
@@ -149,7 +159,9 @@ def find_snapshot(
     )
     snapshots = cache / "snapshots"
     if revision is not None:
-        return snapshots / revision if (snapshots / revision).is_dir() else None
+        if (snapshots / revision).is_dir():
+            return snapshots / revision
+        return None
     if snapshots.is_dir():
         folders = sorted(
             snapshots.iterdir(), key=lambda folder: folder.stat().st_mtime_ns
@@ -173,7 +185,11 @@ def hub_can_be_reached() -> bool:
     return True
 
 
-def _loaded(name: HubName, split: str | None, text: str) -> "Dataset | DatasetDict":
+def _loaded(
+    name: HubName,
+    split: str | None,
+    text: str,
+) -> "Dataset | DatasetDict":
     """Return what the library streams: the rows of one split, or of all splits by name."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(

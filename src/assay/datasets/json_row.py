@@ -106,7 +106,11 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
         )
     if _LONG_INTEGER.search(text):
         return _long_integer(text)
-    return RowFault(f"not valid JSON: {error}", column=1, got=text)
+    return RowFault(
+        f"not valid JSON: {error}",
+        column=1,
+        got=text,
+    )
 
 
 def _refuse_constant(name: str) -> None:
@@ -119,7 +123,10 @@ def _refuse_constant(name: str) -> None:
 
 def _long_integer(text: str) -> RowFault:
     match = _LONG_INTEGER.search(text)
-    digits = len(match.group()) if match else 0
+    if match:
+        digits = len(match.group())
+    else:
+        digits = 0
     if digits:
         reason = f"a number of {digits} digits cannot be read"
     else:
@@ -132,7 +139,10 @@ def _long_integer(text: str) -> RowFault:
     )
 
 
-def _describe(text: str, broken: json.JSONDecodeError) -> RowFault:
+def _describe(
+    text: str,
+    broken: json.JSONDecodeError,
+) -> RowFault:
     position = broken.pos
     near = text[max(position - 20, 0) : position + 20]
     comma = _TRAILING_COMMA.search(text, max(text.rfind(",", 0, position + 1), 0))
@@ -171,7 +181,10 @@ def _describe(text: str, broken: json.JSONDecodeError) -> RowFault:
     )
 
 
-def _check_duplicate_keys(line: bytes, row: dict[str, Any]) -> None:
+def _check_duplicate_keys(
+    line: bytes,
+    row: dict[str, Any],
+) -> None:
     """Raise if a key is given twice.
 
     Counting `":` is enough for nearly every row; the others are parsed pair by pair.
@@ -259,4 +272,8 @@ def decode_value(text: str, column: str) -> Any:
     try:
         return _decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RowFault(f"not valid JSON: {error}", column=column, got=text) from None
+        raise RowFault(
+            f"not valid JSON: {error}",
+            column=column,
+            got=text,
+        ) from None

@@ -29,7 +29,11 @@ class JsonLines(FileShard):
     zeros: bool = False
     """True if texts may hold zero characters, as the outputs of models do."""
 
-    def rows(self, number: int = 1, offset: int = 0) -> Iterator[Row]:
+    def rows(
+        self,
+        number: int = 1,
+        offset: int = 0,
+    ) -> Iterator[Row]:
         """Yield the rows from a line on."""
         for row_number, start, line in read_lines(self.path, number, offset):
             if line is None:
@@ -175,7 +179,11 @@ class JsonArray(FileShard):
 class _Scanner:
     """Walks over JSON text without parsing it. Keeps only the current value in memory."""
 
-    def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
+    def __init__(
+        self,
+        stream: IO[bytes],
+        offset: int = 0,
+    ) -> None:
         self._stream = stream
         self.buffer = bytearray()
         self.offset = offset

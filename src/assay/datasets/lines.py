@@ -71,7 +71,9 @@ class Witness(io.RawIOBase):
 
     def digest(self) -> str | None:
         """Return the sha256 of the file if it was read to its end, else None."""
-        return self._hash.hexdigest() if self.is_whole else None
+        if self.is_whole:
+            return self._hash.hexdigest()
+        return None
 
 
 @contextmanager
@@ -111,7 +113,9 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
 
         if is_zstd_cut(path):
             raise DataError(
-                "the zstd file is cut", file=str(path), fix="fetch it again"
+                "the zstd file is cut",
+                file=str(path),
+                fix="fetch it again",
             )
         with path.open("rb") as packed:
             reader: Any = zstandard.ZstdDecompressor().stream_reader(

@@ -50,7 +50,11 @@ class Called:
     columns: None = None
     known_length: int | None = None
     seekable: bool = False
-    _kept: Sequence[Any] | None = field(default=None, init=False, repr=False)
+    _kept: Sequence[Any] | None = field(
+        default=None,
+        init=False,
+        repr=False,
+    )
 
     @property
     def name(self) -> str:
@@ -99,7 +103,11 @@ class Called:
         return items
 
 
-def as_row(item: object, name: str, number: int) -> RowData:
+def as_row(
+    item: object,
+    name: str,
+    number: int,
+) -> RowData:
     """Return a row unchanged, a sample with its media, and a fault for anything else."""
     if isinstance(item, Mapping):
         return item

@@ -39,7 +39,10 @@ class DataOptions(TypedDict, total=False):
     """True to fetch them from private addresses too."""
 
 
-def open_dataset(source: object, **options: Unpack[DataOptions]) -> Samples:
+def open_dataset(
+    source: object,
+    **options: Unpack[DataOptions],
+) -> Samples:
     """Open the samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
 
     Files are inspected here, so that a missing file, a broken header or a wrong column name is reported before a run
@@ -87,7 +90,11 @@ def open_dataset(source: object, **options: Unpack[DataOptions]) -> Samples:
     return samples
 
 
-def _root_of(source: object, media_root: str | Path | None, where: str) -> Path | None:
+def _root_of(
+    source: object,
+    media_root: str | Path | None,
+    where: str,
+) -> Path | None:
     """Return the folder that must contain the media: `media_root`, or the folder given as the data."""
     if media_root is not None:
         root = Path(media_root).expanduser()
@@ -104,7 +111,11 @@ def _root_of(source: object, media_root: str | Path | None, where: str) -> Path 
     return None
 
 
-def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:
+def _shards(
+    source: Any,
+    split: str | None,
+    where: str,
+) -> tuple[Sequence[Shard], bool]:
     """Return the parts of a source, and whether they contain only the requested split.
 
     A source is a path, a hub name, a list of rows, an iterator, or a function that returns rows.

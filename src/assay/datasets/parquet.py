@@ -35,8 +35,16 @@ class Parquet:
     label: ClassVar[str] = "Parquet"
     path: Path
     seekable: bool = False
-    _schema: Any = field(default=None, init=False, repr=False)
-    _length: int = field(default=0, init=False, repr=False)
+    _schema: Any = field(
+        default=None,
+        init=False,
+        repr=False,
+    )
+    _length: int = field(
+        default=0,
+        init=False,
+        repr=False,
+    )
 
     @property
     def name(self) -> str:
@@ -151,7 +159,8 @@ def check_schemas(shards: Sequence[Parquet]) -> None:
 def _kind(kind: "DataType") -> str:
     import pyarrow.types as types
 
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_dictionary(kind):
+        kind = kind.value_type
     tests = {
         "text": (types.is_string, types.is_large_string, types.is_string_view),
         "integer": (types.is_integer,),
@@ -220,7 +229,12 @@ class Arrow(Parquet):
 class _Opened:
     """Record batches of the mapped file, with the interface of pyarrow's Parquet file."""
 
-    def __init__(self, schema: object, batches: list[Any], mapped: Any) -> None:
+    def __init__(
+        self,
+        schema: object,
+        batches: list[Any],
+        mapped: Any,
+    ) -> None:
         self.schema_arrow = schema
         self.metadata = SimpleNamespace(
             num_rows=sum(batch.num_rows for batch in batches)

@@ -25,7 +25,12 @@ class Reach:
     """The folder that must contain the files; `None` means `folder`."""
     allow_urls: bool = False
     allow_private: bool = False
-    _real: str = field(default="", init=False, repr=False, compare=False)
+    _real: str = field(
+        default="",
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         bound = self.root if self.root is not None else store_of(self.folder)
@@ -39,7 +44,12 @@ class Reach:
         """Return the same rules for rows whose relative names start from another folder."""
         return replace(self, folder=folder)
 
-    def file(self, name: str, kind: str, column: str) -> Path:
+    def file(
+        self,
+        name: str,
+        kind: str,
+        column: str,
+    ) -> Path:
         """Return the path of the file a cell names. Raise `RowFault` if it is outside the folder."""
         path = self._find(name, column, kind)
         if self._real and not is_inside(path, self._real):
@@ -51,7 +61,12 @@ class Reach:
             )
         return path
 
-    def medium(self, url: str, medium_type: type[Media], column: str) -> Media:
+    def medium(
+        self,
+        url: str,
+        medium_type: type[Media],
+        column: str,
+    ) -> Media:
         """Return the medium behind a URL, which is fetched when it is first read."""
         if not self.allow_urls:
             raise RowFault(
@@ -60,7 +75,11 @@ class Reach:
                 got=url,
                 fix="download the files and name them, or fetch them: --allow_urls (in a task: allow_urls)",
             )
-        return medium_type(url, name=url, read=self._fetch)
+        return medium_type(
+            url,
+            name=url,
+            read=self._fetch,
+        )
 
     def _fetch(self, url: str) -> bytes:
         from .fetch import fetch_bytes
@@ -72,14 +91,22 @@ class Reach:
             seconds=URL_SECONDS,
         )
 
-    def _find(self, name: str, column: str, kind: str) -> Path:
+    def _find(
+        self,
+        name: str,
+        column: str,
+        kind: str,
+    ) -> Path:
         if "\0" in name:
             raise RowFault(
                 f"the name of the {kind} file holds a zero character",
                 column=column,
                 got=name,
             )
-        path = Path(name) if self.folder is None else self.folder / name
+        if self.folder is None:
+            path = Path(name)
+        else:
+            path = self.folder / name
         if self.root is not None and not (
             is_inside(path, self._real) and path.exists()
         ):

@@ -18,7 +18,11 @@ from .shards import RowData, Shard, folder_of
 ToSample = Callable[[Mapping[str, Any]], Sample]
 
 
-def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> Sample:
+def converted(
+    to_sample: ToSample,
+    row: Mapping[str, Any],
+    mapping: Columns,
+) -> Sample:
     """Return the sample that a task's own function builds, and fill in the row, tags, cluster and weight it left out.
 
     An empty id stays empty; the caller, which counts the rows, fills it in. An error in the
@@ -27,7 +31,11 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
     try:
         sample = to_sample(row)
     except (RowFault, DataError) as fault:
-        raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
+        raise RowFault(
+            fault.what,
+            column=fault.column,
+            fix=fault.fix,
+        ) from fault
     except KeyError as error:
         raise RowFault(
             f"missing column {error}",
@@ -132,7 +140,10 @@ class Reading:
         if not isinstance(sample, Sample):
             return sample
         mapping = self._mappings.get(tuple(sample.fields))
-        columns = None if mapping is None else mapping.for_row(sample.fields)
+        if mapping is None:
+            columns = None
+        else:
+            columns = mapping.for_row(sample.fields)
         return with_shuffled_choices(sample, self._seed or 0, columns)
 
     def _take(
@@ -290,7 +301,12 @@ class Reading:
         self._seen[bad_id] = at << ROW_BITS | number
         return BadSample(bad_id, error)
 
-    def _free(self, sample_id: str, start: int, place: int) -> str:
+    def _free(
+        self,
+        sample_id: str,
+        start: int,
+        place: int,
+    ) -> str:
         number = start
         while f"{sample_id}#{number}" in self._seen:
             number += 1

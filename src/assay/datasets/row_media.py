@@ -85,7 +85,10 @@ def media_columns(
     return tuple(media), absent
 
 
-def column_list(setting: str, columns: Sequence[str]) -> list[str]:
+def column_list(
+    setting: str,
+    columns: Sequence[str],
+) -> list[str]:
     """Return the columns a setting names: one, which may contain a comma, or several separated by commas."""
     if setting in columns:
         return [setting]
@@ -106,7 +109,10 @@ def media_of(
         if cell is None or (isinstance(cell, (str, list)) and not cell):
             continue
         if medium_type is Media:
-            suffix = cell.rpartition(".")[2].lower() if isinstance(cell, str) else ""
+            if isinstance(cell, str):
+                suffix = cell.rpartition(".")[2].lower()
+            else:
+                suffix = ""
             if suffix not in SUFFIXES:
                 continue  # The cell names something else.
             medium_type = SUFFIXES[suffix]
@@ -206,7 +212,10 @@ def with_made_media(sample: Sample) -> Sample:
     media: Any = sample.media
     if type(media) is tuple and all(isinstance(medium, Media) for medium in media):
         return sample
-    entries = media if isinstance(media, (list, tuple)) else (media,)
+    if isinstance(media, (list, tuple)):
+        entries = media
+    else:
+        entries = (media,)
     items: list[Media] = []
     for number, entry in enumerate(entries, 1):
         if hasattr(entry, "save") and hasattr(entry, "size"):
@@ -222,7 +231,11 @@ def with_made_media(sample: Sample) -> Sample:
     return replace(sample, media=tuple(items))
 
 
-def placed(sample: Sample, file: str, row: int) -> None:
+def placed(
+    sample: Sample,
+    file: str,
+    row: int,
+) -> None:
     """Record in the media of a sample which row they belong to, for error messages."""
     media = list(sample.media)
     if not isinstance(sample.input, str):
@@ -249,7 +262,10 @@ def _from_struct(
     path = cell.get("path")
     medium: Media | None = None
     if isinstance(data, (bytes, bytearray, memoryview)):
-        name = path if isinstance(path, str) and path else None
+        if isinstance(path, str) and path:
+            name = path
+        else:
+            name = None
         medium = medium_type(bytes(data), name=name)
     elif isinstance(path, str) and path:
         medium = medium_of(path, medium_type, column, reach)
@@ -281,8 +297,15 @@ def _at_rate(clip: Audio, rate: int) -> Audio:
         return wav_of(decode_audio(clip, rate=rate), clip).data()
 
     is_bytes = isinstance(clip.source, bytes)
-    source = {"path": clip.name, RATE: rate} if is_bytes else clip.source
-    return Audio(source, name=clip.name, read=resampled)
+    if is_bytes:
+        source = {"path": clip.name, RATE: rate}
+    else:
+        source = clip.source
+    return Audio(
+        source,
+        name=clip.name,
+        read=resampled,
+    )
 
 
 def _png(image: object) -> bytes:

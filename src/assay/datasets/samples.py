@@ -67,10 +67,25 @@ class Samples:
     """The seed for another order of each sample's options; `None` keeps the order of the rows."""
     shuffles_each_epoch: bool = False
     """True if every epoch gets its own order."""
-    _head: Head | None = field(default=None, init=False, repr=False, compare=False)
-    _was_read: bool = field(default=False, init=False, repr=False, compare=False)
+    _head: Head | None = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    _was_read: bool = field(
+        default=False,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     """True if some pass reached the end."""
-    _ways: set[Way] | None = field(default=None, init=False, repr=False, compare=False)
+    _ways: set[Way] | None = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     @property
     def own_reach(self) -> Reach:
@@ -127,7 +142,9 @@ class Samples:
                     file=self.shards[shard].name,
                     row=number,
                 )
-            return sample if sample.id == sample_id else replace(sample, id=sample_id)
+            if sample.id == sample_id:
+                return sample
+            return replace(sample, id=sample_id)
 
         return pick
 
@@ -227,7 +244,10 @@ class Samples:
         return whole.hexdigest()
 
     def _digest_of(self, shard: Shard, path: Path) -> str:
-        digest = shard.known_digest() if isinstance(shard, Table) else None
+        if isinstance(shard, Table):
+            digest = shard.known_digest()
+        else:
+            digest = None
         return digest or (file_digest(path) if self._was_read else _file_sign(path))
 
     def _rows(self) -> Iterator[tuple[int, int, int, int, RowData]]:
@@ -347,7 +367,11 @@ class Samples:
                 ways.add(way)
         return ways
 
-    def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
+    def _columns_for(
+        self,
+        names: tuple[str, ...],
+        needed: Columns | None,
+    ) -> Columns:
         return find_columns(
             names,
             self.columns,
@@ -363,9 +387,15 @@ class Samples:
             return "table"
         if isinstance(self.shards[0], (JsonLines, JsonArray)):
             return "json"
-        return "python" if isinstance(self.shards[0], (Rows, Called)) else "file"
+        if isinstance(self.shards[0], (Rows, Called)):
+            return "python"
+        return "file"
 
-    def _nothing(self, count: int, fault: DataError | None) -> DataError:
+    def _nothing(
+        self,
+        count: int,
+        fault: DataError | None,
+    ) -> DataError:
         first = self.shards[0]
         if len(self.shards) == 1:
             name = first.name
@@ -390,11 +420,17 @@ def _in_split(row: RowData, split: str) -> bool:
     """Return True if a row belongs to a split. Faulty rows belong to every split, because theirs is unknown."""
     if isinstance(row, DataError):
         return True
-    fields = row.fields if isinstance(row, Sample) else row
+    if isinstance(row, Sample):
+        fields = row.fields
+    else:
+        fields = row
     return str(fields.get(SPLIT_COLUMN)) == split
 
 
-def _in_subset(sample: Sample | BadSample, subset: str) -> bool:
+def _in_subset(
+    sample: Sample | BadSample,
+    subset: str,
+) -> bool:
     """Return True if a sample belongs to a subset. Faulty rows belong to every subset, as to every split."""
     if isinstance(sample, BadSample):
         return True

@@ -28,7 +28,11 @@ class Table(FileShard):
     known_length: None = None
     zeros: bool = False
     """True if cells may hold zero bytes, as the outputs of models do."""
-    _header: tuple[str, ...] = field(default=(), init=False, repr=False)
+    _header: tuple[str, ...] = field(
+        default=(),
+        init=False,
+        repr=False,
+    )
     _seen: tuple[str, tuple[int, int]] | None = field(
         default=None,
         init=False,
@@ -46,7 +50,10 @@ class Table(FileShard):
     def rows(self) -> Iterator[Row]:
         """Yield the rows under the header."""
         is_first_pass = self.seekable and self._seen is None
-        witness = Witness(self.path) if is_first_pass else None
+        if is_first_pass:
+            witness = Witness(self.path)
+        else:
+            witness = None
         signs = self._signs()
         lines = _Lines(read_lines(self.path, witness=witness))
         self._header = self._read_header(lines)
@@ -89,7 +96,13 @@ class Table(FileShard):
             if _is_json(line):
                 reason = "this is one JSON object a line, not a table"
                 fix = "name the file .jsonl"
-                raise DataError(reason, file=self.name, row=number, column=1, fix=fix)
+                raise DataError(
+                    reason,
+                    file=self.name,
+                    row=number,
+                    column=1,
+                    fix=fix,
+                )
             try:
                 cells = self._cells(line, lines, number, None)
             except RowFault as fault:
@@ -102,7 +115,11 @@ class Table(FileShard):
             fix="the first line must name the columns",
         )
 
-    def _check_header(self, cells: list[str], number: int) -> None:
+    def _check_header(
+        self,
+        cells: list[str],
+        number: int,
+    ) -> None:
         duplicate = next((name for name in cells if cells.count(name) > 1), None)
         if duplicate is not None:
             raise DataError(
@@ -236,7 +253,9 @@ class _Lines:
         return self
 
     def __next__(self) -> Line:
-        return self._pending.popleft() if self._pending else next(self._lines)
+        if self._pending:
+            return self._pending.popleft()
+        return next(self._lines)
 
     def give_back(self, lines: list[Line]) -> None:
         self._pending.extendleft(reversed(lines))
@@ -344,13 +363,19 @@ def _decode(
     return text
 
 
-def _column_of(cell: int, header: tuple[str, ...] | None) -> str | int:
+def _column_of(
+    cell: int,
+    header: tuple[str, ...] | None,
+) -> str | int:
     if header and cell < len(header):
         return header[cell]
     return cell + 1
 
 
-def _wrong_width(cells: list[str], header: tuple[str, ...]) -> RowFault:
+def _wrong_width(
+    cells: list[str],
+    header: tuple[str, ...],
+) -> RowFault:
     if len(cells) > len(header):
         column: str | int = len(header) + 1
         return RowFault(
@@ -367,7 +392,11 @@ def _wrong_width(cells: list[str], header: tuple[str, ...]) -> RowFault:
     )
 
 
-def _unclosed(cell: int, header: tuple[str, ...] | None, text: str) -> RowFault:
+def _unclosed(
+    cell: int,
+    header: tuple[str, ...] | None,
+    text: str,
+) -> RowFault:
     return RowFault(
         "a quote is opened and never closed",
         column=_column_of(cell, header),
@@ -376,7 +405,10 @@ def _unclosed(cell: int, header: tuple[str, ...] | None, text: str) -> RowFault:
     )
 
 
-def _check_cell_sizes(cells: list[str], header: tuple[str, ...]) -> None:
+def _check_cell_sizes(
+    cells: list[str],
+    header: tuple[str, ...],
+) -> None:
     for name, cell in zip(header, cells, strict=True):
         if len(cell) > faults.CELL_LIMIT:
             raise too_long(len(cell), faults.CELL_LIMIT, "cell", name)

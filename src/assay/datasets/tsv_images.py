@@ -64,7 +64,9 @@ class RowImages:
         cell = row.get("image")
         if is_blank(cell):
             lent = self._lent(row)
-            return [] if lent is None else self._referred(lent)
+            if lent is None:
+                return []
+            return self._referred(lent)
         pieces = pieces_of(cell, "image")
         if (
             len(pieces) == 1
@@ -99,7 +101,9 @@ class RowImages:
     def names(self, row: Mapping[str, Any]) -> list[str]:
         """Return the file names in `image_path`: none, one or several."""
         cell = row.get("image_path")
-        return [] if is_blank(cell) else pieces_of(cell, "image_path")
+        if is_blank(cell):
+            return []
+        return pieces_of(cell, "image_path")
 
     def file(self, name: str) -> Path:
         """Return the path of a name, in the first folder that has it. Raise if the path is outside all folders."""
@@ -145,7 +149,11 @@ class RowImages:
 class TableLookup:
     """Looks up cells of other rows of a file by index. The first lookup reads the whole file once."""
 
-    def __init__(self, path: Path, index: str = "index") -> None:
+    def __init__(
+        self,
+        path: Path,
+        index: str = "index",
+    ) -> None:
         self._path = path
         self._index = index
         self._places: dict[str, tuple[int, int]] = {}
@@ -167,7 +175,9 @@ class TableLookup:
         row = shard.row_at(*location)
         if isinstance(row, DataError):
             raise RowFault(row.what, column="image")
-        return row.get("image", "") if isinstance(row, Mapping) else None
+        if isinstance(row, Mapping):
+            return row.get("image", "")
+        return None
 
     def _add(
         self,

@@ -31,7 +31,11 @@ def without_decoding(data: object) -> object:
 class RatedRows:
     """Wraps the library's data so that audio cells carry the declared sampling rate; all else is passed through."""
 
-    def __init__(self, data: Any, rates: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        data: Any,
+        rates: Mapping[str, int],
+    ) -> None:
         self._data = data
         self._rates = rates
 
@@ -43,7 +47,9 @@ class RatedRows:
 
     def __getitem__(self, key: object) -> Any:
         row = self._data[key]
-        return with_rates(row, self._rates) if isinstance(key, int) else row
+        if isinstance(key, int):
+            return with_rates(row, self._rates)
+        return row
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._data, name)
@@ -66,10 +72,15 @@ def schema_rates(metadata: Mapping[bytes, bytes] | None) -> dict[str, int]:
         features = info["features"]
     except (KeyError, TypeError, ValueError):
         return {}
-    return audio_rates(features) if isinstance(features, dict) else {}
+    if isinstance(features, dict):
+        return audio_rates(features)
+    return {}
 
 
-def with_rates(row: T, rates: Mapping[str, int]) -> T | dict[str, Any]:
+def with_rates(
+    row: T,
+    rates: Mapping[str, int],
+) -> T | dict[str, Any]:
     """Return a row whose audio cells carry the sampling rate of their column."""
     if not rates or not isinstance(row, Mapping):
         return row
@@ -123,5 +134,10 @@ def _bare(feature: Any) -> Any:
     if isinstance(feature, list) and len(feature) == 1:
         inner = _bare(feature[0])
         return None if inner is None else [inner]
-    inner = _bare(feature.feature) if hasattr(feature, "feature") else None
-    return None if inner is None else type(feature)(inner)
+    if hasattr(feature, "feature"):
+        inner = _bare(feature.feature)
+    else:
+        inner = None
+    if inner is None:
+        return None
+    return type(feature)(inner)

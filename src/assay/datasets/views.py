@@ -27,8 +27,18 @@ class View:
     shuffle: int | None = None
     ids: Sequence[str] | None = None
     shard: tuple[int, int] | None = None
-    _order: "_Index | None" = field(default=None, init=False, repr=False, compare=False)
-    _length: int | None = field(default=None, init=False, repr=False, compare=False)
+    _order: "_Index | None" = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    _length: int | None = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _wanted: frozenset[str] | None = field(
         default=None,
         init=False,
@@ -44,7 +54,10 @@ class View:
             )
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
-        stream = iter(self.samples) if self.shuffle is None else self._shuffled()
+        if self.shuffle is None:
+            stream = iter(self.samples)
+        else:
+            stream = self._shuffled()
         if self.ids is not None:
             stream = self._chosen(stream)
         start, stop = self._range()
@@ -245,7 +258,10 @@ def parse_limit(limit: Limit) -> Limit:
         ):
             return limit
         try:
-            limit = int(limit) if limit.isdecimal() else float(limit)
+            if limit.isdecimal():
+                limit = int(limit)
+            else:
+                limit = float(limit)
         except ValueError:
             raise wrong from None
     if isinstance(limit, bool) or not isinstance(limit, (int, float)):

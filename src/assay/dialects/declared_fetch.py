@@ -98,8 +98,14 @@ def _download(
     max_bytes: int,
 ) -> None:
     """Append the missing bytes of the file behind `url` to `part`."""
-    have = part.stat().st_size if part.exists() else 0
-    headers = {**HEADERS, "Range": f"bytes={have}-"} if have else HEADERS
+    if part.exists():
+        have = part.stat().st_size
+    else:
+        have = 0
+    if have:
+        headers = {**HEADERS, "Range": f"bytes={have}-"}
+    else:
+        headers = HEADERS
     try:
         with opened(url, allow_private, headers=headers) as (response, final_url):
             is_beyond = response.status == 416 and have > 0
@@ -135,7 +141,10 @@ def _append(
     max_bytes: int,
 ) -> None:
     declared = response.headers.get("Content-Length", "")
-    expected = have + int(declared) if declared.isdigit() else None
+    if declared.isdigit():
+        expected = have + int(declared)
+    else:
+        expected = None
     if expected is not None and expected > max_bytes:
         raise DataError(
             f"the file has {expected} bytes, more than the limit of {max_bytes}",

@@ -47,7 +47,10 @@ def forced(dialect: str | None) -> Iterator[None]:
         _forced.reset(token)
 
 
-def stands_for(name: str, names: Mapping[str, str]) -> str | None:
+def stands_for(
+    name: str,
+    names: Mapping[str, str],
+) -> str | None:
     """Return the module of assay that replaces a toolkit's name, by the longest known prefix; `None` if there is none.
 
     `module: name name …` stands for a part of a module.
@@ -64,7 +67,10 @@ def stands_for(name: str, names: Mapping[str, str]) -> str | None:
     return None
 
 
-def replacement(real: str | None, guest: "Guest | None" = None) -> ModuleType | None:
+def replacement(
+    real: str | None,
+    guest: "Guest | None" = None,
+) -> ModuleType | None:
     """Return the module of assay that `stands_for` named, or a part of it; `None` if it does not exist.
 
     Names that depend on the guest, such as a registry, are taken from `guest`.
@@ -146,7 +152,13 @@ class Guest:
         tops = {name.partition(".")[0] for name in names}
         for top in tops:
             leave_inits_out(folder / top)
-        return cls(dialect, names, folder, force=force, mounts=mounts)
+        return cls(
+            dialect,
+            names,
+            folder,
+            force=force,
+            mounts=mounts,
+        )
 
     def load(self, path: str | Path) -> ModuleType:
         """Return the module of a toolkit's file. By naming the file, the user has agreed to run it."""
@@ -164,7 +176,11 @@ class Guest:
                 fix=loading_fix(error),
             ) from error
 
-    def module(self, name: str, wanted: Sequence[str] = ("*",)) -> ModuleType:
+    def module(
+        self,
+        name: str,
+        wanted: Sequence[str] = ("*",),
+    ) -> ModuleType:
         """Return what an `import` statement in a toolkit's file gets for a dotted name.
 
         Raise `ImportError` as it would.
@@ -179,7 +195,11 @@ class Guest:
         """Return True for a library that only the toolkit's own files see with some of its names replaced."""
         return name in self._libraries
 
-    def import_module(self, name: str, package: str | None = None) -> ModuleType:
+    def import_module(
+        self,
+        name: str,
+        package: str | None = None,
+    ) -> ModuleType:
         """Import a module as `importlib.import_module` does in a toolkit's file, for names computed at run time."""
         if name.startswith("."):
             dots = len(name) - len(name.lstrip("."))
@@ -208,7 +228,11 @@ class Guest:
         run_code(code, scope)
         return scope
 
-    def _execute(self, file: Path, name: str | None = None) -> ModuleType:
+    def _execute(
+        self,
+        file: Path,
+        name: str | None = None,
+    ) -> ModuleType:
         """Run a file once, under the module name that its location gives it. Exceptions are not caught."""
         trust.check(file)
         with self._lock:
@@ -252,7 +276,11 @@ class Guest:
         # The last part is the file's own name, or its folder's, because toolkits register things under it.
         return f"outside_{digest}.{_plain(file.parent.name if file.name == '__init__.py' else file.stem)}"
 
-    def _is_users(self, name: str, names: Mapping[str, str]) -> bool:
+    def _is_users(
+        self,
+        name: str,
+        names: Mapping[str, str],
+    ) -> bool:
         """Return True if a name means the user's own module, which only shares its name with a module of assay."""
         if "." in name:
             return False
@@ -261,7 +289,10 @@ class Guest:
         )
         if own_file is None:
             installed = installed_mount(name)
-            own_file = installed.file_of(name) if installed is not None else None
+            if installed is not None:
+                own_file = installed.file_of(name)
+            else:
+                own_file = None
         return own_file is not None and not is_upstreams(own_file, name, names)
 
     def _import(
@@ -397,7 +428,10 @@ class Guest:
             return self._by_name[name]
         with self._lock:
             outer, _, last = name.rpartition(".")
-            parent = self._module(outer) if outer else None
+            if outer:
+                parent = self._module(outer)
+            else:
+                parent = None
             module = self._by_name.get(name) or self._make(name)
             self._by_name[name] = module
             if isinstance(parent, Overlay) or (
@@ -467,14 +501,22 @@ class Guest:
             None,
         )
 
-    def _find_theirs(self, name: str, file: Path | None, attribute: str) -> Any:
+    def _find_theirs(
+        self,
+        name: str,
+        file: Path | None,
+        attribute: str,
+    ) -> Any:
         """Return a name of upstream's module.
 
         An `__init__` is not run for names it only imports from another module.
         """
         if file is not None:
             names = names_in(file)
-            origin = names.origin(attribute) if file.name == "__init__.py" else None
+            if file.name == "__init__.py":
+                origin = names.origin(attribute)
+            else:
+                origin = None
             if origin is not None and origin[0].level:
                 return self._taken_from(
                     name,
@@ -520,7 +562,12 @@ class Guest:
             return getattr(source, there)
         return self._module(f"{target}.{there}")
 
-    def _offers(self, name: str, attribute: str, depth: int = 0) -> bool:
+    def _offers(
+        self,
+        name: str,
+        attribute: str,
+        depth: int = 0,
+    ) -> bool:
         """Return True if a module would have a name, judged by its text. Star imports are followed."""
         file = self._file_of(name)
         if file is None or depth > 3:

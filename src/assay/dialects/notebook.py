@@ -26,7 +26,10 @@ _python_import = builtins.__import__
 _python_import_module = importlib.import_module
 
 
-def enable(dialect: str, protocol: str = OURS) -> None:
+def enable(
+    dialect: str,
+    protocol: str = OURS,
+) -> None:
     """Make a dialect's names importable in this session, even if a package of such a name is installed.
 
     `protocol="upstream"` chooses upstream's own rule where it differs from the correct one.
@@ -76,7 +79,10 @@ def _import(
     return module or _python_import(name, globals, locals, fromlist or (), level)
 
 
-def _import_module(name: str, package: str | None = None) -> ModuleType:
+def _import_module(
+    name: str,
+    package: str | None = None,
+) -> ModuleType:
     """Import a module for `importlib.import_module`, on behalf of the caller."""
     scope = sys._getframe(1).f_globals
     if name.startswith("."):

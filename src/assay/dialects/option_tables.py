@@ -34,7 +34,10 @@ def option_rows(dialect: str) -> dict[str, dict[str, Record]]:
     return tomllib.loads(table.read_text(encoding="utf-8"))
 
 
-def add_options(parser: argparse.ArgumentParser, dialect: str) -> None:
+def add_options(
+    parser: argparse.ArgumentParser,
+    dialect: str,
+) -> None:
     """Add the options of a toolkit to a parser, in the groups of its table."""
     for title, rows in option_rows(dialect).items():
         if title == "options":

@@ -134,7 +134,10 @@ class _Only(Mount):
 
 
 @lru_cache(maxsize=1024)
-def _search(top: str, path: tuple[str, ...]) -> ModuleSpec | None:
+def _search(
+    top: str,
+    path: tuple[str, ...],
+) -> ModuleSpec | None:
     try:
         return PathFinder.find_spec(top, list(path))
     except (ImportError, ValueError):

@@ -22,7 +22,12 @@ Find = Callable[[str], Any]
 class Overlay(ModuleType):
     """assay's names first, then those of the other module, which is run only when one of its names is needed."""
 
-    def __init__(self, name: str, ours: ModuleType | None, find: Find) -> None:
+    def __init__(
+        self,
+        name: str,
+        ours: ModuleType | None,
+        find: Find,
+    ) -> None:
         if ours is None:
             super().__init__(name)
             scope = {}
@@ -33,7 +38,12 @@ class Overlay(ModuleType):
         for key, value in scope.items():
             if not key.startswith("__") and not _is_child(ours, value):
                 names[key] = value
-        self.__dict__.update(names, _ours=ours, _find=find, _kept=tuple(names))
+        self.__dict__.update(
+            names,
+            _ours=ours,
+            _find=find,
+            _kept=tuple(names),
+        )
 
     def __getattr__(self, attribute: str) -> Any:
         scope = self.__dict__
@@ -82,11 +92,19 @@ class Part(ModuleType):
     Names that the module creates on access, in its own `__getattr__`, are supported, too.
     """
 
-    def __init__(self, module: ModuleType, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        module: ModuleType,
+        names: Sequence[str],
+    ) -> None:
         super().__init__(module.__name__, module.__doc__)
         there = {name: vars(module)[name] for name in names if name in vars(module)}
         public = [name for name in names if name != STANDS_IN]
-        self.__dict__.update(there, __all__=public, _module=module)
+        self.__dict__.update(
+            there,
+            __all__=public,
+            _module=module,
+        )
 
     def __getattr__(self, name: str) -> Any:
         scope = self.__dict__
@@ -101,7 +119,10 @@ class Part(ModuleType):
             setattr(self.__dict__["_module"], name, value)
 
 
-def _is_child(ours: ModuleType | None, value: object) -> bool:
+def _is_child(
+    ours: ModuleType | None,
+    value: object,
+) -> bool:
     """Return True if a value is a submodule of assay's module, for which the toolkit has its own."""
     return (
         ours is not None

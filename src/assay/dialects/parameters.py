@@ -16,9 +16,9 @@ def parameters_of(function: object) -> tuple[str, ...]:
         names = _names(target)
     except TypeError:  # an object that cannot be hashed
         names = _names.__wrapped__(target)
-    return (
-        names[1:] if inner is not None and names[:1] not in (("*",), ("**",)) else names
-    )
+    if inner is not None and names[:1] not in (("*",), ("**",)):
+        return names[1:]
+    return names
 
 
 _SIGNS: Mapping[Any, str] = {

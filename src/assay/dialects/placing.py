@@ -68,7 +68,10 @@ def module_file(place: Path) -> Path | None:
     return None
 
 
-def mounts_of(file: Path, names: Mapping[str, str]) -> tuple[Mount, ...]:
+def mounts_of(
+    file: Path,
+    names: Mapping[str, str],
+) -> tuple[Mount, ...]:
     """Return the folders with the modules around a toolkit's file, the nearest first."""
     file = file.resolve()
     root = tree_above(file, names)
@@ -81,7 +84,10 @@ def mounts_of(file: Path, names: Mapping[str, str]) -> tuple[Mount, ...]:
     return (beside,)
 
 
-def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
+def tree_above(
+    file: Path,
+    names: Mapping[str, str],
+) -> Path | None:
     """Return the innermost folder around a file that contains the toolkit's package."""
     tops = {name.partition(".")[0] for name in names}
     for folder in file.parents:
@@ -105,7 +111,10 @@ class FacadeModule:
         return _offered(self.file)
 
 
-def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
+def _is_tree(
+    folder: Path,
+    names: Mapping[str, str],
+) -> bool:
     """Return True if a folder contains modules that the facade of the same name has, too."""
     parts = _children(folder.name, facade_files(tuple(names.items())))
     return any(
@@ -113,7 +122,10 @@ def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
     )
 
 
-def home_of(file: Path, names: Mapping[str, str]) -> str | None:
+def home_of(
+    file: Path,
+    names: Mapping[str, str],
+) -> str | None:
     """Return the package for which a single file was written; `None` if its relative imports do not fit the facade."""
     nodes = []
     for node in names_in(file).imports:
@@ -130,7 +142,10 @@ def home_of(file: Path, names: Mapping[str, str]) -> str | None:
     return best[1] if best else None
 
 
-def _packages(modules: Mapping[str, FacadeModule], folder: str) -> Iterator[str]:
+def _packages(
+    modules: Mapping[str, FacadeModule],
+    folder: str,
+) -> Iterator[str]:
     """Yield packages of the facade, those near the top first, each followed by possible user packages inside it."""
     names = set()
     for name, module in modules.items():
@@ -168,7 +183,11 @@ def _score(
     return score
 
 
-def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
+def _is_beside(
+    file: Path,
+    node: ImportFrom,
+    names: Mapping[str, str],
+) -> bool:
     """Return True if an import finds a file of the user's own, which proves nothing.
 
     A copy of upstream's file does not count as the user's own.
@@ -204,9 +223,16 @@ def _offered(ours: Path) -> frozenset[str]:
     return names.exported.union(*map(_offered, files))
 
 
-def absolute_name(package: str, module: str, level: int) -> str | None:
+def absolute_name(
+    package: str,
+    module: str,
+    level: int,
+) -> str | None:
     """Return the dotted name of a relative import in a package; `None` if it leads above the top."""
-    parts = package.split(".") if package else []
+    if package:
+        parts = package.split(".")
+    else:
+        parts = []
     if level - 1 >= len(parts):
         return None
     return ".".join([*parts[: len(parts) - (level - 1)], *([module] if module else [])])
@@ -230,10 +256,16 @@ def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModul
     for name, real in names:
         module_name, _, part = real.partition(":")
         path = _folder_of(module_name)
-        file = module_file(path) if path is not None else None
+        if path is not None:
+            file = module_file(path)
+        else:
+            file = None
         if path is None or file is None:
             continue
-        provided = frozenset(part.split()) if part else None
+        if part:
+            provided = frozenset(part.split())
+        else:
+            provided = None
         modules[name] = FacadeModule(file, provided)
         if file.name == "__init__.py" and not part:
             modules.update(_modules_inside(name, path))
@@ -263,7 +295,11 @@ def _folder_of(real: str) -> Path | None:
     return path.joinpath(*rest)
 
 
-def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
+def is_upstreams(
+    theirs: Path,
+    name: str,
+    names: Mapping[str, str],
+) -> bool:
     """Return True if a user's file or package is upstream's: it offers names that assay's replacement offers.
 
     A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. It shares none of these names.
@@ -283,7 +319,10 @@ def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
     return ours is not None and bool(offered & ours.offered)
 
 
-def _children(name: str, modules: Mapping[str, FacadeModule]) -> set[str]:
+def _children(
+    name: str,
+    modules: Mapping[str, FacadeModule],
+) -> set[str]:
     below = f"{name}."
     children = set()
     for other in modules:

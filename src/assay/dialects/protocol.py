@@ -42,10 +42,14 @@ def is_upstream(dialect: str) -> bool:
 
 
 def error_of_rule(
-    dialect: str, error: Exception, upstreams: type[Exception]
+    dialect: str,
+    error: Exception,
+    upstreams: type[Exception],
 ) -> Exception:
     """Return an error; if the dialect follows upstream's rule, as the exception that upstream raises for it."""
-    return upstreams(str(error)) if is_upstream(dialect) else error
+    if is_upstream(dialect):
+        return upstreams(str(error))
+    return error
 
 
 def is_documented(dialect: str) -> bool:

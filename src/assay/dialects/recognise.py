@@ -122,12 +122,18 @@ def recognise_model(
     return model
 
 
-def _dialect_of_model(reference: str, choice: str | None) -> str | None:
+def _dialect_of_model(
+    reference: str,
+    choice: str | None,
+) -> str | None:
     """Return the dialect of a model's file: the chosen one if it claims the file, else the one that claims it."""
     if choice is not None:
         dialect_of(reference, choice)  # This raises for an unknown dialect name.
         path = Path(split_reference(reference)[0]).expanduser()
-        imports = imported_names(path) if path.suffix == ".py" else frozenset()
+        if path.suffix == ".py":
+            imports = imported_names(path)
+        else:
+            imports = frozenset()
         if path.exists() and _claims(choice, path, imports) is not None:
             return choice
     claim = dialect_of(reference)
@@ -139,7 +145,10 @@ def _dialect_of_model(reference: str, choice: str | None) -> str | None:
 def listing_of(folder: str) -> Any:
     """Return the module that lists the contents of a folder or a library; None if there is none."""
     is_folder = Path(folder).expanduser().is_dir()
-    claim = dialect_of(folder) if is_folder or named_dialect(folder) else None
+    if is_folder or named_dialect(folder):
+        claim = dialect_of(folder)
+    else:
+        claim = None
     if (
         claim is None
         or importlib.util.find_spec(f"{__package__}.{claim[0]}.listing") is None
@@ -148,7 +157,10 @@ def listing_of(folder: str) -> Any:
     return importlib.import_module(f".{claim[0]}.listing", __package__)
 
 
-def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | None:
+def dialect_of(
+    reference: str,
+    choice: str | None = None,
+) -> tuple[str, str] | None:
     """Return the dialect of a reference and the reason. The requested dialect takes precedence."""
     present = present_dialects()
     if choice is not None:
@@ -165,7 +177,10 @@ def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | N
     path = Path(split_reference(reference)[0]).expanduser()
     if not path.exists():
         return None
-    imports = imported_names(path) if path.suffix == ".py" else frozenset()
+    if path.suffix == ".py":
+        imports = imported_names(path)
+    else:
+        imports = frozenset()
     for name in present:
         reason = _claims(name, path, imports)
         if reason is not None:
@@ -215,7 +230,11 @@ def _functions(name: str) -> Iterator[tuple[str, Function]]:
             yield dialect, function
 
 
-def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
+def _claims(
+    dialect: str,
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     reason: str | None = importlib.import_module(
         f".{dialect}.claims", __package__
     ).claims(path, imports)

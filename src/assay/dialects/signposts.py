@@ -39,7 +39,11 @@ def _file_of_another_tool(path: Path) -> UsageError | None:
     for row in _tables()["files"]:
         if keys.issuperset(row["keys"]):
             fix = row["fix"].format(name=path)
-            return UsageError(f"is {row['title']}", where=str(path), fix=fix)
+            return UsageError(
+                f"is {row['title']}",
+                where=str(path),
+                fix=fix,
+            )
     return None
 
 

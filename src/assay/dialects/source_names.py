@@ -72,7 +72,11 @@ def names_in(file: Path) -> SourceNames:
 
 
 @lru_cache(maxsize=2048)
-def _names_in(file: Path, changed: int, size: int) -> SourceNames:
+def _names_in(
+    file: Path,
+    changed: int,
+    size: int,
+) -> SourceNames:
     tree = parsed(file)
     if tree is None:
         return NOTHING
@@ -101,7 +105,10 @@ def _names_in(file: Path, changed: int, size: int) -> SourceNames:
 
 def _assigned_names(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:
     """Return the names that a statement assigns to."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    else:
+        targets = [node.target]
     names = set()
     for target in targets:
         for name in ast.walk(target):
@@ -145,7 +152,10 @@ def words_in(file: Path) -> frozenset[str]:
     return frozenset()
 
 
-def missing_packages(file: Path, is_local: Callable[[str], bool]) -> list[str]:
+def missing_packages(
+    file: Path,
+    is_local: Callable[[str], bool],
+) -> list[str]:
     """Return the packages that a file imports at its top level, that are not local, and that are not installed."""
     missing: dict[str, None] = {}
     tree = parsed(file)

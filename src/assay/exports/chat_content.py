@@ -126,7 +126,10 @@ def _contents(
     return [_content(part, blobs) for part in visible_parts]
 
 
-def _content(part: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
+def _content(
+    part: Mapping[str, Any],
+    blobs: Blobs,
+) -> dict[str, Any]:
     kind = str(part.get("type", "text"))
     if kind == "reasoning":
         reasoning = str(part.get("text", ""))
@@ -143,7 +146,11 @@ def _text_content(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _medium(kind: str, part: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
+def _medium(
+    kind: str,
+    part: Mapping[str, Any],
+    blobs: Blobs,
+) -> dict[str, Any]:
     """Return a medium with its bytes if they are still on this machine, else its digest as text."""
     format_name = str(part.get("format") or "")
     mime_type = MIME_TYPES.get(format_name)
@@ -162,7 +169,10 @@ def _medium(kind: str, part: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
     return content
 
 
-def _medium_bytes(part: Mapping[str, Any], blobs: Blobs) -> bytes | None:
+def _medium_bytes(
+    part: Mapping[str, Any],
+    blobs: Blobs,
+) -> bytes | None:
     """Return the bytes of a medium from the run or from the file the prompt named, if they are unchanged."""
     digest = str(part["sha256"])
     paths = [blobs.path(digest)]

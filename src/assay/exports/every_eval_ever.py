@@ -40,7 +40,12 @@ class EveryEvalEver:
 
     file_name = "every_eval_ever"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write two files per task × model into the folder `path`."""
         cells = [cell for cell in cells_of(reader, model) if _has_value(cell)]
         if not cells:
@@ -62,7 +67,12 @@ def _has_value(cell: Cell) -> bool:
     return any(result.value is not None for result in cell.results)
 
 
-def _write_cell(reader: RunReader, cell: Cell, folder: Path, place: str) -> None:
+def _write_cell(
+    reader: RunReader,
+    cell: Cell,
+    folder: Path,
+    place: str,
+) -> None:
     """Write the samples, then the numbers, which name the digest of the samples' file."""
     stem = _stable_id(reader, cell)
     evaluation_id = f"{cell.task}/{hub_name(cell.model)}/{_started(reader)}"
@@ -101,7 +111,12 @@ def _stable_id(reader: RunReader, cell: Cell) -> str:
     manifest = reader.manifest_if_any
     parts = (manifest.get("started"), cell.task, cell.model, manifest.get("journal"))
     digest = hashlib.sha256(json.dumps(parts, default=str).encode()).digest()
-    return str(uuid.UUID(bytes=digest[:16], version=4))
+    return str(
+        uuid.UUID(
+            bytes=digest[:16],
+            version=4,
+        )
+    )
 
 
 def _started(reader: RunReader) -> str:
@@ -113,7 +128,11 @@ def _started(reader: RunReader) -> str:
         return str(int(time.time()))
 
 
-def _document(reader: RunReader, cell: Cell, evaluation_id: str) -> dict[str, Any]:
+def _document(
+    reader: RunReader,
+    cell: Cell,
+    evaluation_id: str,
+) -> dict[str, Any]:
     manifest = reader.manifest_if_any
     version = str(manifest.get("versions", {}).get("assay", "unknown"))
     return {
@@ -155,7 +174,11 @@ def _model_info(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _evaluation(reader: RunReader, cell: Cell, result: Result) -> dict[str, Any]:
+def _evaluation(
+    reader: RunReader,
+    cell: Cell,
+    result: Result,
+) -> dict[str, Any]:
     """Return one number with its uncertainty and failures."""
     low, high = result.details.get("scale") or (
         (0.0, 1.0) if result.interval.startswith(SHARES) else (None, None)
@@ -312,7 +335,10 @@ def _sample_row(
 def _references(target: object) -> list[str]:
     if target is None:
         return []
-    entries = target if isinstance(target, (list, tuple)) else [target]
+    if isinstance(target, (list, tuple)):
+        entries = target
+    else:
+        entries = [target]
     return [as_text(entry) or "" for entry in entries]
 
 

@@ -32,7 +32,12 @@ class Exporter(Protocol):
     file_name: str
     """Name of the file or folder in the run folder, unless the user names another with `-o`."""
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write the run to `path`, and return a description of what was written, such as "2 tasks".
 
         `model` selects one of several models; None exports all of them, or raises if the format supports only one.
@@ -63,7 +68,10 @@ class Cell:
         }
 
 
-def finished_results(reader: RunReader, model: str | None = None) -> list[Result]:
+def finished_results(
+    reader: RunReader,
+    model: str | None = None,
+) -> list[Result]:
     """Return the numbers of a run, of one model if it is named. Raise if there are none."""
     results = reader.results
     where = str(reader.layout.folder)
@@ -82,7 +90,10 @@ def finished_results(reader: RunReader, model: str | None = None) -> list[Result
     return chosen
 
 
-def check_model(reader: RunReader, model: str | None) -> None:
+def check_model(
+    reader: RunReader,
+    model: str | None,
+) -> None:
     """Raise if the run has no such model. A run without numbers may be exported as a table, too."""
     names = list(dict.fromkeys(name for _, name in reader.index.cells))
     if model is not None and model not in names:
@@ -91,7 +102,11 @@ def check_model(reader: RunReader, model: str | None) -> None:
         )
 
 
-def only_model(reader: RunReader, model: str | None, file: str) -> str:
+def only_model(
+    reader: RunReader,
+    model: str | None,
+    file: str,
+) -> str:
     """Return the model to export to a file that holds one model. Raise if there are several to choose from."""
     names = model_names(finished_results(reader, model))
     if len(names) > 1:
@@ -108,7 +123,10 @@ def model_names(results: Iterable[Result]) -> list[str]:
     return list(dict.fromkeys(result.model for result in results))
 
 
-def cells_of(reader: RunReader, model: str | None = None) -> list[Cell]:
+def cells_of(
+    reader: RunReader,
+    model: str | None = None,
+) -> list[Cell]:
     """Return every task × model of a run with its numbers."""
     results = finished_results(reader, model)
     described: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -154,7 +172,11 @@ class ExportedSample:
         return None
 
 
-def samples_of(reader: RunReader, task: str, model: str) -> Iterator[ExportedSample]:
+def samples_of(
+    reader: RunReader,
+    task: str,
+    model: str,
+) -> Iterator[ExportedSample]:
     """Yield the samples of a task × model, one at a time, with numbers in ids in numeric order."""
     cell = reader.index.cell(task, model)
     view = reader.view(task, model)
@@ -175,14 +197,23 @@ def samples_of(reader: RunReader, task: str, model: str) -> Iterator[ExportedSam
 
 def write_json_output(path: Path, document: object) -> None:
     """Write a JSON file completely or not at all. A file that assay did not write is not replaced."""
-    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    text = json.dumps(
+        document,
+        indent=2,
+        ensure_ascii=False,
+        default=str,
+    )
     write_output_text(path, text + "\n")
 
 
 def folder_for(path: Path) -> Path:
     """Return `path` as an existing folder, created if necessary. Raise if it is a file."""
     if path.exists() and not path.is_dir():
-        raise UsageError("this is a file", where=str(path), fix="name a folder with -o")
+        raise UsageError(
+            "this is a file",
+            where=str(path),
+            fix="name a folder with -o",
+        )
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -245,7 +276,10 @@ class HubData:
     split: str | None
 
 
-def hub_data(task: str, files: list[str]) -> HubData | None:
+def hub_data(
+    task: str,
+    files: list[str],
+) -> HubData | None:
     """Return the hub dataset of a task, or the hub dataset that its file was copied from; None if neither exists."""
     for file in files:
         if is_hub_name(file):
@@ -256,7 +290,10 @@ def hub_data(task: str, files: list[str]) -> HubData | None:
     shipped = tasks.get(name)
     if callable(shipped) and not isinstance(shipped, (Task, Suite)):
         shipped = shipped()
-    source = shipped.dataset if isinstance(shipped, Task) else None
+    if isinstance(shipped, Task):
+        source = shipped.dataset
+    else:
+        source = None
     if isinstance(source, DataSource) and source.hub:
         return HubData(source.hub, source.config or None, source.split or None)
     return None

@@ -18,7 +18,12 @@ class HfEvalResults:
 
     file_name = "eval_results.yaml"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write one YAML file for one model."""
         name = only_model(reader, model, "an .eval_results file")
         entries = []
@@ -41,7 +46,12 @@ class ModelCard:
 
     file_name = "README.md"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write the card of one model."""
         name = only_model(reader, model, "a model card")
         cells = cells_of(reader, name)
@@ -76,7 +86,11 @@ def _assay_version(reader: RunReader) -> str:
     return str(reader.manifest_if_any.get("versions", {}).get("assay", ""))
 
 
-def _entry(reader: RunReader, cell: Cell, data: HubData) -> dict[str, Any]:
+def _entry(
+    reader: RunReader,
+    cell: Cell,
+    data: HubData,
+) -> dict[str, Any]:
     result = cell.results[0]
     entry: dict[str, Any] = {
         "dataset": {"id": data.id, "task_id": data.config or cell.task},

@@ -37,7 +37,12 @@ class Inspect:
 
     file_name = "inspect"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write one `.eval` file per task × model into the folder `path`, or the only one to `path` itself."""
         cells = cells_of(reader, model)
         if path.suffix == ".eval" and len(cells) == 1:
@@ -50,12 +55,20 @@ class Inspect:
         return count_of(cells, "log file")
 
 
-def _write_log(reader: RunReader, cell: Cell, path: Path) -> int:
+def _write_log(
+    reader: RunReader,
+    cell: Cell,
+    path: Path,
+) -> int:
     """Write one log file, and return the number of samples."""
     return write_output(path, lambda draft: _write_zip(reader, cell, draft))
 
 
-def _write_zip(reader: RunReader, cell: Cell, draft: Path) -> int:
+def _write_zip(
+    reader: RunReader,
+    cell: Cell,
+    draft: Path,
+) -> int:
     """Write the entries of a log: the samples as they are read, then their list and the header."""
     count = 0
     ids: dict[str, None] = {}
@@ -83,7 +96,11 @@ def _write_zip(reader: RunReader, cell: Cell, draft: Path) -> int:
     return count
 
 
-def _copy_into(archive: zipfile.ZipFile, name: str, source: IO[bytes]) -> None:
+def _copy_into(
+    archive: zipfile.ZipFile,
+    name: str,
+    source: IO[bytes],
+) -> None:
     """Copy a temporary file into an entry of the zip."""
     source.seek(0)
     with archive.open(name, "w", force_zip64=True) as entry:
@@ -91,12 +108,20 @@ def _copy_into(archive: zipfile.ZipFile, name: str, source: IO[bytes]) -> None:
             entry.write(block)
 
 
-def _add(archive: zipfile.ZipFile, name: str, document: Mapping[str, Any]) -> None:
+def _add(
+    archive: zipfile.ZipFile,
+    name: str,
+    document: Mapping[str, Any],
+) -> None:
     archive.writestr(name, _encode(document))
 
 
 def _encode(document: object) -> bytes:
-    text = json.dumps(document, ensure_ascii=False, default=str)
+    text = json.dumps(
+        document,
+        ensure_ascii=False,
+        default=str,
+    )
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -179,7 +204,11 @@ def _header(
     }
 
 
-def _eval_score(reader: RunReader, cell: Cell, result: Result) -> dict[str, Any]:
+def _eval_score(
+    reader: RunReader,
+    cell: Cell,
+    result: Result,
+) -> dict[str, Any]:
     """Return one number with its interval, its method and its failures."""
     scorer = result.metric
     for name in reader.scorers(cell.task, cell.model):
@@ -197,7 +226,10 @@ def _eval_score(reader: RunReader, cell: Cell, result: Result) -> dict[str, Any]
         for name, value in numbers.items()
         if value is not None
     }
-    expected = result.n if result.n_expected is None else result.n_expected
+    if result.n_expected is None:
+        expected = result.n
+    else:
+        expected = result.n_expected
     return {
         "name": result.metric,
         "scorer": scorer,
@@ -223,7 +255,10 @@ def _logged_sample(
     sample: ExportedSample,
 ) -> dict[str, Any]:
     """Return one sample: prompt, answer, and verdicts."""
-    last = sample.rounds[-1] if sample.rounds else None
+    if sample.rounds:
+        last = sample.rounds[-1]
+    else:
+        last = None
     logged: dict[str, Any] = {
         "id": sample.id,
         "epoch": sample.epoch + 1,
@@ -265,7 +300,10 @@ def _question(
 
 
 def _target(last: OutputRecord | None) -> str | list[str]:
-    target = None if last is None else last.target
+    if last is None:
+        target = None
+    else:
+        target = last.target
     if isinstance(target, (list, tuple)):
         return [as_text(entry) or "" for entry in target]
     return as_text(target) or ""
@@ -295,7 +333,9 @@ def _scores(scores: Sequence[ScoreRecord]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _tags(scores: Sequence[ScoreRecord]) -> dict[str, Any]:
-    return dict(scores[0].tags) if scores else {}
+    if scores:
+        return dict(scores[0].tags)
+    return {}
 
 
 def _summary(logged: Mapping[str, Any]) -> dict[str, Any]:
@@ -332,4 +372,6 @@ def _message_text(message: Mapping[str, Any]) -> str:
 
 
 def _shortened(value: object) -> object:
-    return value[:SUMMARY_TEXT] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value[:SUMMARY_TEXT]
+    return value

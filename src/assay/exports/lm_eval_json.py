@@ -15,14 +15,22 @@ class LmEvalJson:
 
     file_name = "results.json"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write the results file of one model."""
         document = lm_eval_document(reader, model)
         write_json_output(path, document)
         return count_of(document["results"], "task")
 
 
-def lm_eval_document(reader: RunReader, model: str | None = None) -> dict[str, Any]:
+def lm_eval_document(
+    reader: RunReader,
+    model: str | None = None,
+) -> dict[str, Any]:
     """Return the numbers under lm-eval's keys. Its file has only one model, so `model` selects one of several.
 
     `versions` has the protocol of each task, `n-samples` the samples expected and those counted. Values for which

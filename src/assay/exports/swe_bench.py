@@ -23,7 +23,12 @@ class SweBench:
 
     file_name = "predictions.jsonl"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write one line for each sample that has an answer."""
         name = only_model(reader, model, "a file of predictions")
         lines = [json.dumps(entry) for entry in _predictions(reader, name)]
@@ -77,4 +82,6 @@ def patch_in(text: str) -> str:
     if start is None:
         return ""
     patch = text[start.start() :].partition("\n```")[0]
-    return patch if patch.endswith("\n") else f"{patch}\n"
+    if patch.endswith("\n"):
+        return patch
+    return f"{patch}\n"

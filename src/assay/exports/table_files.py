@@ -12,7 +12,12 @@ class Csv:
 
     file_name = "samples.csv"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write the rows of one model, or of all: the column `model` tells them apart."""
         check_model(reader, model)
         return f"{write_csv(reader, path, model)} rows"
@@ -23,7 +28,12 @@ class Parquet:
 
     file_name = "samples.parquet"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Write the rows of one model, or of all: the column `model` tells them apart."""
         check_model(reader, model)
         return f"{write_parquet(reader, path, model)} rows"

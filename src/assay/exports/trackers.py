@@ -30,7 +30,12 @@ class Mlflow:
 
     file_name = "mlflow"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Log numbers, settings and `summary.json`."""
         with _environment(QUIET):
             mlflow = library("mlflow", "MLflow", "mlflow")
@@ -61,7 +66,12 @@ class Wandb:
 
     file_name = "wandb"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Log numbers as the summary of a run, settings as its config."""
         with _environment(QUIET):
             wandb = library("wandb", "Weights & Biases", "wandb")
@@ -89,7 +99,12 @@ class Trackio:
 
     file_name = "trackio"
 
-    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+    def write(
+        self,
+        reader: RunReader,
+        path: Path,
+        model: str | None,
+    ) -> str:
         """Log numbers as one step of a run, settings as its config."""
         address = {"TRACKIO_DIR": str(path.resolve())}
         with _environment({**QUIET, **address}):
@@ -122,7 +137,10 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _by_model(reader: RunReader, model: str | None) -> dict[str, list[Cell]]:
+def _by_model(
+    reader: RunReader,
+    model: str | None,
+) -> dict[str, list[Cell]]:
     cells = cells_of(reader, model)
     names = model_names(result for cell in cells for result in cell.results)
     return {name: [cell for cell in cells if cell.model == name] for name in names}
@@ -160,7 +178,11 @@ def _tracker_name(text: str) -> str:
     return "".join(c if c.isalnum() or c in "_-. " else "-" for c in text)
 
 
-def _settings(reader: RunReader, model: str, cells: Sequence[Cell]) -> dict[str, str]:
+def _settings(
+    reader: RunReader,
+    model: str,
+    cells: Sequence[Cell],
+) -> dict[str, str]:
     """Return the model, and for each task its protocol, data and how its interval was computed."""
     manifest = reader.manifest_if_any
     settings = {

@@ -16,7 +16,9 @@ from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignTask
 def read_openai_body(body: Mapping[str, Any]) -> Output:
     """Return the output in a body of chat completions, completions or responses; a broken one as a failure."""
     try:
-        return responses.read(body) if "output" in body else read_answer(body)
+        if "output" in body:
+            return responses.read(body)
+        return read_answer(body)
     except HttpFailure as failure:
         return Output.failed("malformed", str(failure), retryable=False)
 
@@ -59,7 +61,10 @@ def read_anthropic_batch(path: Path) -> ForeignRun:
 
 
 def _run(
-    tool: str, path: Path, model: object, read: Callable[[Mapping[str, Any]], Output]
+    tool: str,
+    path: Path,
+    model: object,
+    read: Callable[[Mapping[str, Any]], Output],
 ) -> ForeignRun:
     def samples() -> Iterator[ForeignSample]:
         for _, row in read_objects(path):

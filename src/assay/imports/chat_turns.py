@@ -43,7 +43,10 @@ def _message(turn: Mapping[str, Any]) -> Message:
     return Message(role, tuple(parts))
 
 
-def _result(turn: Mapping[str, Any], parts: Sequence[Part]) -> ToolResult:
+def _result(
+    turn: Mapping[str, Any],
+    parts: Sequence[Part],
+) -> ToolResult:
     """Return a tool's result."""
     error = mapping(turn.get("error"))
     message = error.get("message") or ""
@@ -54,7 +57,10 @@ def _result(turn: Mapping[str, Any], parts: Sequence[Part]) -> ToolResult:
 def _call(call: Mapping[str, Any]) -> ToolCall:
     """Return a tool call from inspect_ai's or OpenAI's form."""
     function = call.get("function")
-    inner = function if isinstance(function, Mapping) else call
+    if isinstance(function, Mapping):
+        inner = function
+    else:
+        inner = call
     name = inner.get("name") or function or ""
     arguments = read_arguments(inner.get("arguments"))
     call_id = call.get("id") or ""
@@ -67,7 +73,10 @@ def parts_of(content: object) -> list[Part]:
         return []
     if isinstance(content, str):
         return [Text(content)]
-    pieces = content if isinstance(content, Sequence) else [content]
+    if isinstance(content, Sequence):
+        pieces = content
+    else:
+        pieces = [content]
     return [_part(piece) for piece in pieces]
 
 
@@ -88,7 +97,10 @@ def _part(piece: object) -> Part:
     return Json(dict(piece))
 
 
-def _medium(kind: str, piece: Mapping[str, Any]) -> Part:
+def _medium(
+    kind: str,
+    piece: Mapping[str, Any],
+) -> Part:
     """Return a medium from its data URL. Files and addresses become text, and are never opened."""
     source = piece.get(kind) or piece.get(f"{kind}_url")
     if isinstance(source, Mapping):
@@ -101,7 +113,10 @@ def _medium(kind: str, piece: Mapping[str, Any]) -> Part:
         return Text(f"[{kind} that cannot be read]")
 
 
-def answer_of(turn: object, stop_reason: str | None = None) -> Candidate:
+def answer_of(
+    turn: object,
+    stop_reason: str | None = None,
+) -> Candidate:
     """Return the message of a model as an answer."""
     message = _message({**mapping(turn), "role": "assistant"})
     return Candidate(message.parts or (), stop_reason)

@@ -44,7 +44,11 @@ def read_document(path: Path) -> dict[str, Any]:
     return _decode(data, path, "")
 
 
-def unreadable(path: Path, reason: str, fix: str | None = None) -> UnusablePath:
+def unreadable(
+    path: Path,
+    reason: str,
+    fix: str | None = None,
+) -> UnusablePath:
     """Return the error for a file that looks like results but cannot be read."""
     return UnusablePath(
         f"cannot read these results: {reason}",
@@ -74,7 +78,11 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, _decode(line, path, f"line {number}: ")
 
 
-def _decode(data: bytes, path: Path, place: str) -> dict[str, Any]:
+def _decode(
+    data: bytes,
+    path: Path,
+    place: str,
+) -> dict[str, Any]:
     """Return a JSON object. NaN and infinities, which other tools write, are accepted."""
     try:
         document = msgspec.json.decode(data)
@@ -85,7 +93,11 @@ def _decode(data: bytes, path: Path, place: str) -> dict[str, Any]:
     return document
 
 
-def _decode_slowly(data: bytes, path: Path, place: str) -> object:
+def _decode_slowly(
+    data: bytes,
+    path: Path,
+    place: str,
+) -> object:
     try:
         return json.loads(data)
     except RecursionError as error:
@@ -138,7 +150,10 @@ SPARE_BYTES = 64 << 20
 MOST_ENTRIES = 4_000_000
 
 
-def check_archive(path: Path, largest: int = LARGEST_ENTRY) -> None:
+def check_archive(
+    path: Path,
+    largest: int = LARGEST_ENTRY,
+) -> None:
     """Raise if a zip file is cut off or damaged, or would unpack to more than the limits."""
     try:
         with zipfile.ZipFile(path) as archive:

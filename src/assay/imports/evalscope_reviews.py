@@ -33,7 +33,10 @@ def files_of(path: Path) -> list[Path]:
     if path.is_file():
         is_review = path.suffix == ".jsonl" and path.parent.parent.name == REVIEWS
         return [path] if is_review else []
-    reviews = path if path.name == REVIEWS else path / REVIEWS
+    if path.name == REVIEWS:
+        reviews = path
+    else:
+        reviews = path / REVIEWS
     files = sorted(reviews.glob("*/*.jsonl"))
     if files:
         reports = reviews.parent / REPORTS
@@ -80,13 +83,18 @@ def _grouped(
     return groups
 
 
-def _split_name(stem: str, datasets: list[str]) -> tuple[str, str]:
+def _split_name(
+    stem: str,
+    datasets: list[str],
+) -> tuple[str, str]:
     """Return dataset and subset of `DATASET_SUBSET`, where the dataset is one of those with a report."""
     for dataset in sorted(datasets, key=len, reverse=True):
         if stem.startswith(f"{dataset}_"):
             return dataset, stem.removeprefix(f"{dataset}_")
     dataset, _, subset = stem.rpartition("_")
-    return (dataset, subset) if dataset else (stem, "")
+    if dataset:
+        return (dataset, subset)
+    return (stem, "")
 
 
 def _numbers(report: Mapping[str, Any]) -> Iterator[ForeignNumber]:
@@ -118,12 +126,20 @@ class _Reviews:
                 yield _sample(row, subset, is_divided)
 
 
-def _sample(row: Mapping[str, Any], subset: str, is_divided: bool) -> ForeignSample:
+def _sample(
+    row: Mapping[str, Any],
+    subset: str,
+    is_divided: bool,
+) -> ForeignSample:
     """Return one review. Samples that were asked several times have the same group id."""
     verdict = mapping(row.get("sample_score"))
     epoch = number_of(verdict.get("generation_index"))
-    id = verdict.get("group_id") if epoch is not None else row.get("index")
-    id = row.get("index") if id is None else id
+    if epoch is not None:
+        id = verdict.get("group_id")
+    else:
+        id = row.get("index")
+    if id is None:
+        id = row.get("index")
     turns = row.get("messages") or ()
     if not turns and isinstance(row.get("input"), str):
         turns = [{"role": "user", "content": row["input"]}]
@@ -145,7 +161,10 @@ def _sample(row: Mapping[str, Any], subset: str, is_divided: bool) -> ForeignSam
 def _scores(score: Mapping[str, Any]) -> Iterator[ForeignScore]:
     """Yield the values of one review; one that could not be scored has no value."""
     extracted = score.get("extracted_prediction")
-    answer = None if extracted is None else str(extracted)
+    if extracted is None:
+        answer = None
+    else:
+        answer = str(extracted)
     details = {}
     if score.get("explanation"):
         details["explanation"] = score["explanation"]
@@ -157,4 +176,9 @@ def _scores(score: Mapping[str, Any]) -> Iterator[ForeignScore]:
             yield ForeignScore(name, {}, Outcome.JUDGE_ERROR, answer, details)
         else:
             values = {name: number}
-            yield ForeignScore(name, values, answer=answer, details=details)
+            yield ForeignScore(
+                name,
+                values,
+                answer=answer,
+                details=details,
+            )

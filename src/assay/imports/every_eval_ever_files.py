@@ -36,7 +36,9 @@ def is_every_eval_ever(path: Path) -> bool:
 def files_of(path: Path) -> list[Path]:
     """Return the file, and the file of its samples if it exists."""
     samples = path.with_name(f"{path.stem}{SAMPLES}")
-    return [path, samples] if samples.is_file() else [path]
+    if samples.is_file():
+        return [path, samples]
+    return [path]
 
 
 def read_every_eval_ever(path: Path) -> ForeignRun:
@@ -138,7 +140,12 @@ def _number(entry: Mapping[str, Any]) -> ForeignNumber:
 class _Samples:
     """The samples of one task; a file has one row per sample, epoch and number."""
 
-    def __init__(self, file: Path, task: str, metrics: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        file: Path,
+        task: str,
+        metrics: Mapping[str, str],
+    ) -> None:
         self._file = file
         self._task = task
         self._metrics = metrics
@@ -170,7 +177,10 @@ class _Samples:
         extracted = None
         for attribution in row.get("answer_attribution") or ():
             extracted = mapping(attribution).get("extracted_value")
-        answer = None if extracted is None else str(extracted)
+        if extracted is None:
+            answer = None
+        else:
+            answer = str(extracted)
         yield ForeignScore(metric, {metric: value}, answer=answer)
 
 
@@ -212,4 +222,6 @@ def _answers(row: Mapping[str, Any]) -> list[Any]:
     raw = mapping(row.get("output")).get("raw")
     if raw is None:
         return []
-    return raw if isinstance(raw, list) else [raw]
+    if isinstance(raw, list):
+        return raw
+    return [raw]

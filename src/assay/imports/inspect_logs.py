@@ -87,7 +87,10 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
         process.wait()
 
 
-def _documents(path: Path, lines: IO[bytes]) -> Iterator[dict[str, Any]]:
+def _documents(
+    path: Path,
+    lines: IO[bytes],
+) -> Iterator[dict[str, Any]]:
     """Yield the objects that the process writes. Raise if it reports a fault, or ends before the end of the log."""
     while line := lines.readline(LONGEST_LINE):
         if not line.endswith(b"\n"):
@@ -101,7 +104,10 @@ def _documents(path: Path, lines: IO[bytes]) -> Iterator[dict[str, Any]]:
     raise unreadable(path, "the process that read them ended early")
 
 
-def _fault(path: Path, document: Mapping[str, Any]) -> Exception:
+def _fault(
+    path: Path,
+    document: Mapping[str, Any],
+) -> Exception:
     if document["fault"] == "newer":
         return unreadable(
             path,
@@ -121,7 +127,11 @@ def _fault(path: Path, document: Mapping[str, Any]) -> Exception:
 class _Log:
     """One log, by its header."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        header: Mapping[str, Any],
+    ) -> None:
         self._path = path
         self._header = header
         self._eval = mapping(header.get("eval"))
@@ -132,7 +142,10 @@ class _Log:
         packages = mapping(self._eval.get("packages"))
         status = self._header.get("status")
         problem = mapping(self._header.get("error")).get("message")
-        notes = [f"the log says status {status}"] if status != "success" else []
+        if status != "success":
+            notes = [f"the log says status {status}"]
+        else:
+            notes = []
         notes += [f"it ended with: {problem}"] if problem else []
         return ForeignRun(
             TOOL,
@@ -149,7 +162,10 @@ class _Log:
         dataset = mapping(self._eval.get("dataset"))
         described = mapping(self._eval.get("metadata"))
         ours = "assay" in mapping(self._eval.get("packages"))
-        model = described.get("model") if ours else self._eval.get("model")
+        if ours:
+            model = described.get("model")
+        else:
+            model = self._eval.get("model")
         settings = {
             "options": dict(mapping(self._eval.get("model_generate_config"))),
             "epochs": config.get("epochs") or 1,
@@ -206,7 +222,10 @@ def _number(
     is_mean = metric in MEANS and not is_reduced
     name = str(score.get("name"))
     name = _part_name(str(score.get("scorer") or name), name)
-    label = name if is_mean else f"{name}.{metric}"
+    if is_mean:
+        label = name
+    else:
+        label = f"{name}.{metric}"
     low = values.get("ci_low")
     high = values.get("ci_high")
     return ForeignNumber(
@@ -222,7 +241,10 @@ def _number(
     )
 
 
-def sample_of(plain: Mapping[str, Any], scorers: Sequence[str]) -> ForeignSample:
+def sample_of(
+    plain: Mapping[str, Any],
+    scorers: Sequence[str],
+) -> ForeignSample:
     """Return one sample. A failed sample has no verdict; if it has no answer either, it has an error."""
     error = mapping(plain.get("error")).get("message")
     prompt = _prompt(plain)
@@ -261,7 +283,10 @@ def _prompt(plain: Mapping[str, Any]) -> tuple[Message, ...]:
     return messages_of(turns or plain.get("input"))
 
 
-def _output(plain: Mapping[str, Any], seconds: object) -> Output:
+def _output(
+    plain: Mapping[str, Any],
+    seconds: object,
+) -> Output:
     choices = [mapping(choice) for choice in plain.get("choices") or ()]
     candidates = tuple(
         answer_of(
@@ -290,13 +315,19 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
     for scorer, entry in scores.items():
         score = mapping(entry)
         values = dict(_values(scorer, score.get("value")))
-        outcome = _outcome(score) if values else Outcome.JUDGE_ERROR
+        if values:
+            outcome = _outcome(score)
+        else:
+            outcome = Outcome.JUDGE_ERROR
 
         details = dict(mapping(score.get("metadata")))
         if score.get("explanation"):
             details["explanation"] = score["explanation"]
         answer = score.get("answer")
-        text = None if answer is None else str(answer)
+        if answer is None:
+            text = None
+        else:
+            text = str(answer)
         yield ForeignScore(scorer, values, outcome, text, details)
 
 
@@ -306,7 +337,9 @@ def _outcome(score: Mapping[str, Any]) -> Outcome:
     for outcome in COUNTED_AS_ZERO:
         if reason == outcome.value:
             return outcome
-    return Outcome.UNPARSED if score.get("value") == "N" else Outcome.SCORED
+    if score.get("value") == "N":
+        return Outcome.UNPARSED
+    return Outcome.SCORED
 
 
 def _part_name(scorer: str, part: str) -> str:

@@ -49,7 +49,10 @@ def main() -> int:
     except MemoryError:
         out.write(json.dumps({"fault": "memory"}) + "\n")
     except Exception as error:  # noqa: BLE001 - reported to the process that asked
-        kind = "newer" if NEWER in _chain(error) else "unreadable"
+        if NEWER in _chain(error):
+            kind = "newer"
+        else:
+            kind = "unreadable"
         reason = f"{type(error).__name__}: {error}"
         out.write(json.dumps({"fault": kind, "reason": reason[:300]}) + "\n")
     out.flush()
@@ -71,7 +74,11 @@ def _lines(log_module: ModuleType, path: str) -> Iterator[dict[str, Any]]:
     known_version = log_module.EvalLog.model_fields["version"].default
     if header.version > known_version:
         raise ValueError(f"{NEWER} {header.version}")
-    plain = header.model_dump(mode="json", exclude_none=True, exclude={"plan"})
+    plain = header.model_dump(
+        mode="json",
+        exclude_none=True,
+        exclude={"plan"},
+    )
     yield {"header": plain}
     if path.endswith(".json"):
         log = log_module.read_eval_log(path, resolve_attachments="core")
@@ -88,7 +95,11 @@ def _lines(log_module: ModuleType, path: str) -> Iterator[dict[str, Any]]:
     yield {"end": True}
 
 
-def _samples(log_module: ModuleType, path: str, header: "EvalLog") -> Iterator[Any]:
+def _samples(
+    log_module: ModuleType,
+    path: str,
+    header: "EvalLog",
+) -> Iterator[Any]:
     """Yield the samples of a `.eval` file in the order of its data, without those that are missing.
 
     `read_eval_log_samples` reads the list of all entries again for each sample. One reader for all keeps it.

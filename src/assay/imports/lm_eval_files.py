@@ -104,13 +104,19 @@ def _moment(seconds: object) -> str | None:
 
 def label_of(metric: str, filter_name: str) -> str:
     """Return the name of a row: the metric alone, or with its filter."""
-    return metric if filter_name == NO_FILTER else f"{metric},{filter_name}"
+    if filter_name == NO_FILTER:
+        return metric
+    return f"{metric},{filter_name}"
 
 
 class _Results:
     """A results file, with the files of its samples by task."""
 
-    def __init__(self, document: Mapping[str, Any], samples: Mapping[str, Path]):
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        samples: Mapping[str, Path],
+    ):
         self._document = document
         self._samples = samples
 
@@ -146,7 +152,11 @@ class _Results:
         named = self._document.get("model_name") or config.get("model")
         return str(named or UNKNOWN)
 
-    def _numbers(self, name: str, config: Mapping[str, Any]) -> Iterator[ForeignNumber]:
+    def _numbers(
+        self,
+        name: str,
+        config: Mapping[str, Any],
+    ) -> Iterator[ForeignNumber]:
         """Yield the numbers of a task. Runs that assay exported have more about each in the task's metadata."""
         directions = mapping(self._part("higher_is_better", name))
         metadata = mapping(config.get("metadata"))
@@ -249,13 +259,19 @@ def _output(row: Mapping[str, Any]) -> Output:
     return Output(tuple(candidates), likelihoods=tuple(likelihoods))
 
 
-def _scores(row: Mapping[str, Any], filter_name: str) -> Iterator[ForeignScore]:
+def _scores(
+    row: Mapping[str, Any],
+    filter_name: str,
+) -> Iterator[ForeignScore]:
     """Yield the metrics of one document. A metric that is computed over the whole set has no number here."""
     answer = None
     filtered = row.get("filtered_resps")
     if isinstance(filtered, list) and filtered:
         first = filtered[0]
-        answer = first if isinstance(first, str) else None
+        if isinstance(first, str):
+            answer = first
+        else:
+            answer = None
 
     for metric in row.get("metrics") or ():
         value = number_of(row.get(metric))

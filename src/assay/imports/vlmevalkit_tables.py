@@ -94,7 +94,10 @@ def _book(path: Path) -> tuple[list[str], list[list[Any]]]:
         raise unreadable(path, reason) from error
 
 
-def _sample(row: Mapping[str, Any], columns: list[str]) -> ForeignSample:
+def _sample(
+    row: Mapping[str, Any],
+    columns: list[str],
+) -> ForeignSample:
     prediction = row.get(PREDICTION)
     answer = () if is_missing(prediction) else (Candidate((Text(str(prediction)),)),)
     target = row.get("answer")
@@ -116,7 +119,9 @@ def _sample(row: Mapping[str, Any], columns: list[str]) -> ForeignSample:
 def _id(index: Any) -> str:
     """Return an index as text. Excel may have turned 3 into 3.0."""
     is_whole = isinstance(index, float) and index.is_integer()
-    return str(int(index)) if is_whole else str(index)
+    if is_whole:
+        return str(int(index))
+    return str(index)
 
 
 def _question(row: Mapping[str, Any]) -> str:
@@ -136,7 +141,10 @@ def _question(row: Mapping[str, Any]) -> str:
 
 def _scores(row: Mapping[str, Any]) -> Iterator[ForeignScore]:
     log = row.get("log")
-    details = {} if is_missing(log) else {"log": str(log)}
+    if is_missing(log):
+        details = {}
+    else:
+        details = {"log": str(log)}
     for name in SCORES:
         value = number_of(row.get(name))
         if value is not None:

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 
-def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, int]":
+def read_container(
+    audio: Audio,
+    name: str,
+    limits: Limits,
+) -> "tuple[Floats, int]":
     """Return frames by channels of the first audio stream, and the rate it declares."""
     import numpy as np
 
@@ -46,7 +50,9 @@ def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, in
 
 
 def _decoded(
-    av: ModuleType, audio: Audio, limits: Limits
+    av: ModuleType,
+    audio: Audio,
+    limits: Limits,
 ) -> "tuple[list[Floats], int]":
     """Decode the first audio stream of a file, and stop as soon as it is too long."""
     import numpy as np
@@ -79,7 +85,11 @@ ROLL_OFF = 0.95
 """The frequency at which the filter begins to fall, as a share of the lower of the two Nyquist frequencies."""
 
 
-def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":
+def resample(
+    samples: "Floats",
+    rate: int,
+    wanted: int,
+) -> "Floats":
     """Return the same audio at another rate; `samples` are frames, or frames by channels."""
     import numpy as np
 
@@ -143,7 +153,11 @@ MIX_FRAMES = 16384
 """Length of one such part: a third of a second to two seconds, depending on the sampling rate."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(
+    frozen=True,
+    slots=True,
+    eq=False,
+)
 class DecodedAudio:
     """A decoded audio clip."""
 
@@ -220,7 +234,10 @@ def decode_audio_here(
     if rate is not None and rate != file_rate:
         samples = resample(samples, file_rate, rate)
         conversions.append(f"resampled {file_rate} Hz to {rate} Hz")
-    shaped = samples[:, 0] if samples.shape[1] == 1 else samples
+    if samples.shape[1] == 1:
+        shaped = samples[:, 0]
+    else:
+        shaped = samples
     return DecodedAudio(
         np.ascontiguousarray(shaped),
         rate or file_rate,
@@ -243,7 +260,11 @@ def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
             cancelled += part_powers.sum()
         powers += part_powers
     if cancelled <= MOST_CANCELLED * powers.sum():
-        mixed = samples.mean(axis=1, dtype=np.float32, keepdims=True)
+        mixed = samples.mean(
+            axis=1,
+            dtype=np.float32,
+            keepdims=True,
+        )
         return mixed, f"mixed {count} channels to 1"
     # Take the first of channels that are equally loud but for rounding.
     loudest = int(np.argmax(powers >= 0.99 * powers.max()))
@@ -261,10 +282,16 @@ def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
         return read_container(audio, facts.format, limits)
     try:
         with soundfile.SoundFile(io.BytesIO(audio.data())) as opened:
-            promised = opened.frames if facts.frames is None else facts.frames
+            if facts.frames is None:
+                promised = opened.frames
+            else:
+                promised = facts.frames
             check_length(audio, promised, opened.samplerate, opened.channels, limits)
             # A codec without seeking does not know its length.
-            count = -1 if opened.seekable() else opened.frames
+            if opened.seekable():
+                count = -1
+            else:
+                count = opened.frames
             samples: Floats = opened.read(count, dtype="float32", always_2d=True)
             rate = int(opened.samplerate)
     except (DataError, MemoryError):

@@ -44,7 +44,10 @@ Readers = Mapping[str, Callable[[bytes], Facts]]
 _SOUND_READERS: Readers = {**VIDEO_READERS, **AUDIO_READERS}
 
 
-def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
+def check_media(
+    medium: Media,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Facts:
     """Return the facts in a medium's headers. Raise `DataError` if it is empty, truncated, too large or another format.
 
     The file's name does not matter: an MP3 called `.wav` is an MP3.
@@ -58,7 +61,10 @@ def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
     return _facts(medium, frozenset(), {})
 
 
-def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
+def check_image(
+    image: Image,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Facts:
     """Return the facts of an image that is complete and within the limits."""
     facts = _facts(image, IMAGE_FORMATS, IMAGE_READERS)
     if facts.format not in RARE_IMAGES:
@@ -66,7 +72,12 @@ def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
     return facts
 
 
-def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
+def check_size(
+    medium: Media,
+    width: int,
+    height: int,
+    limits: Limits,
+) -> None:
     """Raise if an image has no area, or more than the limits allow."""
     kind = medium.kind
     if width < 1 or height < 1:
@@ -80,7 +91,10 @@ def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
         )
 
 
-def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
+def check_audio(
+    audio: Audio,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Facts:
     """Return the facts of an audio clip that is complete, not empty and within the limits."""
     facts = _facts(audio, AUDIO_FORMATS, _SOUND_READERS)
     check_length(audio, facts.frames, facts.rate, facts.channels, limits)
@@ -112,7 +126,11 @@ def check_length(
         )
 
 
-def _facts(medium: Media, expected: frozenset[str], readers: Readers) -> Facts:
+def _facts(
+    medium: Media,
+    expected: frozenset[str],
+    readers: Readers,
+) -> Facts:
     """Return the facts from a medium's headers; only the format if no reader knows it."""
     data = medium.data()
     name = _format_of(medium, data, expected)
@@ -125,7 +143,11 @@ def _facts(medium: Media, expected: frozenset[str], readers: Readers) -> Facts:
         raise medium.fault(str(broken), fix="get the file again") from broken
 
 
-def _format_of(medium: Media, data: bytes, expected: frozenset[str]) -> str:
+def _format_of(
+    medium: Media,
+    data: bytes,
+    expected: frozenset[str],
+) -> str:
     """Return the name of a format from the first bytes of a medium. Raise if it is not one of those expected."""
     if not data:
         raise medium.fault(f"the {medium.kind} is empty: 0 bytes")
@@ -163,7 +185,9 @@ def _guess(data: bytes) -> str:
 
 
 def _a(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+    if kind[0] in "aeiou":
+        return f"an {kind}"
+    return f"a {kind}"
 
 
 def described(medium: Media) -> dict[str, Any]:
@@ -177,7 +201,10 @@ def described(medium: Media) -> dict[str, Any]:
     except DataError:
         return plain
     if facts.width is not None:
-        plain.update(width=facts.width, height=facts.height)
+        plain.update(
+            width=facts.width,
+            height=facts.height,
+        )
         if (facts.frames or 1) > 1:
             plain["frames"] = facts.frames
     elif facts.seconds is not None:

@@ -23,7 +23,11 @@ DARKEST = 16
 """Value of a black pixel in scikit-learn's data; 0 is white."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(
+    frozen=True,
+    slots=True,
+    eq=False,
+)
 class Half:
     """Images as rows of 64 numbers from 0 to 1, and their labels."""
 
@@ -31,7 +35,11 @@ class Half:
     labels: "Labels"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(
+    frozen=True,
+    slots=True,
+    eq=False,
+)
 class Digits:
     """The two halves of the images, and a digest of both."""
 

@@ -47,7 +47,11 @@ PCM, FLOAT = 1, 3
 """Format codes of a WAV header."""
 
 
-def image_from(image: Any, *, name: str | None = None) -> Image:
+def image_from(
+    image: Any,
+    *,
+    name: str | None = None,
+) -> Image:
     """Return a PNG of a Pillow image, or of an array: height by width, or with 1, 3 or 4 channels last.
 
     Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, such as CMYK, becomes RGB.
@@ -87,7 +91,8 @@ def audio_from(
             fix="frames, or frames by channels",
         )
     if array.dtype == np.int16:
-        array = array if subtype == "PCM_16" else array.astype(np.float32) / 32_768
+        if subtype != "PCM_16":
+            array = array.astype(np.float32) / 32_768
     elif array.dtype.kind == "f":
         array = _checked(array, subtype)
     else:
@@ -95,7 +100,10 @@ def audio_from(
             f"no audio clip can be made of {array.dtype} samples",
             fix="16-bit integers, or floats from -1 to 1",
         )
-    channels = 1 if array.ndim == 1 else array.shape[1]
+    if array.ndim == 1:
+        channels = 1
+    else:
+        channels = array.shape[1]
     code, dtype = (PCM, "<i2") if subtype == "PCM_16" else (FLOAT, "<f4")
     return Audio(
         _wav(array.astype(dtype).tobytes(), code, channels, rate, int(dtype[-1])),
@@ -132,7 +140,13 @@ def _checked(array: "NDArray[Any]", subtype: str) -> "NDArray[Any]":
     return np.clip(np.round(array * 32_768), -32_768, 32_767)
 
 
-def _wav(body: bytes, code: int, channels: int, rate: int, width: int) -> bytes:
+def _wav(
+    body: bytes,
+    code: int,
+    channels: int,
+    rate: int,
+    width: int,
+) -> bytes:
     block = channels * width
     format_chunk = struct.pack(
         "<4sIHHIIHH",

@@ -30,7 +30,11 @@ FORMATS = (
 """Formats that Pillow may try. Its readers of rarer formats get no untrusted bytes."""
 
 
-def decode_image(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
+def decode_image(
+    image: Image,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+) -> "PilImage":
     """Return the image as RGB; apply EXIF rotation, scale 16 bits to 8, and put alpha on white.
 
     An animation is a `DataError`, because it is unknown which frame was meant. A separate process does the work.
@@ -46,7 +50,11 @@ def decode_image(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage"
     return pillow.frombytes("RGB", tuple(reply["size"]), pixels)
 
 
-def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
+def decode_image_here(
+    image: Image,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+) -> "PilImage":
     """Decode as `decode_image` does, in this process."""
     from PIL import Image as pillow
     from PIL import ImageOps
@@ -153,7 +161,11 @@ def _from_deep(image: "PilImage") -> "PilImage":
     return pillow.fromarray(scaled.astype(np.uint8))
 
 
-def _animated(image: Image, name: str, frames: int) -> Exception:
+def _animated(
+    image: Image,
+    name: str,
+    frames: int,
+) -> Exception:
     if name == "tiff":
         unit = "pages"
         fix = "save the intended page as a separate image, or name several images in a list"

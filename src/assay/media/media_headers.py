@@ -46,7 +46,12 @@ class _WavFormat(NamedTuple):
     """Bytes of one block: one frame, or many of a codec."""
 
 
-def _wav_facts(data: bytes, layout: _WavFormat, length: int, present: int) -> Facts:
+def _wav_facts(
+    data: bytes,
+    layout: _WavFormat,
+    length: int,
+    present: int,
+) -> Facts:
     """Return the facts of a WAV whose header declares `length` bytes of samples and that has `present` of them."""
     block = layout.block
     if not block:
@@ -97,7 +102,10 @@ def ogg(data: bytes) -> Facts:
     offset = 0
     while data[offset : offset + 4] == b"OggS":
         table = offset + 27
-        segments = data[table - 1] if table <= len(data) else 0
+        if table <= len(data):
+            segments = data[table - 1]
+        else:
+            segments = 0
         lengths = data[table : table + segments]
         end = table + segments + sum(lengths)
         if len(lengths) < segments or end > len(data):
@@ -150,7 +158,10 @@ def au(data: bytes) -> Facts:
     """Read Sun's format. A writer that did not know the length left it at -1."""
     if len(data) < 24:
         raise Broken("the AU ends inside its header")
-    order = ">" if data[:4] == b".snd" else "<"
+    if data[:4] == b".snd":
+        order = ">"
+    else:
+        order = "<"
     start, size = struct.unpack_from(f"{order}II", data, 4)
     if size == 0xFFFFFFFF:
         return Facts("au")
@@ -160,7 +171,10 @@ def au(data: bytes) -> Facts:
 def sphere(data: bytes) -> Facts:
     """Read NIST SPHERE, as in TIMIT and WSJ: a text header, then samples. Compressed ones (shorten) are refused."""
     stated_size = data[8:16].strip()
-    size = int(stated_size) if stated_size.isdigit() else 1024
+    if stated_size.isdigit():
+        size = int(stated_size)
+    else:
+        size = 1024
     header = data[:size].decode("latin-1")
     fields: dict[str, str] = {}
     for line in header.splitlines():
@@ -182,7 +196,12 @@ def sphere(data: bytes) -> Facts:
     except (KeyError, ValueError) as error:
         raise Broken("the SPHERE header does not say how long the audio is") from error
     _whole("sphere", data, len(header) + frames * channels * width)
-    return Facts("sphere", frames=frames, rate=rate, channels=channels)
+    return Facts(
+        "sphere",
+        frames=frames,
+        rate=rate,
+        channels=channels,
+    )
 
 
 def _form_size(data: bytes) -> int:
@@ -190,7 +209,11 @@ def _form_size(data: bytes) -> int:
     return int(size) + 8
 
 
-def _whole(name: str, data: bytes, size: int) -> Facts:
+def _whole(
+    name: str,
+    data: bytes,
+    size: int,
+) -> Facts:
     if size > len(data):
         raise Broken(f"the {name.upper()} is cut off: {len(data):,} of {size:,} bytes")
     return Facts(name)
@@ -307,7 +330,10 @@ def webp(data: bytes) -> Facts:
         width = 1 + int.from_bytes(body[4:7], "little")
         height = 1 + int.from_bytes(body[7:10], "little")
         is_animated = body[0] & 2
-        frames = max(data.count(b"ANMF"), 2) if is_animated else 1
+        if is_animated:
+            frames = max(data.count(b"ANMF"), 2)
+        else:
+            frames = 1
         return Facts("webp", width, height, frames)
     if chunk == b"VP8L" and len(body) >= 5:
         bits = int.from_bytes(body[1:5], "little")
@@ -340,7 +366,10 @@ def bmp(data: bytes) -> Facts:
 
 def tiff(data: bytes) -> Facts:
     """Return width and height of the first page. The decoder counts the pages."""
-    order = "<" if data[:2] == b"II" else ">"
+    if data[:2] == b"II":
+        order = "<"
+    else:
+        order = ">"
     sizes: dict[int, int] = {}
     try:
         (offset,) = struct.unpack_from(order + "I", data, 4)

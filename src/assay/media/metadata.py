@@ -55,10 +55,15 @@ def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
         return prompt, ()
     removed: list[str] = []
     changed = with_parts(prompt, lambda part: _part(part, removed))
-    return (changed, tuple(removed)) if removed else (prompt, ())
+    if removed:
+        return (changed, tuple(removed))
+    return (prompt, ())
 
 
-def _part(part: Part, removed: list[str]) -> Part:
+def _part(
+    part: Part,
+    removed: list[str],
+) -> Part:
     if not isinstance(part, Media):
         return part
     data, removed_names = stripped(part)
@@ -206,7 +211,9 @@ def strip_webp(data: bytes) -> Stripped:
         else (name, body)
         for name, body in pieces
     ]
-    return (_as_riff(b"WEBP", cleaned), dropped) if dropped else (data, [])
+    if dropped:
+        return (_as_riff(b"WEBP", cleaned), dropped)
+    return (data, [])
 
 
 def strip_wav(data: bytes) -> Stripped:
@@ -216,7 +223,9 @@ def strip_wav(data: bytes) -> Stripped:
         name.decode("latin-1").strip() for name, _ in chunks if name not in _WAV_KEPT
     ]
     pieces = [(name, body) for name, body in chunks if name in _WAV_KEPT]
-    return (_as_riff(b"WAVE", pieces), dropped) if dropped else (data, [])
+    if dropped:
+        return (_as_riff(b"WAVE", pieces), dropped)
+    return (data, [])
 
 
 def strip_flac(data: bytes) -> Stripped:
@@ -244,7 +253,10 @@ def strip_flac(data: bytes) -> Stripped:
         return data, []
     pieces = [data[:4]]
     for number, (kind, body) in enumerate(blocks, 1):
-        last_flag = 0x80 if number == len(blocks) else 0
+        if number == len(blocks):
+            last_flag = 0x80
+        else:
+            last_flag = 0
         pieces.append(bytes([kind | last_flag]))
         pieces.append(len(body).to_bytes(3, "big"))
         pieces.append(body)
@@ -284,7 +296,10 @@ def _riff(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         offset = end + padding
 
 
-def _as_riff(form: bytes, chunks: list[tuple[bytes, bytes]]) -> bytes:
+def _as_riff(
+    form: bytes,
+    chunks: list[tuple[bytes, bytes]],
+) -> bytes:
     body = b"".join(
         struct.pack("<4sI", name, len(part)) + part + b"\0" * (len(part) & 1)
         for name, part in chunks

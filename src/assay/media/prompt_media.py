@@ -14,7 +14,10 @@ from .encode import image_from, wav_of
 from .images import decode_image
 
 
-def with_parts(prompt: Prompt, change: Callable[[Part], Part]) -> Prompt:
+def with_parts(
+    prompt: Prompt,
+    change: Callable[[Part], Part],
+) -> Prompt:
     """Return the prompt with each part replaced by `change(part)`."""
     messages = tuple(
         replace(message, parts=tuple(change(part) for part in message.parts))
@@ -36,10 +39,16 @@ def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...
     changed = with_parts(
         prompt, lambda part: _fitted_part(part, abilities, conversions)
     )
-    return (changed, tuple(conversions)) if conversions else (prompt, ())
+    if conversions:
+        return (changed, tuple(conversions))
+    return (prompt, ())
 
 
-def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:
+def _fitted_part(
+    part: Part,
+    abilities: Abilities,
+    done: list[str],
+) -> Part:
     if not isinstance(part, Audio):
         return part
     facts = check_audio(part)
@@ -48,7 +57,11 @@ def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:
     fits = rate is None or facts.rate == rate
     if fits and (channels != 1 or facts.channels == 1):
         return part
-    audio = decode_audio(part, rate=rate, channels=1 if channels == 1 else None)
+    audio = decode_audio(
+        part,
+        rate=rate,
+        channels=1 if channels == 1 else None,
+    )
     if not audio.conversions:
         return part
     done.extend(audio.conversions)
@@ -74,7 +87,11 @@ def portable(prompt: Prompt, formats: Formats) -> tuple[Prompt, tuple[str, ...]]
     )
 
 
-def _part(part: Part, formats: Formats, done: list[str]) -> Part:
+def _part(
+    part: Part,
+    formats: Formats,
+    done: list[str],
+) -> Part:
     if not isinstance(part, (Image, Audio)) or _is_taken(part, formats):
         return part
     if isinstance(part, Audio):

@@ -27,7 +27,10 @@ def main() -> None:
     serve(sys.stdin.buffer, replies)
 
 
-def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+def serve(
+    requests: IO[bytes],
+    replies: IO[bytes],
+) -> None:
     """Answer requests until there are no more."""
     _limit_for_good()
     while line := requests.readline():
@@ -43,7 +46,10 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         replies.flush()
 
 
-def _answer(request: Mapping[str, Any], data: bytes) -> Reply:
+def _answer(
+    request: Mapping[str, Any],
+    data: bytes,
+) -> Reply:
     try:
         return _DECODERS[request["kind"]](
             data,
@@ -66,12 +72,20 @@ def _answer(request: Mapping[str, Any], data: bytes) -> Reply:
         }, ()
 
 
-def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
+def _image(
+    data: bytes,
+    limits: Limits,
+    options: Mapping[str, Any],
+) -> Reply:
     image = decode_image_here(Image(data), limits=limits)
     return {"size": image.size}, (image.tobytes(),)
 
 
-def _audio(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
+def _audio(
+    data: bytes,
+    limits: Limits,
+    options: Mapping[str, Any],
+) -> Reply:
     audio = decode_audio_here(
         Audio(data),
         rate=options["rate"],

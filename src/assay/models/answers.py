@@ -33,7 +33,11 @@ ARRAYS = (
 )
 
 
-def as_answer(value: object, request: Request, reference: str) -> Output:
+def as_answer(
+    value: object,
+    request: Request,
+    reference: str,
+) -> Output:
     """Return the output for one request.
 
     A value that is not an answer becomes a failure that says how to return one.
@@ -77,7 +81,11 @@ def as_answer(value: object, request: Request, reference: str) -> Output:
     return output
 
 
-def _hold_media(output: Output, place: int, prompt_media: Sequence[Media]) -> Output:
+def _hold_media(
+    output: Output,
+    place: int,
+    prompt_media: Sequence[Media],
+) -> Output:
     """Return the output with the media of one candidate read into memory, because the model may overwrite its files.
 
     A medium that came with the prompt is copied first: the prompt's own object keeps reading from its file.
@@ -97,7 +105,11 @@ def _hold_media(output: Output, place: int, prompt_media: Sequence[Media]) -> Ou
     return replace(output, candidates=tuple(candidates))
 
 
-def as_weighed(value: Any, request: Request, reference: str) -> Output:
+def as_weighed(
+    value: Any,
+    request: Request,
+    reference: str,
+) -> Output:
     """Return the likelihoods in an `Output`, or in a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
     try:
         if isinstance(value, Output):
@@ -107,7 +119,9 @@ def as_weighed(value: Any, request: Request, reference: str) -> Output:
     except (TypeError, ValueError, IndexError):
         message = f"{reference} returned {shorten(value)} for one request; {WEIGHED}"
         return Output.failed("exception", message, retryable=False)
-    return output if output.error is not None else weighed(output, request, reference)
+    if output.error is not None:
+        return output
+    return weighed(output, request, reference)
 
 
 def _likelihood(entry: Any) -> Likelihood:
@@ -193,7 +207,10 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def failure(error: Exception | SystemExit, reference: str) -> Output:
+def failure(
+    error: Exception | SystemExit,
+    reference: str,
+) -> Output:
     """Turn an exception into the failed output of one sample, with a message such as `KeyError: 'x' (file.py:12)`."""
     if isinstance(error, AssayError):
         kind = "data" if isinstance(error, DataError) else "exception"

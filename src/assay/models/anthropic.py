@@ -134,7 +134,11 @@ class Anthropic(HttpModel):
         body = self._question(request)
         return await self._repeat(request, lambda _: self._ask(body, request))
 
-    async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
+    async def _ask(
+        self,
+        body: Mapping[str, Any],
+        request: Request,
+    ) -> Output:
         payload = {**body, **self.body}
         answer = await self._client.post(
             self._address("messages"),
@@ -196,7 +200,10 @@ class Anthropic(HttpModel):
                 "the Messages API thinks only at temperature 1 and without top_k",
                 fix="--temperature 1, or leave thinking out",
             )
-        most = options.max_tokens if options.max_tokens is not None else self.max_tokens
+        if options.max_tokens is not None:
+            most = options.max_tokens
+        else:
+            most = self.max_tokens
         if isinstance(self.thinking, int) and most <= self.thinking:
             raise UsageError(
                 f"thinking={self.thinking} leaves nothing of max_tokens={most} for the answer",
@@ -272,7 +279,9 @@ def _messages(turns: Sequence[Message]) -> list[dict[str, Any]]:
 def _as_blocks(content: Any) -> list[dict[str, Any]]:
     if not isinstance(content, str):
         return list(content)
-    return [{"type": "text", "text": content}] if content else []
+    if content:
+        return [{"type": "text", "text": content}]
+    return []
 
 
 def _message_content(message: Message) -> Any:
@@ -316,7 +325,10 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _result(result: ToolResult) -> dict[str, Any]:
-    content = _plain_content(Message("user", result.parts)) if result.parts else ""
+    if result.parts:
+        content = _plain_content(Message("user", result.parts))
+    else:
+        content = ""
     block = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
     return {**block, "is_error": True} if result.error else block
 
@@ -334,12 +346,18 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
 @well_shaped
 def read_body(answer: Any) -> Output:
     """Return the output in the body of an answer; raise `Malformed` if it has none."""
-    content = answer.get("content") if isinstance(answer, Mapping) else None
+    if isinstance(answer, Mapping):
+        content = answer.get("content")
+    else:
+        content = None
     if not isinstance(content, Sequence) or isinstance(content, str):
         raise Malformed(f"the answer has no `content`: {shorten(answer)}")
     parts: list[Part] = []
     for block in content:
-        kind = block.get("type") if isinstance(block, Mapping) else None
+        if isinstance(block, Mapping):
+            kind = block.get("type")
+        else:
+            kind = None
         if kind == "text" and isinstance(block.get("text"), str):
             parts.append(Text(block["text"]))
         elif kind == "thinking":

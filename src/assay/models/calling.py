@@ -42,7 +42,12 @@ _MISSING = re.compile(r"missing \d+ required [a-z-]+ arguments?: (.+)")
 class Builder:
     """Builds a user's class once. If building fails, the error is remembered and not repeated for every sample."""
 
-    def __init__(self, kind: type, args: Mapping[str, Any], reference: str) -> None:
+    def __init__(
+        self,
+        kind: type,
+        args: Mapping[str, Any],
+        reference: str,
+    ) -> None:
         self.kind = kind
         self.args = dict(args)
         self.reference = reference
@@ -92,7 +97,10 @@ def method_of(
     For a class that is not built yet, return a function that builds it on the first call.
     """
     if builder is None:
-        function = target if name == "__call__" else getattr(target, name)
+        if name == "__call__":
+            function = target
+        else:
+            function = getattr(target, name)
         if not callable(function):
             raise UsageError(
                 f"{what} is of type {type(target).__name__}, not a function or a class with `generate`",
@@ -134,7 +142,11 @@ def method_of(
     return chosen  # type: ignore[no-any-return]
 
 
-def check_alike(generate: Callable[..., Any], likelihood: object, what: str) -> None:
+def check_alike(
+    generate: Callable[..., Any],
+    likelihood: object,
+    what: str,
+) -> None:
     """Raise if only one of `generate` and `likelihood` is `async`: a model is called in one way."""
     if callable(likelihood) and is_async(likelihood) != is_async(generate):
         raise UsageError(
@@ -143,7 +155,12 @@ def check_alike(generate: Callable[..., Any], likelihood: object, what: str) -> 
         )
 
 
-def check_declared(model: object, what: str, *, is_ready: bool = True) -> None:
+def check_declared(
+    model: object,
+    what: str,
+    *,
+    is_ready: bool = True,
+) -> None:
     """Raise if a model declares an impossible attribute. No property is evaluated.
 
     A model that is not ready is adapted later. If its `identity` is not a dictionary, it is identified by its source.
@@ -229,7 +246,10 @@ class Call:
         return call
 
 
-def inspect_call(function: Callable[..., Any], what: str) -> Call:
+def inspect_call(
+    function: Callable[..., Any],
+    what: str,
+) -> Call:
     """Return how to call `function`; `what` names it in the error if it has no positional parameter."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
@@ -274,7 +294,11 @@ def check_settings(
             raise UnknownOption(what, name, fix=fix)
 
 
-def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> None:
+def check_needs(
+    call: Call,
+    options: Mapping[str, Any] | None,
+    what: str,
+) -> None:
     """Raise for a parameter that has no default and receives no value, since every call would fail.
 
     `options` are those of the command line; None for a method, which cannot receive any.
@@ -302,7 +326,10 @@ def _what_it_takes(parameter: inspect.Parameter) -> str:
         type_name = ""
     else:
         type_name = getattr(annotation, "__name__", str(annotation))
-    spelled = "" if annotation is parameter.empty else str(annotation)
+    if annotation is parameter.empty:
+        spelled = ""
+    else:
+        spelled = str(annotation)
     if parameter.name == "requests":
         return "requests"
     if (
@@ -351,7 +378,10 @@ def _tool_dicts(message: Message) -> list[dict[str, Any]]:
             rest.append(part)
     if not rest and not message.calls:
         return dicts
-    words = _content(Message(message.role, tuple(rest))) if rest else None
+    if rest:
+        words = _content(Message(message.role, tuple(rest)))
+    else:
+        words = None
     turn: dict[str, Any] = {"role": message.role, "content": words}
     if message.calls:
         turn["tool_calls"] = list(map(function_call, message.calls))

@@ -44,7 +44,10 @@ class Carrier:
                 return self._unknown_role(message)
             if is_system and self.system_first and has_other_turn:
                 return self._late_system_turn()
-            kinds = self.system_media if is_system else self.media
+            if is_system:
+                kinds = self.system_media
+            else:
+                kinds = self.media
             medium = _first_medium_not_in(message, kinds)
             if medium is not None:
                 return self._unknown_medium(medium, message)
@@ -82,7 +85,10 @@ CHAT = Carrier("a chat request", ALL_MEDIA, ALL_MEDIA, CHAT_ROLES)
 """An OpenAI-style chat: every turn holds every kind of part."""
 
 
-def _first_medium_not_in(message: Message, kinds: Collection[str]) -> Media | None:
+def _first_medium_not_in(
+    message: Message,
+    kinds: Collection[str],
+) -> Media | None:
     """Return the first medium of a message, or of its tool results, whose kind is not among `kinds`, or None."""
     for medium in message.media:
         if medium.kind not in kinds:

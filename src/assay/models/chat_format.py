@@ -193,7 +193,10 @@ def option_fields(
     }
     if options.stop:
         body["stop"] = list(options.stop)
-    chosen_seed = options.seed if seed is None else seed
+    if seed is None:
+        chosen_seed = options.seed
+    else:
+        chosen_seed = seed
     if chosen_seed is not None:
         body["seed"] = chosen_seed
     if options.n != 1:
@@ -223,7 +226,10 @@ def read_answer(
     audio_format: str | None = None,
 ) -> Output:
     """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the requested one."""
-    choices = body.get("choices") if isinstance(body, Mapping) else None
+    if isinstance(body, Mapping):
+        choices = body.get("choices")
+    else:
+        choices = None
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body, LONG_SHOWN)}")
     try:
@@ -268,7 +274,11 @@ def read_stop_reason(reason: object) -> str | None:
     return STOP_REASONS.get(word, reason)
 
 
-def _candidate(choice: object, keep_top: bool, audio_format: str | None) -> Candidate:
+def _candidate(
+    choice: object,
+    keep_top: bool,
+    audio_format: str | None,
+) -> Candidate:
     if not isinstance(choice, Mapping):
         raise Malformed(f"a choice is not an object: {shorten(choice)}")
     reason = choice.get("finish_reason")
@@ -283,7 +293,8 @@ def _candidate(choice: object, keep_top: bool, audio_format: str | None) -> Cand
     if "message" in choice:
         parts = _message_parts(choice["message"], audio_format)
         _check_said_something(choice["message"], parts, stop_reason)
-        stop_reason = "content_filter" if _refusal(choice["message"]) else stop_reason
+        if _refusal(choice["message"]):
+            stop_reason = "content_filter"
     elif isinstance(choice.get("text"), str):
         parts = (Text(choice["text"]),)
     else:
@@ -325,7 +336,10 @@ def _read_calls(message: Mapping[str, Any]) -> list[Part]:
 
 
 def _read_call(call: Any) -> ToolCall:
-    function = call.get("function") if isinstance(call, Mapping) else None
+    if isinstance(call, Mapping):
+        function = call.get("function")
+    else:
+        function = None
     if not isinstance(function, Mapping):
         raise Malformed(f"a tool call is not shaped as one: {shorten(call)}")
     name = str(function.get("name") or "")
@@ -339,7 +353,10 @@ def _refusal(message: object) -> str | None:
         return None
     content = message.get("content")
     refusal = message.get("refusal")
-    pieces = content if isinstance(content, list) else []
+    if isinstance(content, list):
+        pieces = content
+    else:
+        pieces = []
     if pieces and all(
         isinstance(piece, Mapping) and piece.get("type") == "refusal"
         for piece in pieces
@@ -348,10 +365,15 @@ def _refusal(message: object) -> str | None:
             str(piece.get("refusal") or "no reason given") for piece in pieces
         )
         content = None
-    return refusal if refusal and isinstance(refusal, str) and not content else None
+    if refusal and isinstance(refusal, str) and not content:
+        return refusal
+    return None
 
 
-def _message_parts(message: object, audio_format: str | None) -> tuple[Part, ...]:
+def _message_parts(
+    message: object,
+    audio_format: str | None,
+) -> tuple[Part, ...]:
     """Return the parts of a message; a message without content has none, not an empty text."""
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
@@ -375,10 +397,15 @@ def _message_parts(message: object, audio_format: str | None) -> tuple[Part, ...
     return (*parts, *_read_calls(message))
 
 
-def _piece(piece: object, audio_format: str | None) -> Part | None:
+def _piece(
+    piece: object,
+    audio_format: str | None,
+) -> Part | None:
     """Return one element of a content list as a part; None if it is neither text, reasoning nor a medium."""
     if not isinstance(piece, Mapping):
-        return Text(piece) if isinstance(piece, str) else None
+        if isinstance(piece, str):
+            return Text(piece)
+        return None
     kind = piece.get("type", "text")
     if kind in ("reasoning", "thinking"):
         thought = _thought(piece)
@@ -411,7 +438,10 @@ def _thought(thought: object) -> str:
     return ""
 
 
-def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Part]:
+def _made_media(
+    message: Mapping[str, Any],
+    audio_format: str | None,
+) -> list[Part]:
     parts: list[Part] = []
     for image in message.get("images") or ():
         parts.append(image_at(image["image_url"]))
@@ -548,7 +578,10 @@ def read_usage(
 
 def count_of(counts: object, name: str) -> int | None:
     """Return one of an endpoint's counts, or None if it is not a plausible number."""
-    number = _number(counts.get(name)) if isinstance(counts, Mapping) else None
+    if isinstance(counts, Mapping):
+        number = _number(counts.get(name))
+    else:
+        number = None
     if number is None or number > MOST_COUNTED:
         return None
     return int(number)

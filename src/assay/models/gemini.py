@@ -373,7 +373,10 @@ def _candidate(candidate: object) -> Candidate:
     return Candidate(tuple(parts), stop, _tokens(candidate.get("logprobsResult")))
 
 
-def _read_call(call: Mapping[str, Any], signature: object) -> ToolCall:
+def _read_call(
+    call: Mapping[str, Any],
+    signature: object,
+) -> ToolCall:
     name = str(call.get("name") or "")
     arguments = read_arguments(call.get("args"))
     return ToolCall(str(call.get("id") or ""), name, arguments, str(signature or ""))

@@ -76,7 +76,12 @@ class Gguf(LocalModel):
     threads: int = 1
     """Compute threads. More than two help only on idle cores, because they wait for each other."""
     gpu_layers: int = 0
-    _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
+    _engine: Engine | None = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _renderer: Renderer | None = field(
         default=None,
         init=False,
@@ -197,7 +202,11 @@ class Gguf(LocalModel):
         """Compute the likelihoods of each request's continuations, one request after another."""
         return [self._alone(self._weighed, request) for request in requests]
 
-    def _alone(self, ask: Callable[[Request], Output], request: Request) -> Output:
+    def _alone(
+        self,
+        ask: Callable[[Request], Output],
+        request: Request,
+    ) -> Output:
         """Answer a single request. An error fails only this request, not the batch."""
         self.load()
         with self._lock:
@@ -236,7 +245,10 @@ class Gguf(LocalModel):
             c for output in outputs for c in output.candidates
         )
         usage = _added(outputs)
-        length = usage.input_tokens if usage is not None else None
+        if usage is not None:
+            length = usage.input_tokens
+        else:
+            length = None
         if length is None:
             squeezed = None
         else:
@@ -263,7 +275,11 @@ class Gguf(LocalModel):
             )
             if size < len(tokens):
                 body = {"prompt": list(shortened(tokens, size, self.truncate))}
-                return Question(body, is_chat=False, cut=len(tokens) - size)
+                return Question(
+                    body,
+                    is_chat=False,
+                    cut=len(tokens) - size,
+                )
         if speaks_of_tools(prompt):
             return self._question_with_tools(prompt)
         whole = (
@@ -277,7 +293,12 @@ class Gguf(LocalModel):
         """Return the prompt as a text: calls are read here, not by llama.cpp, whose grammars change answers."""
         return Question({"prompt": list(self._prompts.encode(prompt))}, is_chat=False)
 
-    def _draw(self, question: Question, request: Request, index: int) -> Output:
+    def _draw(
+        self,
+        question: Question,
+        request: Request,
+        index: int,
+    ) -> Output:
         """Return one answer to a question.
 
         If only the last token of the prompt had to be computed, it is asked again without the cache,
@@ -298,7 +319,9 @@ class Gguf(LocalModel):
         self._last = question.body
         keep_top = bool(request.options.logprobs)
         output = read_answer(answer, keep_top=keep_top)
-        return _without_beginning(output, request.prompt) if chat else output
+        if chat:
+            return _without_beginning(output, request.prompt)
+        return output
 
     def _weighed(self, request: Request) -> Output:
         """Return the likelihoods of the continuations, or of the whole text, after as much context as fits."""
@@ -327,11 +350,21 @@ class Gguf(LocalModel):
         assert self._engine is not None, "load comes first"
         return self._engine.tokenizer.context
 
-    def _ask(self, chat: bool, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _ask(
+        self,
+        chat: bool,
+        body: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
         assert self._engine is not None, "load comes first"
         return self._engine.ask(chat, body)
 
-    def _options(self, request: Request, index: int, *, chat: bool) -> dict[str, Any]:
+    def _options(
+        self,
+        request: Request,
+        index: int,
+        *,
+        chat: bool,
+    ) -> dict[str, Any]:
         """Return the options of a request in llama.cpp's terms.
 
         The model's own defaults are replaced: without options, it is greedy.
@@ -378,7 +411,10 @@ def _too_long(length: int, context: int) -> Output:
 def _without_beginning(output: Output, prompt: Prompt) -> Output:
     """Return the answer without the text that the prompt prefilled, which llama.cpp repeats."""
     messages = [message for message in prompt.messages if message.parts is not None]
-    last = messages[-1] if messages else None
+    if messages:
+        last = messages[-1]
+    else:
+        last = None
     if last is None or last.role != "assistant" or not last.text:
         return output
     candidates = []
@@ -399,7 +435,10 @@ def _without(beginning: str, candidate: Candidate) -> Candidate:
 
 def _computed_last_token_alone(answer: object) -> bool:
     """Return True if all tokens of the prompt but the last one came from the cache."""
-    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    if isinstance(answer, Mapping):
+        usage = answer.get("usage")
+    else:
+        usage = None
     if not isinstance(usage, Mapping):
         return False
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0

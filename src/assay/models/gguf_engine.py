@@ -78,7 +78,12 @@ class ServerTokenizer:
         ids: list[int] = self._asked("POST", "/tokenize", body)["tokens"]
         return ids
 
-    def decode(self, ids: Sequence[int], *, skip_special_tokens: bool) -> str:
+    def decode(
+        self,
+        ids: Sequence[int],
+        *,
+        skip_special_tokens: bool,
+    ) -> str:
         """Return the text of some ids. The server always writes special tokens out."""
         assert not skip_special_tokens
         text: str = self._asked("POST", "/detokenize", {"tokens": list(ids)})["content"]
@@ -130,7 +135,9 @@ class ServerTokenizer:
         if not isinstance(token, str) or not token:
             return None
         ids = self.encode(token, add_special_tokens=False)
-        return ids[0] if len(ids) == 1 else None
+        if len(ids) == 1:
+            return ids[0]
+        return None
 
     def _asked(
         self,
@@ -153,8 +160,14 @@ class ServerTokenizer:
         finally:
             connection.close()
         if reply.status != 200 or not isinstance(answer, dict):
-            refused = answer.get("error") if isinstance(answer, dict) else None
-            reason = refused.get("message") if isinstance(refused, dict) else answer
+            if isinstance(answer, dict):
+                refused = answer.get("error")
+            else:
+                refused = None
+            if isinstance(refused, dict):
+                reason = refused.get("message")
+            else:
+                reason = answer
             raise ModelError(f"llama.cpp refuses {path}: {reason}")
         return answer
 
@@ -226,14 +239,21 @@ class Engine:
             ) from error
         self.tokenizer = ServerTokenizer(self._server.listening_address, key)
 
-    def ask(self, is_chat: bool, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def ask(
+        self,
+        is_chat: bool,
+        body: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
         """Return the answer. Raise `TooLong` for a prompt that does not fit, `ModelError` for other errors."""
         if is_chat:
             handle = self._server.handle_chat_completions
         else:
             handle = self._server.handle_completions
         answer: Mapping[str, Any] = handle(dict(body))
-        error = answer.get("error") if isinstance(answer, Mapping) else None
+        if isinstance(answer, Mapping):
+            error = answer.get("error")
+        else:
+            error = None
         if isinstance(error, Mapping):
             if error.get("type") == "exceed_context_size_error":
                 raise TooLong(int(error["n_prompt_tokens"]), int(error["n_ctx"]))
@@ -337,7 +357,11 @@ class Weigher:
             before = (*before, token)
         return Likelihood(math.fsum(logprobs), is_greedy, len(logprobs))
 
-    def _next(self, before: tuple[int, ...], token: int) -> tuple[float, bool]:
+    def _next(
+        self,
+        before: tuple[int, ...],
+        token: int,
+    ) -> tuple[float, bool]:
         """Return the log-probability of one token, and whether no token had a higher one."""
         is_whole = self._vocabulary.is_whole(token)
         for listed in (1,) if is_whole else LISTED:

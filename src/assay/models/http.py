@@ -42,9 +42,17 @@ class Client:
         repr=False,
     )
     """Request heads by URL and headers; an endpoint has only a few."""
-    _reached: set[Origin] = field(default_factory=set, init=False, repr=False)
+    _reached: set[Origin] = field(
+        default_factory=set,
+        init=False,
+        repr=False,
+    )
     """Servers that have answered. A server that has never answered may be a wrong address."""
-    _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
+    _missed: dict[Origin, float] = field(
+        default_factory=dict,
+        init=False,
+        repr=False,
+    )
     """The time of the first connection attempt to a server that did not answer."""
     _servers: dict[Origin, Server] = field(
         default_factory=dict,
@@ -109,7 +117,11 @@ class Client:
         self._keep(exchange)
         return exchange.reply
 
-    async def get(self, url: str, headers: Mapping[str, str]) -> Reply:
+    async def get(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+    ) -> Reply:
         """Return the reply to a GET request; raise as `post` does."""
         exchange = await self._exchange(url, None, headers, "")
         self._keep(exchange)

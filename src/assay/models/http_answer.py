@@ -341,7 +341,11 @@ THREADS = 2
 """Maximum number of large answers unpacked at once. Each may take as much memory as an answer is allowed to have."""
 
 
-async def unpack(body: bytes, encoding: str, most: int) -> bytes:
+async def unpack(
+    body: bytes,
+    encoding: str,
+    most: int,
+) -> bytes:
     """Undo a body's `Content-Encoding`; raise `TooLarge` if it has more than `most` bytes."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") or not body:

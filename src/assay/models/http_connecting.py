@@ -59,10 +59,16 @@ class Proxy:
 
 def with_brackets(host: str) -> str:
     """Return a host as it is written before a port: IPv6 addresses in brackets."""
-    return f"[{host}]" if ":" in host else host
+    if ":" in host:
+        return f"[{host}]"
+    return host
 
 
-def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
+def proxy_for(
+    scheme: str,
+    host: str,
+    port: int,
+) -> Proxy | None:
     """Return the proxy for a server, or None; raise `HttpFailure` for an unsupported kind of proxy."""
     settings = getproxies()
     url = settings.get(scheme) or settings.get("all")
@@ -97,7 +103,11 @@ def _login(parts: SplitResult) -> str:
     return "Basic " + base64.b64encode(pair.encode()).decode("ascii")
 
 
-def is_exempt(host: str, port: int, listed: str) -> bool:
+def is_exempt(
+    host: str,
+    port: int,
+    listed: str,
+) -> bool:
     """Return True if NO_PROXY names a server: by host, domain, address or network, with or without a port."""
     host = host.strip("[]").rstrip(".").lower()
     address = _address(host)
@@ -262,7 +272,10 @@ async def connect(
     return connection
 
 
-async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connection:
+async def _connected(
+    origin: Origin,
+    make: Callable[[], Connection],
+) -> Connection:
     """Connect to the server or to the proxy; for TLS behind a proxy, open a tunnel."""
     context = trust_context() if origin.is_tls else None
     if origin.proxy is not None and context is not None:
@@ -298,7 +311,10 @@ async def _tunnelled(
     """Open a connection through a proxy, which passes the encrypted bytes on."""
     raw, tunnel = await _opened(proxy, _Tunnel)
     try:
-        login = f"Proxy-Authorization: {proxy.login}\r\n" if proxy.login else ""
+        if proxy.login:
+            login = f"Proxy-Authorization: {proxy.login}\r\n"
+        else:
+            login = ""
         raw.write(
             f"CONNECT {origin.place} HTTP/1.1\r\nHost: {origin.place}\r\n{login}\r\n".encode(
                 "latin-1"

@@ -277,7 +277,10 @@ class Connection(asyncio.Protocol):
         self._stop_timer()
         if self._waiter is None or self._answer is None:
             return
-        reply = self._answer.ended() if error is None else None
+        if error is None:
+            reply = self._answer.ended()
+        else:
+            reply = None
         if reply is not None:
             self._finish(reply, stays=False)
             return

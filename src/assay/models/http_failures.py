@@ -136,8 +136,13 @@ class Refused(Exception):
             return {}
         if isinstance(body, list) and len(body) == 1:
             body = body[0]
-        error = (body.get("error") or body) if isinstance(body, Mapping) else {}
-        return error if isinstance(error, Mapping) else {"message": str(error)}
+        if isinstance(body, Mapping):
+            error = body.get("error") or body
+        else:
+            error = {}
+        if isinstance(error, Mapping):
+            return error
+        return {"message": str(error)}
 
     def failure(self) -> HttpFailure:
         """Return the failure for the status of this response."""
@@ -240,7 +245,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def _number(text: str | None) -> float | None:
     """Return a header's value as a number of seconds; None if it is missing, infinite or no number."""
     try:
-        number = float(text) if text is not None else None
+        if text is not None:
+            number = float(text)
+        else:
+            number = None
     except ValueError:
         return None
     if number is not None and 0 <= number < float("inf"):

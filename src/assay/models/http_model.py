@@ -143,7 +143,10 @@ class HttpModel(ABC):
             location = self._url
         else:
             location = url
-        further = {"headers": dict(self.headers)} if self.headers else {}
+        if self.headers:
+            further = {"headers": dict(self.headers)}
+        else:
+            further = {}
         self.written: Mapping[str, Any] = {
             "base_url": location,
             "body": dict(self.body),
@@ -172,7 +175,12 @@ class HttpModel(ABC):
         limits = Limits(**waits, response_bytes=self.max_response_bytes)
         self._client = Client(limits, self.keep_alive)
 
-    def _wrong(self, option: str, what: str, fix: str) -> UsageError:
+    def _wrong(
+        self,
+        option: str,
+        what: str,
+        fix: str,
+    ) -> UsageError:
         return UsageError(
             f"{option} model '{self.scheme}/{self.name}' {what}".lstrip(), fix=fix
         )
@@ -220,14 +228,23 @@ class HttpModel(ABC):
         """Return the failure for an error status; an output if the status is an answer, as for a content filter."""
         return refused.failure()
 
-    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+    async def _post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+    ) -> Any:
         return await self._client.post(
             self._address(path),
             {**body, **self.body},
             self._headers,
         )
 
-    async def _post_form(self, path: str, form: bytes, content_type: str) -> object:
+    async def _post_form(
+        self,
+        path: str,
+        form: bytes,
+        content_type: str,
+    ) -> object:
         return decoded(
             await self._client.send(
                 self._address(path),
@@ -283,7 +300,11 @@ class HttpModel(ABC):
             return replace(output, details={**output.details, "media": list(done)})
         return output
 
-    def _failed(self, error: HttpFailure, status: int = 0) -> Output:
+    def _failed(
+        self,
+        error: HttpFailure,
+        status: int = 0,
+    ) -> Output:
         if status in (401, 403) and not self._key:
             error.message += f"; fix: set the environment variable {self.api_key_env}"
         elif (
@@ -330,7 +351,9 @@ class HttpModel(ABC):
             usage = _added([output_part.usage for output_part in outputs])
         else:
             usage = None
-        return output if usage is None else replace(output, usage=usage)
+        if usage is None:
+            return output
+        return replace(output, usage=usage)
 
 
 def _this_task() -> "asyncio.Task[Any]":
@@ -339,7 +362,10 @@ def _this_task() -> "asyncio.Task[Any]":
     return task
 
 
-def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
+def kinds(
+    value: str | Sequence[str],
+    option: str,
+) -> tuple[str, ...]:
     """Return kinds of parts, from a list or from text such as `text,audio`."""
     if isinstance(value, str):
         named = tuple(value.replace(" ", "").split(","))
@@ -354,7 +380,10 @@ def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
     return named
 
 
-def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
+def as_declared(
+    accepts: Sequence[str],
+    produces: Sequence[str],
+) -> Abilities:
     """Return the abilities of a chat endpoint as declared; whether it reports log-probabilities is not known."""
     return Abilities(
         frozenset(accepts),

@@ -28,7 +28,12 @@ P = ParamSpec("P")
 class Malformed(ValueError):
     """A body that is JSON but not an answer. `passes` says whether a retry may help."""
 
-    def __init__(self, message: str, *, passes: bool = True) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        passes: bool = True,
+    ) -> None:
         super().__init__(message)
         self.passes = passes
 
@@ -39,7 +44,12 @@ def well_shaped(
     """Return a reader of answers that raises `Malformed` for an answer of another shape."""
 
     @wraps(read)
-    def read_shaped(answer: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def read_shaped(
+        answer: Any,
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
         try:
             return read(answer, *args, **kwargs)
         except Malformed:
@@ -52,7 +62,10 @@ def well_shaped(
     return read_shaped
 
 
-def from_base64(kind: type[M], text: object) -> M:
+def from_base64(
+    kind: type[M],
+    text: object,
+) -> M:
     """Decode the base64 medium in an answer; raise `Malformed` for anything else."""
     if isinstance(text, str) and text.startswith("data:"):
         return from_data_url(kind, text)
@@ -73,7 +86,10 @@ def from_base64(kind: type[M], text: object) -> M:
             ) from strict
 
 
-def from_data_url(kind: type[M], url: object) -> M:
+def from_data_url(
+    kind: type[M],
+    url: object,
+) -> M:
     """Decode the medium in a `data:` URL; raise `Malformed` for a path or an address, which are never opened."""
     if not isinstance(url, str) or not url.startswith("data:"):
         raise Malformed(

@@ -163,13 +163,20 @@ def _library() -> ModuleType:
     return litellm
 
 
-def _failure(litellm: ModuleType, error: Exception, name: str) -> HttpFailure:
+def _failure(
+    litellm: ModuleType,
+    error: Exception,
+    name: str,
+) -> HttpFailure:
     """Convert an error of litellm to a failure, by its class, which is more precise than its status."""
     exceptions = litellm.exceptions
     if _NO_KEY.search(_message_of(error)):
         # litellm reports a missing key as a failure of the server.
         missing = ", ".join(litellm.validate_environment(name)["missing_keys"])
-        fix = f"set {missing} in the environment" if missing else _message_of(error)
+        if missing:
+            fix = f"set {missing} in the environment"
+        else:
+            fix = _message_of(error)
         return HttpFailure(
             "auth",
             f"litellm finds no key for {name!r}; fix: {fix}",
@@ -204,7 +211,10 @@ def _message_of(error: Exception) -> str:
     return text.removeprefix(f"litellm.{type(error).__name__}: ").strip()
 
 
-def _priced(usage: Usage | None, answer: object) -> Usage | None:
+def _priced(
+    usage: Usage | None,
+    answer: object,
+) -> Usage | None:
     """Return the usage with the cost by litellm's price list."""
     cost = (getattr(answer, "_hidden_params", None) or {}).get("response_cost")
     if usage is None or not cost:

@@ -62,7 +62,10 @@ class _Kept(logging.Handler):
 
 
 def load_complete(
-    kind: "type[DiffusionPipeline]", source: str, options: dict[str, Any], where: str
+    kind: "type[DiffusionPipeline]",
+    source: str,
+    options: dict[str, Any],
+    where: str,
 ) -> "DiffusionPipeline":
     """Load a pipeline with all its weights; raise a `ModelError` that names the first missing tensors."""
     with quietly() as messages:
@@ -177,8 +180,18 @@ class LocalDiffusers:
     pictures: int = 0
     """Images drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
     trust_remote_code: bool = False
-    _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
-    _pipe: Any = field(default=None, init=False, repr=False, compare=False)
+    _meter: Meter = field(
+        default_factory=Meter,
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    _pipe: Any = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _lock: Any = field(
         default_factory=threading.RLock,
         init=False,
@@ -248,7 +261,10 @@ class LocalDiffusers:
             for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)
         }
         options = {name: value for name, value in settings.items() if value is not None}
-        call = {"call": dict(self.call_args)} if self.call_args else {}
+        if self.call_args:
+            call = {"call": dict(self.call_args)}
+        else:
+            call = {}
         return {
             "diffusers": self.source.identity(),
             "dtype": self._dtype(),

@@ -89,7 +89,11 @@ class MeterBar:
         """Do nothing: there is nothing to remove."""
 
 
-def bar_for(generate: Callable[..., Any], meter: Meter, share: float) -> object:
+def bar_for(
+    generate: Callable[..., Any],
+    meter: Meter,
+    share: float,
+) -> object:
     """Return the `use_tqdm` argument for one of vLLM's calls: a bar if that version takes one, else `False`.
 
     `share` is the part of the batch that the call covers.
@@ -98,7 +102,9 @@ def bar_for(generate: Callable[..., Any], meter: Meter, share: float) -> object:
         annotation = inspect.signature(generate).parameters["use_tqdm"].annotation
     except (KeyError, TypeError, ValueError):
         return False
-    return partial(MeterBar, share, meter) if "Callable" in str(annotation) else False
+    if "Callable" in str(annotation):
+        return partial(MeterBar, share, meter)
+    return False
 
 
 SAMPLED = (
@@ -131,8 +137,18 @@ class LocalVllm(LocalModel):
     engine_args: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `vllm.LLM`."""
     trust_remote_code: bool = False
-    _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
-    _llm: Any = field(default=None, init=False, repr=False, compare=False)
+    _meter: Meter = field(
+        default_factory=Meter,
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    _llm: Any = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _renderer: Renderer | None = field(
         default=None,
         init=False,
@@ -194,7 +210,10 @@ class LocalVllm(LocalModel):
             for name in names
             if getattr(self, name) is not None
         }
-        further = {"engine_args": dict(self.engine_args)} if self.engine_args else {}
+        if self.engine_args:
+            further = {"engine_args": dict(self.engine_args)}
+        else:
+            further = {}
         return {**self.source.identity(), **settings, **further, "engine": "vllm"}
 
     def load(self) -> None:
@@ -407,10 +426,17 @@ class LocalVllm(LocalModel):
         else:
             cut = len(self.renderer.encode(request.prompt)) - len(ids)
         details = cut_details(cut, squeezed)
-        return Output(tuple(candidates), usage=usage, details=details)
+        return Output(
+            tuple(candidates),
+            usage=usage,
+            details=details,
+        )
 
     def _text(
-        self, request: Request, completion: "CompletionOutput", prompt: Sequence[int]
+        self,
+        request: Request,
+        completion: "CompletionOutput",
+        prompt: Sequence[int],
     ) -> str:
         """Return the written text, with the marks of reasoning that vLLM or the chat template left out."""
         if request.think_tags is False:
@@ -450,10 +476,17 @@ class LocalVllm(LocalModel):
         from vllm import SamplingParams
 
         # Only the token itself is reported for each place, with its rank: 1 is what greedy decoding would write.
-        params = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0)
+        params = SamplingParams(
+            temperature=0.0,
+            max_tokens=1,
+            prompt_logprobs=0,
+        )
         prompts = [{"prompt_token_ids": list(pair.tokens)} for pair in pairs]
         bar = bar_for(self._llm.generate, self._meter, 1.0)
-        results = self._llm.generate(prompts, params, use_tqdm=bar) if prompts else []
+        if prompts:
+            results = self._llm.generate(prompts, params, use_tqdm=bar)
+        else:
+            results = []
         return [
             _likelihood(pair, result.prompt_logprobs)
             for pair, result in zip(pairs, results, strict=True)
@@ -464,7 +497,10 @@ def _too_long(length: int, longest: int) -> Output:
     return too_long(length + 1, longest + 2)
 
 
-def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Likelihood:
+def _likelihood(
+    pair: Pair,
+    reported: Sequence[Mapping[int, Any] | None],
+) -> Likelihood:
     """Return the sum over the tokens of the continuation. The first token of a prompt has no log-probability."""
     logprobs: list[float] = []
     is_greedy = True

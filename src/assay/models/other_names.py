@@ -80,7 +80,10 @@ HTTP_DROPPED = (
 Rule = Callable[[Mapping[str, Any]], Naming]
 
 
-def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
+def in_our_words(
+    name: str,
+    args: Mapping[str, Any] = EMPTY,
+) -> Naming:
     """Translate another tool's name for a model into assay's. A name that no other tool uses is returned unchanged."""
     folded = name.lower().replace("-", "_")
     if folded in BACKENDS:
@@ -138,13 +141,21 @@ def _is_ours(name: str) -> bool:
     )
 
 
-def _hub_id(name: str, args: Mapping[str, Any]) -> Naming:
+def _hub_id(
+    name: str,
+    args: Mapping[str, Any],
+) -> Naming:
     """Translate `Qwen/Qwen3-8B` to `hf/Qwen/Qwen3-8B`.
 
     Names of hosted services and local servers are refused, with the command that reaches them.
     """
     scheme, _, rest = name.partition("/")
-    if difflib.get_close_matches(scheme.lower(), registry.names(), n=1, cutoff=0.8):
+    if difflib.get_close_matches(
+        scheme.lower(),
+        registry.names(),
+        n=1,
+        cutoff=0.8,
+    ):
         return Naming(
             name, args
         )  # a misspelled backend, which is reported when the name is resolved
@@ -164,7 +175,11 @@ def _hub_id(name: str, args: Mapping[str, Any]) -> Naming:
     return Naming(f"hf/{name}", args, note)
 
 
-def _folder(name: str, path: Path, args: Mapping[str, Any]) -> Naming:
+def _folder(
+    name: str,
+    path: Path,
+    args: Mapping[str, Any],
+) -> Naming:
     """Translate a path to the backend that reads it, by the files in the folder."""
     if (path / "config.json").is_file():
         return Naming(f"hf/{name}", args, f"--model {name} is hf/{name} here")
@@ -202,7 +217,10 @@ def _adapted_model(file: Path) -> str:
         return "BASE_MODEL"
 
 
-def _with_model_path(name: str, args: Mapping[str, Any]) -> Naming:
+def _with_model_path(
+    name: str,
+    args: Mapping[str, Any],
+) -> Naming:
     """Translate inspect_ai's `hf/local` with `model_path=PATH`."""
     scheme, slash, _ = name.partition("/")
     if not slash or scheme not in ("hf", "vllm") or "model_path" not in args:
@@ -214,7 +232,10 @@ def _with_model_path(name: str, args: Mapping[str, Any]) -> Naming:
     return Naming(assay_name, other_options, note)
 
 
-def _local(scheme: str, renamed: Mapping[str, str]) -> Rule:
+def _local(
+    scheme: str,
+    renamed: Mapping[str, str],
+) -> Rule:
     """Return the rule for a backend in this process, such as `vllm` with `pretrained=PATH`."""
 
     def rule(args: Mapping[str, Any]) -> Naming:
@@ -276,7 +297,9 @@ def _bare_url(url: Any) -> Any:
         ),
         "",
     )
-    return url.rstrip("/").removesuffix(ending) if ending else url
+    if ending:
+        return url.rstrip("/").removesuffix(ending)
+    return url
 
 
 BACKENDS: Mapping[str, Rule] = {

@@ -22,7 +22,10 @@ class Tokenizer(Protocol):
     """The part of a tokenizer that is needed to read its special tokens."""
 
     def decode(
-        self, token_ids: Sequence[int], *, skip_special_tokens: bool = False
+        self,
+        token_ids: Sequence[int],
+        *,
+        skip_special_tokens: bool = False,
     ) -> str:
         """Return the text of tokens."""
 
@@ -59,7 +62,10 @@ def decode_with_marks(
     return "".join(pieces)
 
 
-def opening_mark(tokenizer: Tokenizer, prompt: Sequence[int]) -> str:
+def opening_mark(
+    tokenizer: Tokenizer,
+    prompt: Sequence[int],
+) -> str:
     """Return the opening mark with which a prompt ends; empty if it ends with none."""
     tail = tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False)
     return opening_mark_of(tail)
@@ -73,7 +79,10 @@ def continue_reasoning(output: Output, request: Request) -> Output:
     """
     if isinstance(request.think_tags, tuple) or request.think_tags is False:
         return output
-    last = request.messages[-1] if request.messages else None
+    if request.messages:
+        last = request.messages[-1]
+    else:
+        last = None
     if last is None or last.role not in ("", "assistant"):
         return output
     mark = opening_mark_of(last.text)

@@ -74,7 +74,12 @@ class Replay:
         repr=False,
         compare=False,
     )
-    _loaded: bool = field(default=False, init=False, repr=False, compare=False)
+    _loaded: bool = field(
+        default=False,
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         self._journal = Path(self.run).expanduser() / JOURNAL
@@ -143,7 +148,11 @@ class Replay:
             else:
                 problem = f"no model {self.model!r}"
             fix = f"say whose answers are wanted: -a model=NAME, one of {', '.join(models)}"
-            raise UsageError(f"the run asked {problem}", where=self.run, fix=fix)
+            raise UsageError(
+                f"the run asked {problem}",
+                where=self.run,
+                fix=fix,
+            )
         for offsets in self._by_sample.values():
             offsets.sort(
                 key=lambda offset: (offset not in failed, offset),
@@ -161,7 +170,10 @@ class Replay:
         return self.generate(requests)
 
     def _find(self, request: Request) -> Output:
-        offset = self._by_key.get(request.key) if request.key else None
+        if request.key:
+            offset = self._by_key.get(request.key)
+        else:
+            offset = None
         if offset is not None:
             return self._output(self._line(offset))
         offsets = self._by_sample.get((request.id, request.repeat), [])
@@ -177,7 +189,11 @@ class Replay:
         else:
             problem = "was never asked in that run"
         fix = "give the model that should answer, or the run that asked it"
-        error = UsageError(f"sample {request.id!r} {problem}", where=self.run, fix=fix)
+        error = UsageError(
+            f"sample {request.id!r} {problem}",
+            where=self.run,
+            fix=fix,
+        )
         return Output.failed("not_recorded", str(error), retryable=False)
 
     def _whole_prompt(
@@ -250,14 +266,20 @@ class Replay:
             warnings.warn(f"{self._journal}: {lines} passed over", stacklevel=2)
 
 
-def _owner(head: _Head, owners: dict[str, str]) -> str:
+def _owner(
+    head: _Head,
+    owners: dict[str, str],
+) -> str:
     """Return the model that owns an answer. A key belongs to one model; other names with the same key are copies."""
     if head.key:
         return owners.setdefault(head.key, head.model)
     return head.model
 
 
-def _is_helper(head: _Head, tasks: Set[str]) -> bool:
+def _is_helper(
+    head: _Head,
+    tasks: Set[str],
+) -> bool:
     """Return True if the answer is a judge's, whose task is named `TASK#ROLE` after another task."""
     return head.task.rpartition(HELPER_MARK)[0] in tasks
 

@@ -49,7 +49,10 @@ _RELEASE = re.compile(
 """The release at the end of a model's name."""
 
 
-def with_notes(output: Output, notes: Iterable[str]) -> Output:
+def with_notes(
+    output: Output,
+    notes: Iterable[str],
+) -> Output:
     """Return the output with further notes in its details."""
     further = list(notes)
     if not further:
@@ -109,7 +112,11 @@ def cut_at_stops(
     return replace(output, candidates=candidates)
 
 
-def _cut(candidate: Candidate, stops: Sequence[str], tags: ThinkTags) -> Candidate:
+def _cut(
+    candidate: Candidate,
+    stops: Sequence[str],
+    tags: ThinkTags,
+) -> Candidate:
     separated = candidate.separated(tags)
     text = separated.text
     positions = [text.find(stop) for stop in stops if stop in text]
@@ -133,7 +140,11 @@ def _cut(candidate: Candidate, stops: Sequence[str], tags: ThinkTags) -> Candida
     )
 
 
-def _tokens_within(candidate: Candidate, answer: str, length: int) -> int:
+def _tokens_within(
+    candidate: Candidate,
+    answer: str,
+    length: int,
+) -> int:
     """Return how many of the candidate's tokens come before the end of the first `length` characters of its answer."""
     joined = "".join(token.text for token in candidate.tokens)
     remaining = max(joined.rfind(answer), 0) + length
@@ -146,12 +157,18 @@ def _tokens_within(candidate: Candidate, answer: str, length: int) -> int:
     return count
 
 
-def ended_by_length(output: Output, most: int | None) -> Output:
+def ended_by_length(
+    output: Output,
+    most: int | None,
+) -> Output:
     """Return the output with stop reason `length` if it has `most` output tokens, the limit in the request.
 
     Some servers report "completed" in that case.
     """
-    count = output.usage.output_tokens if output.usage is not None else None
+    if output.usage is not None:
+        count = output.usage.output_tokens
+    else:
+        count = None
     if most is None or count is None or count < most:
         return output
     if len(output.candidates) != 1 or output.stop_reason not in ("stop", None):
@@ -209,7 +226,10 @@ def _ignored_options(output: Output, request: Request) -> list[str]:
     """Return notes on options that the reply shows to have been ignored."""
     options = request.options
     notes = []
-    count = output.usage.output_tokens if output.usage is not None else None
+    if output.usage is not None:
+        count = output.usage.output_tokens
+    else:
+        count = None
     most = options.max_tokens
     if len(output.candidates) == 1 and count is not None and count > (most or count):
         notes.append(f"the server wrote more than max_tokens={most}")

@@ -73,7 +73,11 @@ def build_model(
     )
 
 
-def _behind_urls(thing: object, scheme: str, args: Mapping[str, Any]) -> Model:
+def _behind_urls(
+    thing: object,
+    scheme: str,
+    args: Mapping[str, Any],
+) -> Model:
     """Return a model, or a pool of servers if `base_url` names several."""
     urls = urls_of(args.get("base_url"))
     if len(urls) < 2 or not hasattr(thing, "url_env"):
@@ -97,7 +101,10 @@ def adapt_model(thing: object, name: str = "") -> Model:
     )
 
 
-def _from_file(name: str, args: Mapping[str, Any]) -> Model:
+def _from_file(
+    name: str,
+    args: Mapping[str, Any],
+) -> Model:
     path, attribute = split_reference(name)
     if attribute is None:
         module = load_attribute(name)
@@ -109,7 +116,11 @@ def _from_file(name: str, args: Mapping[str, Any]) -> Model:
     return _adapted(load_attribute(name), name, args)
 
 
-def _adapted(thing: object, name: str, args: Mapping[str, Any]) -> Model:
+def _adapted(
+    thing: object,
+    name: str,
+    args: Mapping[str, Any],
+) -> Model:
     """Build a class that is already a model as it is, and adapt everything else."""
     if (
         inspect.isclass(thing)

@@ -73,8 +73,14 @@ class Scripted:
     @property
     def identity(self) -> Mapping[str, Any]:
         """The prepared answers, which identify this model."""
-        answers = self.answers if self.rounds is None else ["rounds", self.rounds]
-        named = getattr(answers, "__qualname__", None) if callable(answers) else None
+        if self.rounds is None:
+            answers = self.answers
+        else:
+            answers = ["rounds", self.rounds]
+        if callable(answers):
+            named = getattr(answers, "__qualname__", None)
+        else:
+            named = None
         return {"scripted": named or digest_of(answers)[:16]}
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -112,7 +118,10 @@ class Scripted:
         looked up by the text of the prompt.
         """
         if self.rounds is not None:
-            rounds = self.rounds if isinstance(self.rounds, list) else [self.rounds]
+            if isinstance(self.rounds, list):
+                rounds = self.rounds
+            else:
+                rounds = [self.rounds]
             return lambda request: rounds[min(_round_of(request), len(rounds) - 1)]
         answers = self.answers
         if callable(answers):
@@ -124,7 +133,10 @@ class Scripted:
         if answers == "echo":
             return _question_of
         # On the command line `answers=4` is a number; the model answers with its text.
-        answer = str(answers) if isinstance(answers, (int, float, bool)) else answers
+        if isinstance(answers, (int, float, bool)):
+            answer = str(answers)
+        else:
+            answer = answers
         return lambda _: answer
 
 
@@ -143,10 +155,15 @@ def _question_of(request: Request) -> str:
     spoken = [
         message for message in request.prompt.messages if message.parts is not None
     ]
-    return spoken[-1].text if spoken else ""
+    if spoken:
+        return spoken[-1].text
+    return ""
 
 
-def _looked_up(answers: Mapping[str, Any], text: str) -> object:
+def _looked_up(
+    answers: Mapping[str, Any],
+    text: str,
+) -> object:
     if text not in answers:
         raise KeyError(f"the script has no answer to {shorten(text)}")
     return answers[text]

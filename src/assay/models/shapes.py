@@ -85,7 +85,9 @@ def as_number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
         return None
     try:
-        return int(value) if isinstance(value, Integral) else float(value)
+        if isinstance(value, Integral):
+            return int(value)
+        return float(value)
     except (
         ValueError,
         OverflowError,
@@ -111,7 +113,9 @@ def normalize_numbers(output: Output) -> Output:
             replace(candidate, token_ids=_listed(candidate.token_ids))
             for candidate in output.candidates
         )
-    return replace(output, **changes) if changes else output
+    if changes:
+        return replace(output, **changes)
+    return output
 
 
 def _counted(usage: Usage) -> Usage:
@@ -134,7 +138,9 @@ def _listed(ids: object) -> Any:
     """Return the numbers of an array, a list or a range as a tuple, and anything else unchanged."""
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
-    return tuple(ids) if isinstance(ids, (list, range)) else ids
+    if isinstance(ids, (list, range)):
+        return tuple(ids)
+    return ids
 
 
 def _fault_of_candidate(candidate: Candidate) -> str | None:
@@ -200,7 +206,11 @@ def _is_token(token: object) -> bool:
 def _is_plain(value: object) -> bool:
     """Return True if JSON can hold the value. Unknown types are written as text, so only endless structures fail."""
     try:
-        json.dumps(value, default=str, skipkeys=True)
+        json.dumps(
+            value,
+            default=str,
+            skipkeys=True,
+        )
     except (ValueError, RecursionError):
         return False
     return True
@@ -224,7 +234,8 @@ def matched(
     """Return the values if there is one for each request; otherwise raise a `WrongShape` that names the model."""
     if type(values) is list and len(values) == len(requests):
         return values
-    values = list(values) if isinstance(values, Iterator) else values
+    if isinstance(values, Iterator):
+        values = list(values)
     if (
         isinstance(values, Sequence)
         and not isinstance(values, (str, bytes))
@@ -241,17 +252,27 @@ def matched(
     else:
         got = described(values)
     if isinstance(values, (list, tuple)):
-        got = "1 answer" if len(values) == 1 else f"{len(values)} answers"
+        if len(values) == 1:
+            got = "1 answer"
+        else:
+            got = f"{len(values)} answers"
     advice = "one for each"
     if inspect.isasyncgen(values):
         advice += " in a list, as in [answer async for answer in …]"
-    were = "1 request" if len(requests) == 1 else f"{len(requests)} requests"
+    if len(requests) == 1:
+        were = "1 request"
+    else:
+        were = f"{len(requests)} requests"
     raise WrongShape(
         f"{reference} was given {were} and returned {got}; return {advice}"
     )
 
 
-def checked(value: object, request: Request, reference: str) -> Output:
+def checked(
+    value: object,
+    request: Request,
+    reference: str,
+) -> Output:
     """Return a model's output for one request if it is usable, else a failed output with the reason."""
     if not isinstance(value, Output):
         return _failed(
@@ -273,7 +294,11 @@ def checked(value: object, request: Request, reference: str) -> Output:
     return _failed(f"{reference} returned an Output with {fault}")
 
 
-def _answered(output: Output, request: Request, reference: str) -> Output:
+def _answered(
+    output: Output,
+    request: Request,
+    reference: str,
+) -> Output:
     """Return an output with as many answers as were requested, or the failure of the sample."""
     if not output.candidates:
         return _failed(f"{reference} returned {described(output)}; {BUILT}")
@@ -287,7 +312,11 @@ def _answered(output: Output, request: Request, reference: str) -> Output:
     return too_few(output, request.options.n, reference)
 
 
-def too_few(output: Output, expected: int, reference: str) -> Output:
+def too_few(
+    output: Output,
+    expected: int,
+    reference: str,
+) -> Output:
     """Return the failure of an output with too few candidates, which would lower pass@k.
 
     If a content filter refused the prompt, it refused all candidates, and the output is returned.
@@ -304,7 +333,11 @@ def too_few(output: Output, expected: int, reference: str) -> Output:
     )
 
 
-def weighed(output: Output, request: Request, reference: str) -> Output:
+def weighed(
+    output: Output,
+    request: Request,
+    reference: str,
+) -> Output:
     """Return an output with one log-probability for each continuation, else a failure that says what is wrong."""
     expected = len(request.prompt.continuations or ("",))
     if len(output.likelihoods) != expected:
@@ -344,7 +377,11 @@ def _plain(likelihood: Likelihood) -> Likelihood:
     """Return the likelihood with a plain number as its log-probability."""
     number = as_number(likelihood.logprob)
     assert number is not None, "looked at before"
-    return replace(likelihood, logprob=number, greedy=bool(likelihood.greedy))
+    return replace(
+        likelihood,
+        logprob=number,
+        greedy=bool(likelihood.greedy),
+    )
 
 
 def described(value: object) -> str:

@@ -93,7 +93,9 @@ class ToolWriting:
         if not self.is_prompted:
             return request
         prompt = written_prompt(request.prompt)
-        return request if prompt is request.prompt else replace(request, prompt=prompt)
+        if prompt is request.prompt:
+            return request
+        return replace(request, prompt=prompt)
 
     def read(self, output: Output, request: Request) -> Output:
         """Return an output in which the calls in the text are parts. A request without tools has no calls."""
@@ -115,7 +117,11 @@ def no_tools(model: Model) -> DataError:
     return DataError("the sample offers tools and the model takes none", fix=fix)
 
 
-def choose_writing(option: str | None, template: str | None, where: str) -> ToolWriting:
+def choose_writing(
+    option: str | None,
+    template: str | None,
+    where: str,
+) -> ToolWriting:
     """Return how a model with this chat template is shown tools. `option` is the user's choice of a syntax."""
     is_native = template is not None and takes_tools(template)
     if option == PROMPTED or (option is None and not is_native):
@@ -141,7 +147,11 @@ def check_tool_syntax(option: object, where: str) -> None:
         )
 
 
-def read_calls(candidate: Candidate, syntax: ToolSyntax, request: Request) -> Candidate:
+def read_calls(
+    candidate: Candidate,
+    syntax: ToolSyntax,
+    request: Request,
+) -> Candidate:
     """Return a candidate in which the calls in the answer are parts. Its reasoning is not searched for calls."""
     separated = candidate.separated(request.think_tags)
     parts: list[Part] = []
@@ -160,7 +170,11 @@ def read_calls(candidate: Candidate, syntax: ToolSyntax, request: Request) -> Ca
     reason = separated.stop_reason
     if reason == "stop":
         reason = "tool_calls"
-    return replace(separated, parts=tuple(parts), stop_reason=reason)
+    return replace(
+        separated,
+        parts=tuple(parts),
+        stop_reason=reason,
+    )
 
 
 def speaks_of_tools(prompt: Prompt) -> bool:
@@ -192,14 +206,19 @@ def _instructions(prompt: Prompt) -> str:
         text += MUST_CALL
     elif prompt.tool_choice not in (None, "auto"):
         text += MUST_CALL_NAMED.format(name=prompt.tool_choice)
-    return text + ONE_CALL if prompt.parallel_calls is False else text
+    if prompt.parallel_calls is False:
+        return text + ONE_CALL
+    return text
 
 
 def _described(tool: Tool) -> str:
     return json.dumps(tool.to_plain(), ensure_ascii=False)
 
 
-def _with_system(messages: Sequence[Message], text: str) -> list[Message]:
+def _with_system(
+    messages: Sequence[Message],
+    text: str,
+) -> list[Message]:
     """Return the messages with a text at the start of the system message, which is added if there is none."""
     first, *rest = messages
     if first.role in ("system", "developer") and first.parts:
@@ -221,13 +240,20 @@ def _as_text(message: Message) -> Message:
             parts.append(Text("\n</tool_response>\n"))
         else:
             parts.append(part)
-    role = "user" if message.role == "tool" else message.role
+    if message.role == "tool":
+        role = "user"
+    else:
+        role = message.role
     return Message(role, tuple(parts))
 
 
 def _call_text(call: ToolCall) -> str:
     body = {"name": call.name, "arguments": call.arguments}
-    return json.dumps(body, ensure_ascii=False, default=str)
+    return json.dumps(
+        body,
+        ensure_ascii=False,
+        default=str,
+    )
 
 
 def _block(tag: str, text: str) -> str:

@@ -67,7 +67,9 @@ class ToolSyntax:
             reading = self.reader(text)
         except (NoCall, ValueError, SyntaxError, RecursionError, MemoryError):
             return Reading((), text)
-        return reading if reading.calls else Reading((), text)
+        if reading.calls:
+            return reading
+        return Reading((), text)
 
 
 # --- JSON -----------------------------------------------------------------
@@ -78,7 +80,10 @@ def _call_of(value: object, *, needs_arguments: bool = False) -> ToolCall:
     if not isinstance(value, Mapping):
         raise NoCall
     inner = value.get("function")
-    body = inner if isinstance(inner, Mapping) else value
+    if isinstance(inner, Mapping):
+        body = inner
+    else:
+        body = value
     name = body.get("name")
     if not isinstance(name, str) or not name.strip():
         raise NoCall
@@ -94,7 +99,10 @@ def _call_of(value: object, *, needs_arguments: bool = False) -> ToolCall:
 
 def _calls_of(value: object, *, needs_arguments: bool = False) -> tuple[ToolCall, ...]:
     """Return the calls of an object or of a list of objects."""
-    values = value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        values = value
+    else:
+        values = [value]
     return tuple(_call_of(entry, needs_arguments=needs_arguments) for entry in values)
 
 
@@ -128,7 +136,10 @@ _HERMES_BLOCK = re.compile(
 )
 
 
-def _read_blocks(text: str, blocks: re.Pattern[str]) -> Reading:
+def _read_blocks(
+    text: str,
+    blocks: re.Pattern[str],
+) -> Reading:
     """Return the calls of every block that can be read. The others remain among the words."""
     calls: list[ToolCall] = []
     words: list[str] = []
@@ -264,7 +275,9 @@ def _keyword_values(node: ast.Call) -> dict[str, Any]:
 def _value(node: ast.expr) -> Any:
     """Return the value of an argument, computed without running it. A name is its own text."""
     if isinstance(node, ast.Constant):
-        return "..." if node.value is Ellipsis else node.value
+        if node.value is Ellipsis:
+            return "..."
+        return node.value
     if isinstance(node, (ast.List, ast.Tuple)):
         return [_value(element) for element in node.elts]
     if isinstance(node, ast.Dict):
@@ -473,7 +486,10 @@ def _read_deepseek(text: str) -> Reading:
     before, begin, after = text.partition(_DEEPSEEK_BEGIN)
     body = after if begin else before
     calls = tuple(map(_deepseek_call, _DEEPSEEK_CALL.finditer(body)))
-    words = before if begin else before.partition("<｜tool▁call▁begin｜>")[0]
+    if begin:
+        words = before
+    else:
+        words = before.partition("<｜tool▁call▁begin｜>")[0]
     return Reading(calls, words.strip())
 
 

@@ -53,16 +53,26 @@ def _remember(note: Path, digest: str) -> None:
         return
 
 
-def check_complete(missing: Iterable[str], where: str) -> None:
+def check_complete(
+    missing: Iterable[str],
+    where: str,
+) -> None:
     """Raise if weights are missing. The caller leaves out tied heads and weights that transformers recreates."""
     names = sorted(missing)
     if not names:
         return
     fix = "get all files of the model again; with random numbers in their place its answers would mean nothing"
-    raise ModelError(f"the weights lack {some_of(names)}", where=where, fix=fix)
+    raise ModelError(
+        f"the weights lack {some_of(names)}",
+        where=where,
+        fix=fix,
+    )
 
 
-def not_computed(missing: Iterable[str], model: "torch.nn.Module") -> list[str]:
+def not_computed(
+    missing: Iterable[str],
+    model: "torch.nn.Module",
+) -> list[str]:
     """Return the missing weights that are not sine and cosine tables, such as Whisper's positions."""
     names = list(missing)
     if not names:

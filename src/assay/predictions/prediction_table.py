@@ -91,7 +91,11 @@ def read_table(path: Path, named: Named) -> Table:
             fix = "name one file"
         else:
             reason, fix = why_no_data(path)
-        raise UsageError(f"no predictions: {reason}", where=str(path), fix=fix)
+        raise UsageError(
+            f"no predictions: {reason}",
+            where=str(path),
+            fix=fix,
+        )
     if named.are_usual and is_format(path):
         return _foreign_table(path, named.task)
     shard = open_file(path, zeros=True)
@@ -123,7 +127,10 @@ def read_table(path: Path, named: Named) -> Table:
     return Table(rows, tuple(media.items()))
 
 
-def _foreign_table(path: Path, task_name: str | None) -> Table:
+def _foreign_table(
+    path: Path,
+    task_name: str | None,
+) -> Table:
     """Return the answers in the results of another tool, by sample id. Failed samples have none."""
     run = format_of(path).read(path)
     tasks = [task for task in run.tasks if task_name in (None, task.task)]

@@ -66,7 +66,12 @@ class Predictions:
     """The task whose answers are taken, if the file is the results of another tool and holds several."""
     media_root: str | None = None
     """The folder that holds the media (default: the folder of the file)."""
-    _table: Table | None = field(default=None, init=False, repr=False, compare=False)
+    _table: Table | None = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         self._path = _found(self.file)
@@ -79,7 +84,11 @@ class Predictions:
     @property
     def abilities(self) -> Abilities:
         """Return abilities for any prompt and any written answer. Likelihoods are not supported."""
-        return Abilities(accepts=ANY, produces=ANY, tools=True)
+        return Abilities(
+            accepts=ANY,
+            produces=ANY,
+            tools=True,
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -95,7 +104,12 @@ class Predictions:
 
     key_identity: ClassVar[Mapping[str, Any]] = {SCHEME: "by id"}
 
-    def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
+    def hints_of(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+    ) -> Mapping[str, Any]:
         """Return the values besides the prompt on which the answer depends: the file's row for the sample."""
         row = self._row(id, epoch, round)
         if row is None:
@@ -145,13 +159,26 @@ class Predictions:
             message = f"{self._path.name}, row {row.number}: {_described(fault)}"
             return Output.failed(MISSING, message, retryable=False)
 
-    def _missing(self, id: str, epoch: int, round: int) -> str:
+    def _missing(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+    ) -> str:
         if round and self._row(id, epoch, 0) is not None:
             return f"{self._path.name} has no answer of {id!r} in round {round}; fix: a column `round`, counted from 0"
-        again = f", time {epoch + 1}" if epoch else ""
+        if epoch:
+            again = f", time {epoch + 1}"
+        else:
+            again = ""
         return f"{self._path.name} has no prediction for {id!r}{again}"
 
-    def _candidate(self, cell: object, row: Row, request: Request) -> Candidate:
+    def _candidate(
+        self,
+        cell: object,
+        row: Row,
+        request: Request,
+    ) -> Candidate:
         media = self._column_media(row)
         produces = request.prompt.produces
         kind = next((kind for kind in produces if kind in KINDS), None)
@@ -184,7 +211,12 @@ class Predictions:
                     column_media.append(self._medium(piece, kind, column))
         return column_media
 
-    def _medium(self, cell: object, kind: type[Media], column: str) -> Media:
+    def _medium(
+        self,
+        cell: object,
+        kind: type[Media],
+        column: str,
+    ) -> Media:
         if isinstance(cell, str) and cell.startswith(URLS):
             fix = "download the files and name them"
             raise RowFault(
@@ -225,7 +257,9 @@ class Predictions:
         times = [
             [path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files
         ]
-        return digest_of(times)[:16] if times else None
+        if times:
+            return digest_of(times)[:16]
+        return None
 
     def _named_media(self) -> dict[str, str]:
         return {
@@ -234,7 +268,12 @@ class Predictions:
             if (column := getattr(self, kind)) is not None
         }
 
-    def _row(self, id: str, epoch: int, round: int) -> Row | None:
+    def _row(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+    ) -> Row | None:
         rows = self._read().rows.get((id, round), ())
         if epoch < len(rows):
             row = rows[epoch]
@@ -248,7 +287,11 @@ class Predictions:
         if self._table is None:
             columns = self.id, self.prediction, self._named_media()
             are_usual = columns == ("id", PREDICTION, {})
-            named = Named(*columns, task=self.task, are_usual=are_usual)
+            named = Named(
+                *columns,
+                task=self.task,
+                are_usual=are_usual,
+            )
             self._table = read_table(self._path, named)
         return self._table
 

@@ -102,7 +102,9 @@ def stepped(values: Any) -> Any:
     try:
         spend(STEP * len(values))
     except TypeError:
-        return _counted(values) if isinstance(values, Iterator) else values
+        if isinstance(values, Iterator):
+            return _counted(values)
+        return values
     return values
 
 
@@ -112,7 +114,11 @@ def _counted(values: Iterator[Any]) -> Iterator[Any]:
         yield value
 
 
-def check_operator(operator: str, left: object, right: object) -> None:
+def check_operator(
+    operator: str,
+    left: object,
+    right: object,
+) -> None:
     """Charge for the output of an operator before it runs."""
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         _check_number(operator, left, right)
@@ -134,7 +140,11 @@ def _spend_on_repetition(value: object, times: object) -> None:
         spend(len(value) * max(times, 0))
 
 
-def _check_number(operator: str, left: float, right: float) -> None:
+def _check_number(
+    operator: str,
+    left: float,
+    right: float,
+) -> None:
     if not isinstance(left, int) or not isinstance(right, int):
         return
     if operator not in ("*", "**"):
@@ -190,9 +200,17 @@ def _largest(values: object) -> float:
         return 0
 
 
-def replaced_size(text: str, old: str, new: str, count: int = -1) -> int:
+def replaced_size(
+    text: str,
+    old: str,
+    new: str,
+    count: int = -1,
+) -> int:
     """Return the length of a text after `replace`."""
-    times = len(text) + 1 if not old else text.count(old)
+    if not old:
+        times = len(text) + 1
+    else:
+        times = text.count(old)
     return len(text) + (
         times if count is None or count < 0 else min(times, count)
     ) * len(new)

@@ -102,7 +102,11 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
     concat = staticmethod(limits.joined)  # type: ignore[assignment]
 
     def __init__(self, **options: object) -> None:
-        super().__init__(autoescape=False, finalize=limits.finalized, **options)
+        super().__init__(
+            autoescape=False,
+            finalize=limits.finalized,
+            **options,
+        )
         del self.globals["lipsum"]
         self.filters = {
             name: _charged(name, function) for name, function in FILTERS.items()
@@ -120,7 +124,12 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         )
         return parsed
 
-    def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
+    def is_safe_attribute(
+        self,
+        obj: object,
+        attr: str,
+        value: object,
+    ) -> bool:
         """Return True for allowed attributes, names in a template's own namespace, and fields of named tuples."""
         if isinstance(obj, Namespace):
             return not attr.startswith("_")
@@ -160,7 +169,11 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return bounded
 
     def call(
-        __self, __context: Context, __obj: object, *args: object, **kwargs: object
+        __self,
+        __context: Context,
+        __obj: object,
+        *args: object,
+        **kwargs: object,
     ) -> Any:
         """Call a function, charged by its arguments."""
         spend(4 * STEP)
@@ -189,7 +202,10 @@ def _charged_method(
         if isinstance(width, int):
             spend(max(width, 0))
     elif name == "expandtabs":
-        width = args[0] if args else kwargs.get("tabsize", 8)
+        if args:
+            width = args[0]
+        else:
+            width = kwargs.get("tabsize", 8)
         if isinstance(width, int):
             size = text.count("\t") * width
         spend(size)
@@ -201,7 +217,10 @@ def _charged_method(
     return args
 
 
-def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _charged(
+    name: str,
+    function: Callable[..., Any],
+) -> Callable[..., Any]:
     """Return a Jinja filter that is charged for its input and its output."""
     skipped = int(hasattr(function, "jinja_pass_arg"))
     check = _GROWING.get(name)
@@ -221,7 +240,12 @@ def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return charged
 
 
-def _width(value: object, width: object = 0, *rest: object, **named: object) -> object:
+def _width(
+    value: object,
+    width: object = 0,
+    *rest: object,
+    **named: object,
+) -> object:
     """Charge filters whose first argument is a number of characters or items."""
     for number in (width, *named.values()):
         if isinstance(number, int):
@@ -231,21 +255,38 @@ def _width(value: object, width: object = 0, *rest: object, **named: object) -> 
     return value
 
 
-def _indented(value: object, width: Any = 4, *rest: object, **named: object) -> object:
+def _indented(
+    value: object,
+    width: Any = 4,
+    *rest: object,
+    **named: object,
+) -> object:
     width = named.get("width", width)
-    size = len(width) if isinstance(width, str) else width
+    if isinstance(width, str):
+        size = len(width)
+    else:
+        size = width
     spend((str(value).count("\n") + 1) * max(int(size), 0))
     return value
 
 
-def _joined(value: Any, d: object = "", attribute: object = None) -> Any:
+def _joined(
+    value: Any,
+    d: object = "",
+    attribute: object = None,
+) -> Any:
     items = [*limits.stepped(iter(value))]
     spend(len(str(d)) * len(items))
     spend_on(items)
     return items
 
 
-def _replaced(value: object, old: object, new: object, count: Any = None) -> object:
+def _replaced(
+    value: object,
+    old: object,
+    new: object,
+    count: Any = None,
+) -> object:
     spend(
         limits.replaced_size(
             str(value),
@@ -257,12 +298,20 @@ def _replaced(value: object, old: object, new: object, count: Any = None) -> obj
     return value
 
 
-def _formatted(value: object, *args: object, **kwargs: object) -> object:
+def _formatted(
+    value: object,
+    *args: object,
+    **kwargs: object,
+) -> object:
     limits.check_percent(str(value), kwargs or args)
     return value
 
 
-def _rounded(value: object, precision: object = 0, method: object = "common") -> object:
+def _rounded(
+    value: object,
+    precision: object = 0,
+    method: object = "common",
+) -> object:
     if isinstance(precision, int) and abs(precision) > 1000:
         raise RunawayTemplate
     return value
@@ -274,7 +323,10 @@ def _wrapped(
     wrapstring: object = None,
     **named: object,
 ) -> object:
-    mark = args[2] if len(args) > 2 else wrapstring
+    if len(args) > 2:
+        mark = args[2]
+    else:
+        mark = wrapstring
     spend(len(str(value)) * len(str(mark or "")))
     return value
 

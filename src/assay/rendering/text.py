@@ -19,7 +19,10 @@ BLOCK_OPTIONS = ("trim_blocks", "lstrip_blocks")
 
 
 @lru_cache(maxsize=4)
-def environment(trim_blocks: bool = False, lstrip_blocks: bool = False) -> PlainSandbox:
+def environment(
+    trim_blocks: bool = False,
+    lstrip_blocks: bool = False,
+) -> PlainSandbox:
     """Return the shared environment with these options. An unknown variable is an error."""
     return PlainSandbox(
         undefined=jinja2.StrictUndefined,
@@ -28,7 +31,10 @@ def environment(trim_blocks: bool = False, lstrip_blocks: bool = False) -> Plain
     )
 
 
-def block_options(template: Mapping[str, Any], where: str) -> dict[str, bool]:
+def block_options(
+    template: Mapping[str, Any],
+    where: str,
+) -> dict[str, bool]:
     """Return the options for block tags in a template. Raise if one is not true or false."""
     options: dict[str, bool] = {}
     for name in BLOCK_OPTIONS:
@@ -70,7 +76,11 @@ def why_refused(error: Exception, where: str) -> TemplateError:
     """Return the error that explains why a rendering failed."""
     if isinstance(error, RunawayTemplate):
         fix = "write less, or write the template as a Python function"
-        return TemplateError(f"the template runs away: {error}", where=where, fix=fix)
+        return TemplateError(
+            f"the template runs away: {error}",
+            where=where,
+            fix=fix,
+        )
     if isinstance(error, TypeError) and "no loader" in str(error):
         fix = "write the text of the other file into this one, or write the template as a Python function"
         return ForbiddenTemplate(
@@ -116,9 +126,18 @@ class PlainText:
             close = nearest(name, variables)
             hint = f"did you mean {close!r}? " if close else ""
             fix = f"{hint}known names: {', '.join(sorted(variables))}"
-            raise UsageError(f"unknown name {name!r}", where=where, fix=fix)
+            raise UsageError(
+                f"unknown name {name!r}",
+                where=where,
+                fix=fix,
+            )
 
-    def __call__(self, values: Mapping[str, Any], *, where: str = "") -> str:
+    def __call__(
+        self,
+        values: Mapping[str, Any],
+        *,
+        where: str = "",
+    ) -> str:
         """Render the text with the values that it names.
 
         Media become placeholders, which the caller replaces by the media themselves.

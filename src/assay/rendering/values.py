@@ -57,7 +57,9 @@ class Shown:
     def words(self, text: str) -> str:
         """Return a rendered text in which media are not possible: each mark becomes a word such as `[image]`."""
         text = self._unescaped(text)
-        return text if "\ufdd0" not in text else _MARK.sub(self._word, text)
+        if "\ufdd0" not in text:
+            return text
+        return _MARK.sub(self._word, text)
 
     def _unescaped(self, text: str) -> str:
         """Replace marks that were printed inside a list or JSON by words, because no medium can be there."""
@@ -79,7 +81,11 @@ class Shown:
         return None
 
 
-def variables_of(sample: Sample, names: Iterable[str], media: Shown) -> dict[str, Any]:
+def variables_of(
+    sample: Sample,
+    names: Iterable[str],
+    media: Shown,
+) -> dict[str, Any]:
     """Return the variables that a template uses. A column takes precedence over a name that assay defines."""
     columns = sample.fields
     variables: dict[str, Any] = {}
@@ -121,7 +127,11 @@ def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
     }
 
 
-def plain_value(value: object, media: Shown, depth: int = 0) -> Any:
+def plain_value(
+    value: object,
+    media: Shown,
+    depth: int = 0,
+) -> Any:
     """Return a value in the form for templates: of exact plain types at every depth."""
     if type(value) in _EXACT:
         return value
@@ -149,13 +159,19 @@ def plain_value(value: object, media: Shown, depth: int = 0) -> Any:
         value, "_fields"
     ):
         items = [plain_value(inner, media, depth + 1) for inner in value]
-        return tuple(items) if isinstance(value, tuple) else items
+        if isinstance(value, tuple):
+            return tuple(items)
+        return items
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f"[{len(value)} bytes]"
     return _plain_object(value, media, depth)
 
 
-def _plain_object(value: Any, media: Shown, depth: int) -> object:
+def _plain_object(
+    value: Any,
+    media: Shown,
+    depth: int,
+) -> object:
     """Convert objects of a user's own rows: other libraries' numbers and texts to Python's, records to dictionaries."""
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
@@ -176,12 +192,16 @@ def _plain_object(value: Any, media: Shown, depth: int) -> object:
         return plain_value(value.tolist(), media, depth + 1)
     text = str(value)
     # An address would change the prompt in every run.
-    return f"[{type(value).__name__}]" if " at 0x" in text else text
+    if " at 0x" in text:
+        return f"[{type(value).__name__}]"
+    return text
 
 
 def plain_key(key: object) -> object:
     """Return a dictionary key in the form for templates."""
-    return key if type(key) in _EXACT else str(key)
+    if type(key) in _EXACT:
+        return key
+    return str(key)
 
 
 def plain_values(

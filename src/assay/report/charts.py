@@ -93,26 +93,64 @@ def interval_marks(
     first = DOT_MARGIN
     last = width - DOT_MARGIN
     scale = Scale(*domain, first, last)
-    marks = [element("line", "track", x1=first, x2=last, y1=11, y2=11)]
+    marks = [
+        element(
+            "line",
+            "track",
+            x1=first,
+            x2=last,
+            y1=11,
+            y2=11,
+        )
+    ]
     for quarter in range(5):
         x = first + quarter / 4 * (last - first)
         half_height = 3 if quarter % 2 == 0 else 1.5
         top = 11 - half_height
         bottom = 11 + half_height
-        marks.append(element("line", "track", x1=x, x2=x, y1=top, y2=bottom))
+        marks.append(
+            element(
+                "line",
+                "track",
+                x1=x,
+                x2=x,
+                y1=top,
+                y2=bottom,
+            )
+        )
     if ends is not None:
         marks.append(_interval_bar(ends, scale, "ci"))
     if value is not None and math.isfinite(value):
-        marks.append(element("circle", "dot", cx=scale(value), cy=11, r=4.2))
+        marks.append(
+            element(
+                "circle",
+                "dot",
+                cx=scale(value),
+                cy=11,
+                r=4.2,
+            )
+        )
     return marks
 
 
-def _interval_bar(ends: Ends, scale: Scale, look: str) -> Markup:
+def _interval_bar(
+    ends: Ends,
+    scale: Scale,
+    look: str,
+) -> Markup:
     """Return the bar of an interval, wide enough to be seen."""
     left = scale(ends[0])
     right = scale(ends[1])
     width = max(1.5, right - left)
-    return element("rect", look, x=left, width=width, y=7.5, height=7, rx=3.5)
+    return element(
+        "rect",
+        look,
+        x=left,
+        width=width,
+        y=7.5,
+        height=7,
+        rx=3.5,
+    )
 
 
 def interval_dot(
@@ -134,13 +172,23 @@ def interval_dot(
     return drawing(width, 28, label, marks)
 
 
-def outcome_strip(outcomes: Mapping[str, int], width: float = 120) -> Markup:
+def outcome_strip(
+    outcomes: Mapping[str, int],
+    width: float = 120,
+) -> Markup:
     """Return one strip with the share of each outcome, scored samples first."""
     entries = [(name, n) for name, n in outcomes.items() if n > 0]
     entries.sort(key=lambda entry: entry[0] != "scored")
     total = sum(n for _, n in entries)
     marks = [
-        element("rect", "bed", x=0, y=7, width=width, height=8),
+        element(
+            "rect",
+            "bed",
+            x=0,
+            y=7,
+            width=width,
+            height=8,
+        ),
     ]
     labels = []
     x = 0.0
@@ -252,7 +300,14 @@ def _columns(
 def _axis(width: float, base: float) -> Markup:
     """Return the line under a bar chart."""
     y = base + 0.5
-    return element("line", "axis", x1=MARGIN, x2=width - MARGIN, y1=y, y2=y)
+    return element(
+        "line",
+        "axis",
+        x1=MARGIN,
+        x2=width - MARGIN,
+        y1=y,
+        y2=y,
+    )
 
 
 def bars(
@@ -330,7 +385,16 @@ def calibration(
         radius = 2.5 + 5 * math.sqrt(bin.n / most)
         x = across(sure)
         y = up(share)
-        marks.append(titled("circle", "dot soft", title, cx=x, cy=y, r=radius))
+        marks.append(
+            titled(
+                "circle",
+                "dot soft",
+                title,
+                cx=x,
+                cy=y,
+                r=radius,
+            )
+        )
     middle = across(0.5)
     marks.append(tick(middle, height - 1, "confidence"))
     text = f"ECE {error:.3f}"
@@ -371,7 +435,14 @@ def _frame(across: Scale, up: Scale) -> list[Markup]:
             width=right - left,
             height=bottom - top,
         ),
-        element("line", "diagonal", x1=left, y1=bottom, x2=right, y2=top),
+        element(
+            "line",
+            "diagonal",
+            x1=left,
+            y1=bottom,
+            x2=right,
+            y2=top,
+        ),
     ]
 
 
@@ -427,7 +498,11 @@ class _Box(NamedTuple):
         return not is_beside and not is_above
 
 
-def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup]:
+def _dot_names(
+    points: Sequence[Point],
+    across: Scale,
+    up: Scale,
+) -> list[Markup]:
     """Return the names of the dots that moved most, each on a side of its dot where it covers no dot and no name.
 
     A dot without such a side has its name on hover only.
@@ -456,7 +531,11 @@ def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup
     return marks
 
 
-def _dot_box(point: Point, across: Scale, up: Scale) -> _Box:
+def _dot_box(
+    point: Point,
+    across: Scale,
+    up: Scale,
+) -> _Box:
     """Return the rectangle around a dot that no name covers."""
     x = across(point.before)
     y = up(point.after)
@@ -500,14 +579,39 @@ def difference_dot(
     way = {"better": " up", "worse": " down"}.get(verdict, "")
     middle = width / 2
     marks = [
-        element("line", "track", x1=MARGIN, x2=width - MARGIN, y1=11, y2=11),
-        element("line", "axis", x1=middle, x2=middle, y1=2, y2=20),
+        element(
+            "line",
+            "track",
+            x1=MARGIN,
+            x2=width - MARGIN,
+            y1=11,
+            y2=11,
+        ),
+        element(
+            "line",
+            "axis",
+            x1=middle,
+            x2=middle,
+            y1=2,
+            y2=20,
+        ),
     ]
     if ends is not None:
         visible = inside(ends[0]), inside(ends[1])
         marks.append(_interval_bar(visible, scale, f"ci{way}"))
-    x = scale(inside(difference)) if reach else middle
-    marks.append(element("circle", f"dot{way}", cx=x, cy=11, r=4.2))
+    if reach:
+        x = scale(inside(difference))
+    else:
+        x = middle
+    marks.append(
+        element(
+            "circle",
+            f"dot{way}",
+            cx=x,
+            cy=11,
+            r=4.2,
+        )
+    )
     interval = interval_words(ends)
     label = f"difference {format_value(difference)}, 95 % interval {interval}"
     return drawing(width, 22, label, marks)
@@ -541,7 +645,16 @@ def interval_rows(
     if around_zero:
         domain = _symmetric_domain(rows)
         middle = NAMES_WIDTH + track / 2
-        marks.append(element("line", "axis", x1=middle, x2=middle, y1=0, y2=bottom))
+        marks.append(
+            element(
+                "line",
+                "axis",
+                x1=middle,
+                x2=middle,
+                y1=0,
+                y2=bottom,
+            )
+        )
     else:
         values = [row.value for row in rows]
         domain = domain_of(values, [row.ends for row in rows], scale)

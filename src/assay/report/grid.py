@@ -65,7 +65,10 @@ def fixed_width(stream: TextIO) -> int | None:
     return shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
 
 
-def write_lines(lines: Iterable[str], stream: TextIO) -> None:
+def write_lines(
+    lines: Iterable[str],
+    stream: TextIO,
+) -> None:
     """Write lines of text, folded between words if the stream has a width."""
     width = fixed_width(stream)
     for line in lines:
@@ -116,14 +119,21 @@ def _columns(text: str) -> int:
     return narrow + wide
 
 
-def fits(lines: Sequence[str], width: int) -> bool:
+def fits(
+    lines: Sequence[str],
+    width: int,
+) -> bool:
     """Return True if no line is wider than `width`."""
     from rich.cells import cell_len
 
     return all(cell_len(line) <= width for line in lines)
 
 
-def wrap_line(line: str, width: int, indent: str = "    ") -> list[str]:
+def wrap_line(
+    line: str,
+    width: int,
+    indent: str = "    ",
+) -> list[str]:
     """Return a line broken between words; following lines are indented."""
     return textwrap.wrap(
         printable(line),
@@ -135,7 +145,10 @@ def wrap_line(line: str, width: int, indent: str = "    ") -> list[str]:
     ) or [""]
 
 
-def markdown_grid(headings: Sequence[str], rows: Rows) -> str:
+def markdown_grid(
+    headings: Sequence[str],
+    rows: Rows,
+) -> str:
     """Return a Markdown table. Cells are text and never markup."""
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
     for row in rows:
@@ -143,7 +156,10 @@ def markdown_grid(headings: Sequence[str], rows: Rows) -> str:
     return "\n".join(lines)
 
 
-def html_grid(headings: Sequence[str], rows: Rows) -> str:
+def html_grid(
+    headings: Sequence[str],
+    rows: Rows,
+) -> str:
     """Return a table for a notebook. Everything except drawings is escaped."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join(

@@ -45,7 +45,11 @@ def _is_of(row: Row, cell: Row) -> bool:
     return all(row.get(name) == cell.get(name) for name in ("task", "model"))
 
 
-def _cell_paragraph(cell: Row, results: list[Row], manifest: Row) -> str:
+def _cell_paragraph(
+    cell: Row,
+    results: list[Row],
+    manifest: Row,
+) -> str:
     """Return a paragraph on what was evaluated, how, and the numbers."""
     task = cell.get("task")
     protocol = cell.get("protocol")
@@ -120,7 +124,10 @@ def _interval_text(row: Row) -> str:
     return f"95 % interval {ends[0]:.4g} to {ends[1]:.4g} ({method})"
 
 
-def _run_paragraph(manifest: Row, results: list[Row]) -> str:
+def _run_paragraph(
+    manifest: Row,
+    results: list[Row],
+) -> str:
     """Return a paragraph with version, time and statements about all numbers."""
     version = _mapping(manifest.get("versions")).get("assay")
     sentence = "Run with assay"

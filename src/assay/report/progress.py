@@ -106,7 +106,12 @@ class Pace:
         rate: float = (counted - before) / seconds
         return rate
 
-    def _left(self, cell: WatchedTask, ended: float, now: float) -> float | None:
+    def _left(
+        self,
+        cell: WatchedTask,
+        ended: float,
+        now: float,
+    ) -> float | None:
         """Return the seconds until the last sample, at the speed so far; None if it is too early to say."""
         assert self._started is not None
         if cell.expected is None:
@@ -163,7 +168,11 @@ class LiveProgress(_Watching):
             overflow="ellipsis",
             max_width=max(12, console.width // 3),
         )
-        note = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        note = Column(
+            no_wrap=True,
+            overflow="ellipsis",
+            ratio=1,
+        )
         self._bars = Progress(
             TextColumn("{task.description}", table_column=label),
             BarColumn(bar_width=min(40, max(8, console.width // 5))),
@@ -208,7 +217,11 @@ class LiveProgress(_Watching):
     def say(self, line: str) -> None:
         """Print a line above the bars."""
         self.said.add(line)
-        self._bars.console.print(printable(line), markup=False, highlight=False)
+        self._bars.console.print(
+            printable(line),
+            markup=False,
+            highlight=False,
+        )
 
     def stop(self) -> None:
         """Stop updating. The bars stay on the screen."""
@@ -256,7 +269,10 @@ class LineProgress(_Watching):
                 self.say(line)
 
 
-def _replicas(states: Mapping[int, str], restarts: int) -> str:
+def _replicas(
+    states: Mapping[int, str],
+    restarts: int,
+) -> str:
     """Return how many copies of the model are working, and how many are waiting for a process, a node or weights."""
     counts = Counter(states.values())
     up = counts["ready"] + counts["working"]

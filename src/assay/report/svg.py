@@ -97,10 +97,22 @@ def tick(
     look: str = "tick",
 ) -> Markup:
     """Return a label of an axis."""
-    return element("text", look, text=text, x=x, y=y, text_anchor=anchor)
+    return element(
+        "text",
+        look,
+        text=text,
+        x=x,
+        y=y,
+        text_anchor=anchor,
+    )
 
 
-def titled(tag: str, look: str, title: str, **attributes: Any) -> Markup:
+def titled(
+    tag: str,
+    look: str,
+    title: str,
+    **attributes: Any,
+) -> Markup:
     """Return a mark with a tooltip."""
     return element(tag, look, [element("title", text=title)], **attributes)
 
@@ -160,7 +172,11 @@ def finite(values: Numbers) -> list[float]:
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
-def ticks(low: float, high: float, most: int = 5) -> list[float]:
+def ticks(
+    low: float,
+    high: float,
+    most: int = 5,
+) -> list[float]:
     """Return round numbers that divide a range."""
     if not high > low:
         return [low]

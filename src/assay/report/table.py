@@ -109,7 +109,10 @@ def format_failures(result: Result) -> str:
     return text
 
 
-def show_table(results: Sequence[Result], console: "Console") -> None:
+def show_table(
+    results: Sequence[Result],
+    console: "Console",
+) -> None:
     """Print the table to a rich console. Text from models and data is never read as markup."""
     from rich.cells import cell_len
     from rich.table import Table
@@ -146,7 +149,12 @@ def show_table(results: Sequence[Result], console: "Console") -> None:
         else:
             width = None
         justify: Literal["left", "right"] = "right" if heading in RIGHT else "left"
-        table.add_column(heading, justify=justify, overflow="fold", width=width)
+        table.add_column(
+            heading,
+            justify=justify,
+            overflow="fold",
+            width=width,
+        )
     for row in rows:
         table.add_row(*row)
     console.print(table)
@@ -166,17 +174,29 @@ def _shortened(name: str) -> str:
     pieces = name.split("/")
     if len(name) <= LONGEST_NAME or len(pieces) < 3:
         return name
-    first = f"{pieces[0]}/" if pieces[0] else "/"
+    if pieces[0]:
+        first = f"{pieces[0]}/"
+    else:
+        first = "/"
     return f"{first}…/{pieces[-1]}"
 
 
-def plain_table(results: Sequence[Result], width: int = 140) -> str:
+def plain_table(
+    results: Sequence[Result],
+    width: int = 140,
+) -> str:
     """Return the table as text."""
     from rich.console import Console
 
     buffer = io.StringIO()
     show_table(
-        results, Console(file=buffer, width=width, no_color=True, highlight=False)
+        results,
+        Console(
+            file=buffer,
+            width=width,
+            no_color=True,
+            highlight=False,
+        ),
     )
     return buffer.getvalue().rstrip()
 
@@ -276,7 +296,11 @@ def group_lines(results: Sequence[Result]) -> list[str]:
     return lines[1:]
 
 
-def _table(title: str, tag: str, results: Sequence[Result]) -> GroupTable | None:
+def _table(
+    title: str,
+    tag: str,
+    results: Sequence[Result],
+) -> GroupTable | None:
     """Return the breakdown by one tag, or None if it has a single value."""
     columns: dict[str, dict[str, Result]] = {}
     for result in results:

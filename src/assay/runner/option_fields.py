@@ -80,7 +80,10 @@ def flags_of(options: type) -> dict[str, Flag]:
         if not any(flag.startswith("--") for flag in flags):
             short = [flag for flag in flags if not flag.startswith("--")]
             flags = (*short, f"--{option_field.name}")
-        flags_by_field[option_field.name] = Flag(flags=tuple(flags), **declared)
+        flags_by_field[option_field.name] = Flag(
+            flags=tuple(flags),
+            **declared,
+        )
     return flags_by_field
 
 
@@ -106,6 +109,10 @@ def faults_of_judges(judges: object, where: str) -> list[AssayError]:
 class PartlyRead(PlanError):
     """The errors in a settings file, with the readable rest, in which more errors can be found."""
 
-    def __init__(self, faults: Sequence[AssayError], rest: object) -> None:
+    def __init__(
+        self,
+        faults: Sequence[AssayError],
+        rest: object,
+    ) -> None:
         super().__init__(faults)
         self.made: Any = rest

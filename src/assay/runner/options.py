@@ -568,7 +568,12 @@ class RunOptions:
         }
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
+    def from_plain(
+        cls,
+        plain: Mapping[str, Any],
+        *,
+        where: str,
+    ) -> "RunOptions":
         """Return options from plain data. Raise `PartlyRead` with the nearest known key for each unknown one."""
         names = {f.name for f in fields(cls)}
         values: dict[str, Any] = {
@@ -586,7 +591,13 @@ class RunOptions:
             fix = suggest(name, sorted(names), "known keys:", CLOSE_KEY)
             if name in OF_MODELS:
                 fix = f"an option of the model: model_args: {{{name}: …}}"
-            faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
+            faults.append(
+                UsageError(
+                    f"unknown key {name!r}",
+                    where=where,
+                    fix=fix,
+                )
+            )
             del values[name]
         if isinstance(values.get("judges"), str):
             values["judges"] = {"judge": values["judges"]}

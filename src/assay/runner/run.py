@@ -271,7 +271,12 @@ async def _floors(
 
     async def run_floors(copies: list[PlannedTask]) -> RunResult:
         fresh = options.fresh and ask_model
-        with RunWriter(inner, fresh=fresh, redactor=redactor, signs=is_own) as writer:
+        with RunWriter(
+            inner,
+            fresh=fresh,
+            redactor=redactor,
+            signs=is_own,
+        ) as writer:
             return await Session(
                 floor_run,
                 copies,
@@ -300,7 +305,10 @@ def _spread_over_gpus(
     ]
     if min(copies) < 2:
         return options
-    spread = options.but(replicas=min(copies), gpus_per_replica=1)
+    spread = options.but(
+        replicas=min(copies),
+        gpus_per_replica=1,
+    )
     try:
         check_spread(spread, planned_tasks)
     except UsageError:
@@ -308,7 +316,10 @@ def _spread_over_gpus(
     return spread
 
 
-def _prefetch(folder: Path, planned_tasks: Sequence[PlannedTask]) -> None:
+def _prefetch(
+    folder: Path,
+    planned_tasks: Sequence[PlannedTask],
+) -> None:
     """Start loading the first model if the run is new, because it then has something to ask."""
     if folder.exists() or not planned_tasks:
         return
@@ -327,7 +338,10 @@ def _refuse_url(output: str) -> None:
         )
 
 
-def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
+def run_folder(
+    options: RunOptions,
+    planned: tuple[str, ...] = (),
+) -> Path:
     """Return the folder of a run: `-o`, or a name under `runs/` that the same command finds again.
 
     `planned` are the models that are asked if the options name none: those of the tasks, else the default.
@@ -346,7 +360,10 @@ def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
     return Path("runs") / f"{label}-{options.but(models=models).folder_digest()}"
 
 
-def _refuse_own_data(folder: Path, planned_tasks: Sequence[PlannedTask]) -> None:
+def _refuse_own_data(
+    folder: Path,
+    planned_tasks: Sequence[PlannedTask],
+) -> None:
     """Raise if a run would read the files it writes: it would never end, or judge its own records."""
     layout = Layout(folder.resolve())
     for file in (

@@ -57,7 +57,10 @@ class ToRun:
     def from_text(cls, text: str) -> "ToRun":
         """Return the execution that a text describes."""
         plain = json.loads(text)
-        tests = FunctionTests(**plain["tests"]) if "tests" in plain else None
+        if "tests" in plain:
+            tests = FunctionTests(**plain["tests"])
+        else:
+            tests = None
         cases = tuple(Case(**case) for case in plain.get("cases", ()))
         return cls(
             plain["program"],
@@ -68,7 +71,11 @@ class ToRun:
         )
 
 
-def perform(tier: Tier, execution: ToRun, stopper: Stopper | None = None) -> Verdict:
+def perform(
+    tier: Tier,
+    execution: ToRun,
+    stopper: Stopper | None = None,
+) -> Verdict:
     """Run the program and return its verdict.
 
     Raise `SandboxError` if the sandbox failed, which says nothing about the program.
@@ -119,7 +126,9 @@ def _how_it_ended(done: Execution) -> str:
     else:
         ended = f"ended by {done.ending}"
     error = last_line(done.stderr)
-    return f"{ended}: {error}" if error else ended
+    if error:
+        return f"{ended}: {error}"
+    return ended
 
 
 def same_output(printed: str, wanted: str) -> bool:

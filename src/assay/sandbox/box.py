@@ -49,7 +49,11 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def write(self, name: str, data: str | bytes) -> None:
+    def write(
+        self,
+        name: str,
+        data: str | bytes,
+    ) -> None:
         """Add a file that every later command finds in its folder."""
         self._files[_checked(name)] = as_bytes(data)
 
@@ -81,10 +85,16 @@ class Sandbox:
         names = tuple(map(_checked, keep))
         with Pipes() as pipes:
             pipe = pipes.new() if names else None
-            keeps = Keep(names, pipe.writing) if pipe is not None else Keep()
+            if pipe is not None:
+                keeps = Keep(names, pipe.writing)
+            else:
+                keeps = Keep()
             command = self._command(argv, {**ENVIRONMENT, **(env or {})}, keeps)
             with self._started(command, limits, as_bytes(stdin)) as done:
-                watched = pipe.reading if pipe is not None else None
+                if pipe is not None:
+                    watched = pipe.reading
+                else:
+                    watched = None
                 pipes.close_all_but(watched)
                 deadline = done.started + limits.wall_seconds
                 with self._stopper.watching(done):
@@ -93,7 +103,12 @@ class Sandbox:
         self._kept = dict(_handed_out(heard, names))
         return execution
 
-    def _started(self, command: Command, limits: Limits, stdin: bytes) -> Attended:
+    def _started(
+        self,
+        command: Command,
+        limits: Limits,
+        stdin: bytes,
+    ) -> Attended:
         """Start a command in a fork, or in a separate process."""
         if (fork := forked(self.tier, command, limits, stdin)) is not None:
             return fork
@@ -111,7 +126,13 @@ class Sandbox:
         """Return the command with its files and its environment."""
         is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
         role: Role = "script" if is_script else "program"
-        return Command(argv[is_script:], role, files=self._files, env=env, keep=keep)
+        return Command(
+            argv[is_script:],
+            role,
+            files=self._files,
+            env=env,
+            keep=keep,
+        )
 
     def close(self) -> None:
         """Remove the files."""
@@ -128,7 +149,10 @@ def _checked(name: str) -> str:
     return name
 
 
-def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _handed_out(
+    heard: bytes,
+    names: Sequence[str],
+) -> Iterator[tuple[str, bytes]]:
     """Yield the files that arrived over the pipe. The command may have written there as well, so nothing is trusted."""
     while heard:
         head, _, heard = heard.partition(b"\n")
@@ -146,4 +170,6 @@ def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes
 
 def as_bytes(text: str | bytes) -> bytes:
     """Return text as UTF-8. Half of a surrogate pair is encoded, so that the interpreter refuses it."""
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    return text

@@ -36,7 +36,12 @@ TRIED = Limits(
     file_mb=1,
     disk_mb=4,
 )
-_LATE = Limits(wall_seconds=0.6, cpu_seconds=10, memory_mb=256, processes=12)
+_LATE = Limits(
+    wall_seconds=0.6,
+    cpu_seconds=10,
+    memory_mb=256,
+    processes=12,
+)
 _ORPHAN = "import os, time\nif os.fork():\n    os._exit(0)\ntime.sleep(60)"
 _FILL = """
 import os
@@ -91,7 +96,12 @@ def why_not(tier: Tier) -> str:
     return next(filter(None, reasons), "")
 
 
-def _run(tier: Tier, limits: Limits, code: str, *words: str) -> Execution:
+def _run(
+    tier: Tier,
+    limits: Limits,
+    code: str,
+    *words: str,
+) -> Execution:
     """Run a Python file in a separate interpreter, or in a fork if the tier has them."""
     flags = () if has_forks(tier) else ("-I", "-S")
     with Sandbox(tier, limits) as box:
@@ -145,7 +155,11 @@ def _flooded(tier: Tier) -> str:
     """Return an error if large output is not cut."""
     done = _run(
         tier,
-        Limits(wall_seconds=8, memory_mb=256, output_bytes=1000),
+        Limits(
+            wall_seconds=8,
+            memory_mb=256,
+            output_bytes=1000,
+        ),
         "print('x' * 3_000_000)",
     )
     if done.truncated and len(done.stdout) == 1000:
@@ -309,7 +323,10 @@ _choices: dict[tuple[str, Engine], Choice] = {}
 _choosing = threading.Lock()
 
 
-def choose(wanted: str = "auto", engine: Engine = Engine()) -> Choice:
+def choose(
+    wanted: str = "auto",
+    engine: Engine = Engine(),
+) -> Choice:
     """Return the best tier (`auto`), or the named one.
 
     It is tested once per process. `none` is never chosen by `auto`.
@@ -327,7 +344,10 @@ def _chosen(wanted: str, engine: Engine) -> Choice:
     return _choices[wanted, engine]
 
 
-def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
+def best_tier(
+    wanted: str = "auto",
+    engine: Engine = Engine(),
+) -> Tier:
     """Return the tier. Raise `SandboxError` if none passes the self-test."""
     choice = choose(wanted, engine)
     if choice.tier is None:
@@ -375,13 +395,19 @@ def _tried(tier: Tier) -> tuple[str, Choice | None]:
     """
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:
-        of_forks = beside.submit(why_not, forking) if forking is not tier else None
+        if forking is not tier:
+            of_forks = beside.submit(why_not, forking)
+        else:
+            of_forks = None
         why = (tier.why_not_there() if isinstance(tier, Container) else "") or why_not(
             tier
         )
     if why:
         return why, None
-    no_forks = of_forks.result() if of_forks is not None else ""
+    if of_forks is not None:
+        no_forks = of_forks.result()
+    else:
+        no_forks = ""
     return "", Choice(tier if no_forks else forking, no_forks=no_forks)
 
 

@@ -97,7 +97,11 @@ def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg
     os.close(ruleset)
 
 
-def _allow(ruleset: int, path: str, allowed: int) -> None:
+def _allow(
+    ruleset: int,
+    path: str,
+    allowed: int,
+) -> None:
     """Allow access to one file or folder."""
     folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
     if not os.path.isdir(path):

@@ -101,7 +101,10 @@ class Container:
             env=dict(os.environ)
         )  # for the engine, such as the address of its service; not for the container
         calls = filter_program()
-        more = {"calls": calls} if calls is not None else {}
+        if calls is not None:
+            more = {"calls": calls}
+        else:
+            more = {}
         settings = settings_of(
             command,
             limits,
@@ -228,7 +231,12 @@ class ContainerEngine:
         """The name of the program."""
         return os.path.basename(self.program)
 
-    def build(self, context: Path, tag: str, network: bool) -> list[str]:
+    def build(
+        self,
+        context: Path,
+        tag: str,
+        network: bool,
+    ) -> list[str]:
         """Return the command that builds the Dockerfile of a folder. RUN steps have a network only if it is allowed."""
         words = [self.program, "build", "--tag", tag, "--label", IMAGE_LABEL]
         words += ["--force-rm"]
@@ -282,9 +290,17 @@ class ContainerEngine:
             words += ["--env", variable if by_name else f"{variable}={value}"]
         return [*words, name, *argv]
 
-    def copy_in(self, name: str, source: Path, path: str) -> list[str]:
+    def copy_in(
+        self,
+        name: str,
+        source: Path,
+        path: str,
+    ) -> list[str]:
         """Return the command that copies a file, or the contents of a folder, into a container."""
-        text = f"{source}/." if source.is_dir() else str(source)
+        if source.is_dir():
+            text = f"{source}/."
+        else:
+            text = str(source)
         return [self.program, "cp", text, f"{name}:{path}"]
 
     def copy_out(self, name: str, path: str) -> list[str]:
@@ -312,7 +328,11 @@ class ContainerEngine:
         words = [self.program, "ps", "--all", "--filter", f"name={CONTAINER_PREFIX}"]
         return [*words, "--format", "{{.Names}}"]
 
-    def image(self, name: str, field: str = "{{.Id}}") -> list[str]:
+    def image(
+        self,
+        name: str,
+        field: str = "{{.Id}}",
+    ) -> list[str]:
         """Return the command that prints a field of an image. It fails if the image does not exist."""
         return [self.program, "image", "inspect", "--format", field, name]
 
@@ -342,7 +362,10 @@ class Answer:
     fault: str = ""
 
 
-def ask_engine(argv: Sequence[str], seconds: float = SECONDS_TO_ANSWER) -> Answer:
+def ask_engine(
+    argv: Sequence[str],
+    seconds: float = SECONDS_TO_ANSWER,
+) -> Answer:
     """Run a short command of an engine."""
     try:
         done = subprocess.run(
@@ -382,4 +405,6 @@ def _why_not(engine: ContainerEngine) -> str:
     if shutil.which(engine.program) is None:
         return f"{engine.program} is not installed"
     fault = ask_engine([engine.program, "info"]).fault
-    return f"{engine.program} does not answer ({fault})" if fault else ""
+    if fault:
+        return f"{engine.program} does not answer ({fault})"
+    return ""

@@ -110,9 +110,15 @@ class ContainerWorkspace:
 
         When the time of a command is up, all processes of the container are ended.
         """
-        argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
+        if isinstance(command, str):
+            argv = ["sh", "-c", command]
+        else:
+            argv = list(command)
         argv[0] = self._program_inside(argv[0])
-        seconds = self.limits.command_seconds if timeout is None else timeout
+        if timeout is None:
+            seconds = self.limits.command_seconds
+        else:
+            seconds = timeout
         return self._execute(argv, as_bytes(stdin), seconds, env or {}, folder)
 
     def stop_command(self) -> None:
@@ -150,7 +156,12 @@ class ContainerWorkspace:
                 break
         raise UsageError(f"{path} is not a file that can be read", fix="check the path")
 
-    def write(self, path: str, data: str | bytes, mode: int = 0o644) -> None:
+    def write(
+        self,
+        path: str,
+        data: str | bytes,
+        mode: int = 0o644,
+    ) -> None:
         """Write a file, and the folders above it, as the user of the container."""
         argv = ["sh", "-c", WRITE, "sh", path, f"{mode:o}"]
         self._must_succeed(self._execute(argv, as_bytes(data), SECONDS_TO_COPY), path)
@@ -170,7 +181,10 @@ class ContainerWorkspace:
 
     def put(self, source: Path, path: str) -> None:
         """Copy a file or a folder of this machine into the container, readable for all its users."""
-        target = path if source.is_dir() else os.path.dirname(path)
+        if source.is_dir():
+            target = path
+        else:
+            target = os.path.dirname(path)
         self._as_root(["mkdir", "-p", target], path)
         words = self.engine.copy_in(self._name, source, path)
         fault = ask_engine(words, SECONDS_TO_COPY).fault
@@ -222,7 +236,12 @@ class ContainerWorkspace:
                 host.settimeout(SECONDS_TO_ANSWER)
                 return self._listen_inside(answer.output, path, host)
 
-    def _listen_inside(self, pid: str, path: str, host: socket.socket) -> socket.socket:
+    def _listen_inside(
+        self,
+        pid: str,
+        path: str,
+        host: socket.socket,
+    ) -> socket.socket:
         """Start the process that listens in the container's network, and return its socket."""
         script = Path(__file__).with_name("listen_inside.py")
         words = [*self.engine.enter_namespaces(), sys.executable, "-I", "-S"]
@@ -240,7 +259,10 @@ class ContainerWorkspace:
                     _, numbers, _, _ = socket.recv_fds(connection, 16, 1)
             except OSError:
                 process.kill()
-            stderr = process.stderr.read() if process.stderr else b""
+            if process.stderr:
+                stderr = process.stderr.read()
+            else:
+                stderr = b""
         if not numbers:
             raise SandboxError(
                 f"the network of the container cannot be entered: {last_line(stderr)}",
@@ -258,7 +280,10 @@ class ContainerWorkspace:
         user: str | None = None,
     ) -> Execution:
         """Run a command with the engine, and end all processes if it had to be stopped."""
-        chosen = self.user if user is None else user
+        if user is None:
+            chosen = self.user
+        else:
+            chosen = user
         words = self.engine.execute(
             self._name,
             argv,
@@ -271,7 +296,10 @@ class ContainerWorkspace:
             memory_mb=CLIENT_MEMORY_MB,
             output_bytes=self.limits.output_bytes,
         )
-        launch = Launch(argv=words, env=client_env(env))
+        launch = Launch(
+            argv=words,
+            env=client_env(env),
+        )
         self._must_stop = False
         with Running(launch, stdin, limits) as running:
             with self._lock:
@@ -292,9 +320,18 @@ class ContainerWorkspace:
             check_started(done)
         return done
 
-    def _as_root(self, argv: Sequence[str], path: str) -> None:
+    def _as_root(
+        self,
+        argv: Sequence[str],
+        path: str,
+    ) -> None:
         self._must_succeed(
-            self._execute(argv, seconds=SECONDS_TO_COPY, user=ROOT_USER), path
+            self._execute(
+                argv,
+                seconds=SECONDS_TO_COPY,
+                user=ROOT_USER,
+            ),
+            path,
         )
 
     def _must_succeed(self, done: Execution, path: str) -> None:
@@ -417,7 +454,10 @@ class _Archive:
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
         try:
-            with tarfile.open(fileobj=self._process.stdout, mode="r|") as self._tar:
+            with tarfile.open(
+                fileobj=self._process.stdout,
+                mode="r|",
+            ) as self._tar:
                 yield from self._tar
         except tarfile.TarError:
             return  # there is no such file, or the command failed
@@ -469,7 +509,10 @@ def build_image(
     """Build the Dockerfile of a folder. Raise `UsageError` with the last lines of the output if it fails."""
     words = engine.build(context, tag, network)
     limits = Limits(wall_seconds=seconds, memory_mb=CLIENT_MEMORY_MB)
-    launch = Launch(argv=words, env=dict(os.environ))
+    launch = Launch(
+        argv=words,
+        env=dict(os.environ),
+    )
     started = time.monotonic()
     with Running(launch, b"", limits) as running:
         with stopper.watching(running):

@@ -89,7 +89,12 @@ def _remove_entry(name: str, top: int) -> bool:
                 if _is_folder(child, folder):
                     os.chmod(child, 0o700, dir_fd=folder)
                     moved = f".{secrets.token_hex(8)}"
-                    os.rename(child, moved, src_dir_fd=folder, dst_dir_fd=top)
+                    os.rename(
+                        child,
+                        moved,
+                        src_dir_fd=folder,
+                        dst_dir_fd=top,
+                    )
                 else:
                     os.unlink(child, dir_fd=folder)
         finally:
@@ -101,7 +106,11 @@ def _remove_entry(name: str, top: int) -> bool:
 
 
 def _is_folder(name: str, parent: int) -> bool:
-    mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    mode = os.stat(
+        name,
+        dir_fd=parent,
+        follow_symlinks=False,
+    ).st_mode
     return stat.S_ISDIR(mode)
 
 

@@ -123,7 +123,11 @@ class ForkServer:
         """True if it can receive requests."""
         return self._control.fileno() >= 0 and self._process.poll() is None
 
-    def ask(self, uid: int, descriptors: Sequence[int]) -> None:
+    def ask(
+        self,
+        uid: int,
+        descriptors: Sequence[int],
+    ) -> None:
         """Request a fork with this uid and these descriptors."""
         try:
             socket.send_fds(self._control, [b"%d" % uid], list(descriptors))
@@ -236,7 +240,9 @@ class Forked(Attended):
             raise SandboxError(
                 f"the sandbox could not be started: {status[1:].decode('utf-8', 'replace')}"
             )
-        return int(status) if status is not None and status.isdigit() else None
+        if status is not None and status.isdigit():
+            return int(status)
+        return None
 
     def was_lost(self) -> bool:
         """Return True if its first process is gone without reporting how the program ended."""
@@ -263,7 +269,10 @@ class Forked(Attended):
         self._reply.close()
 
 
-def _is_ready(number: int, seconds: float | None) -> bool:
+def _is_ready(
+    number: int,
+    seconds: float | None,
+) -> bool:
     """Return True if there is something to read within the time."""
     ready = select.poll()
     ready.register(number, select.POLLIN)

@@ -235,7 +235,11 @@ def hook_for(
     return hook
 
 
-def describe_tampering(event: str, args: "tuple[Any, ...]", caller: "FrameType") -> str:
+def describe_tampering(
+    event: str,
+    args: "tuple[Any, ...]",
+    caller: "FrameType",
+) -> str:
     """Return how an audit event shows that the program inspects its process; empty if it does not.
 
     Runs in the hook, so it must not call methods of the program's objects: it looks at plain texts only.
@@ -372,7 +376,10 @@ def is_lying(kind: type) -> bool:
     try:
         make: Any = kind.__new__
         is_metaclass = issubclass(kind, type)
-        thing = make(kind, "thing", (), {}) if is_metaclass else make(kind)
+        if is_metaclass:
+            thing = make(kind, "thing", (), {})
+        else:
+            thing = make(kind)
         return all(thing == x for x in others) or not any(thing != x for x in others)
     except BaseException:  # noqa: BLE001 - an honest comparison may need what is not there
         return False

@@ -64,7 +64,10 @@ class Landlock:
             for path in (*needed, Path("/etc/ld.so.cache"), *map(Path, DEVICES))
             if path.exists()
         ]
-        uid = fresh_uid() if os.geteuid() == 0 else None
+        if os.geteuid() == 0:
+            uid = fresh_uid()
+        else:
+            uid = None
         if uid is not None and (closed := _closed(own_python())) is not None:
             raise SandboxError(
                 f"as root, code runs as another user, who may not enter {closed}",
@@ -80,7 +83,13 @@ class Landlock:
         return _completed(
             launch,
             command,
-            settings_of(resolved(command), limits, uid, **rules, shares_uid=True),
+            settings_of(
+                resolved(command),
+                limits,
+                uid,
+                **rules,
+                shares_uid=True,
+            ),
         )
 
 
@@ -119,7 +128,11 @@ def _closed(path: Path) -> Path | None:
     )
 
 
-def _completed(launch: Launch, command: Command, settings: Mapping[str, Any]) -> Launch:
+def _completed(
+    launch: Launch,
+    command: Command,
+    settings: Mapping[str, Any],
+) -> Launch:
     """Complete a launch with the program inside."""
     launch.env = {
         **command.env,
@@ -136,7 +149,10 @@ def _sweep_once() -> None:
     remove_stale_folders()
 
 
-def _folder(files: Mapping[str, bytes], uid: int | None) -> Path:
+def _folder(
+    files: Mapping[str, bytes],
+    uid: int | None,
+) -> Path:
     """Make a folder with the files of a command."""
     try:
         _sweep_once()

@@ -216,13 +216,20 @@ def settings_of(
     }
 
 
-def started_by(python: Path, launch: Launch, settings: Mapping[str, Any]) -> list[str]:
+def started_by(
+    python: Path,
+    launch: Launch,
+    settings: Mapping[str, Any],
+) -> list[str]:
     """Return the words that start the program inside with this interpreter, from a file in memory."""
     data = marshal.dumps({**settings, **_programs(settings, _compiled)})
     return [str(python), "-I", "-S", "-c", _FROM_FILE % launch.hold(data)]
 
 
-def started_over_stdin(launch: Launch, settings: Mapping[str, Any]) -> list[str]:
+def started_over_stdin(
+    launch: Launch,
+    settings: Mapping[str, Any],
+) -> list[str]:
     """Return the arguments that start the program inside with any Python 3, from the start of its standard input."""
     data = marshal.dumps({**settings, **_programs(settings, _source)}, _ANY_PYTHON)
     launch.first = b"%010d" % len(data) + data

@@ -123,7 +123,12 @@ def _keep_capabilities(these: int) -> None:
     _checked(_libc.capset(head, (ctypes.c_uint32 * 6)(these, these, 0, 0, 0, 0)))
 
 
-def _mount(kind: str, place: str, flags: int, options: str = "") -> None:
+def _mount(
+    kind: str,
+    place: str,
+    flags: int,
+    options: str = "",
+) -> None:
     """Mount a file system."""
     _checked(
         _libc.mount(

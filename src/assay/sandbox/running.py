@@ -88,7 +88,10 @@ def _memory_by_group() -> dict[int, int]:
     global _others, _looks
     memory: dict[int, int] = {}
     processes: dict[int, _Process] = {}
-    previous = _others if _looks % _LOOKS_AT_ALL else set()
+    if _looks % _LOOKS_AT_ALL:
+        previous = _others
+    else:
+        previous = set()
     others = set()
     _looks += 1
     for name in os.listdir("/proc"):
@@ -115,7 +118,10 @@ def _memory_by_group() -> dict[int, int]:
     return memory
 
 
-def _group_of(pid: int, processes: Mapping[int, _Process]) -> int | None:
+def _group_of(
+    pid: int,
+    processes: Mapping[int, _Process],
+) -> int | None:
     """Return the execution to which a process belongs, or None.
 
     The programs of a workspace may leave its process group, but not its process namespace: there, an orphan becomes
@@ -233,7 +239,11 @@ class Attended(ABC):
     folder: Path | None = None
     """The folder of the host that it works in, if it has no file system of its own."""
 
-    def __init__(self, limits: Limits, stdin: bytes = b"") -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        stdin: bytes = b"",
+    ) -> None:
         self.started = time.monotonic()
         self.limits = limits
         self.unsent = memoryview(stdin)
@@ -455,7 +465,10 @@ def attend(
     return bytes(heard)
 
 
-def _register(selector: selectors.BaseSelector, running: Attended) -> None:
+def _register(
+    selector: selectors.BaseSelector,
+    running: Attended,
+) -> None:
     """Register the pipes of an execution."""
     for number in running.outputs:
         os.set_blocking(number, False)
@@ -491,4 +504,6 @@ def _ending(code: int | None) -> tuple[Ending, int | None]:
         signalled = 0
     if signalled == signal.SIGXCPU:
         return "cpu_time", None
-    return ("killed", None) if signalled == signal.SIGKILL else ("exited", code)
+    if signalled == signal.SIGKILL:
+        return ("killed", None)
+    return ("exited", code)

@@ -167,7 +167,11 @@ def _refuse_unless(
         yield (_LOAD, 0, 0, _NUMBER)
 
 
-def _refuse_if(number: int, offset: int, value: int) -> Iterator[_Instruction]:
+def _refuse_if(
+    number: int,
+    offset: int,
+    value: int,
+) -> Iterator[_Instruction]:
     """Yield instructions that refuse a call if the word at an offset has a value."""
     yield (_EQUAL, 0, 4, number)
     yield (_LOAD, 0, 0, offset)
@@ -176,7 +180,11 @@ def _refuse_if(number: int, offset: int, value: int) -> Iterator[_Instruction]:
     yield (_LOAD, 0, 0, _NUMBER)
 
 
-def _refuse_if_any(number: int, offset: int, bits: int) -> Iterator[_Instruction]:
+def _refuse_if_any(
+    number: int,
+    offset: int,
+    bits: int,
+) -> Iterator[_Instruction]:
     """Yield instructions that refuse a call if the word at an offset has one of these bits."""
     yield (_EQUAL, 0, 4, number)
     yield (_LOAD, 0, 0, offset)

@@ -54,10 +54,16 @@ def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
         int.from_bytes(data[offset : offset + 4], sys.byteorder)
         for offset in range(0, len(data), 4)
     ]
-    return (int(message), numbers) if message else (0, [])
+    if message:
+        return (int(message), numbers)
+    return (0, [])
 
 
-def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
+def _hand_over(
+    first: int,
+    uid: int,
+    host: _socket.socket,
+) -> None:
     """Set the user of the fork, and send the host a descriptor to end it.
 
     Its pid is not reused, because it is not reaped.
@@ -82,7 +88,10 @@ def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
         )  # the fork, if there is one, is not told to go on, and ends
 
 
-def _say(host: _socket.socket, text: str) -> None:
+def _say(
+    host: _socket.socket,
+    text: str,
+) -> None:
     """Send a line to the host."""
     try:
         host.send(text.encode("utf-8", "replace")[:1000])
@@ -142,7 +151,10 @@ def _asked(memory: int) -> dict:  # type: ignore[type-arg]
     return dict(marshal.loads(data))  # noqa: S302 - written by the host
 
 
-def _end_with(child: int, host: _socket.socket) -> None:
+def _end_with(
+    child: int,
+    host: _socket.socket,
+) -> None:
     """Reap processes until the program has ended. All that are left end with this process."""
     _signal.signal(
         _signal.SIGINT, _signal.SIG_DFL

@@ -16,7 +16,11 @@ PENDING_SIGNALS = 4096
 """Most timers and waiting signals of one user."""
 
 
-def limit(kind: int, soft: int, hard: int | None = None) -> None:
+def limit(
+    kind: int,
+    soft: int,
+    hard: int | None = None,
+) -> None:
     """Set a limit, or keep a lower one."""
     most = resource.getrlimit(kind)[1]
     hard = soft if hard is None else hard

@@ -89,7 +89,11 @@ def _judge(
             "nonce": nonce,
             **links,
         }
-        command = Command(role="verdict", facts=facts, env=ENVIRONMENT)
+        command = Command(
+            role="verdict",
+            facts=facts,
+            env=ENVIRONMENT,
+        )
         watched: int | None = pipe.reading
         running: Attended | None = forked(tier, command, limits, links=links)
         if running is None:
@@ -109,7 +113,11 @@ def _judge(
             return _read(heard, nonce, running)
 
 
-def _read(heard: bytes, nonce: str, running: Attended) -> Verdict | None:
+def _read(
+    heard: bytes,
+    nonce: str,
+    running: Attended,
+) -> Verdict | None:
     """Return the verdict that the harness wrote; None if something outside ended the sandbox."""
     lines = dict(_lines(heard, nonce))
     if "ready" not in lines and "fault" not in lines:

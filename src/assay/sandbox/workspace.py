@@ -156,8 +156,14 @@ class Workspace:
         When the time of a command is up, all processes of the workspace are ended.
         """
         started = time.monotonic()
-        seconds = self.limits.command_seconds if timeout is None else timeout
-        argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
+        if timeout is None:
+            seconds = self.limits.command_seconds
+        else:
+            seconds = timeout
+        if isinstance(command, str):
+            argv = ["bash", "-c", command]
+        else:
+            argv = list(command)
         ending: Ending
         self._must_stop = False
         try:
@@ -183,7 +189,10 @@ class Workspace:
             return Execution(error.ending, None, b"", b"", elapsed)
         ending = ENDINGS.get(str(reply.values["ending"]), "exited")
         code = reply.values["code"]
-        returncode = code if isinstance(code, int) else None
+        if isinstance(code, int):
+            returncode = code
+        else:
+            returncode = None
         stdout, stderr = reply.contents
         return Execution(
             ending,
@@ -211,7 +220,12 @@ class Workspace:
         values = {"path": path, "most_bytes": self.limits.file_bytes}
         return self._ask("read", values=values).contents[0]
 
-    def write(self, path: str, data: str | bytes, mode: int = 0o644) -> None:
+    def write(
+        self,
+        path: str,
+        data: str | bytes,
+        mode: int = 0o644,
+    ) -> None:
         """Write a file, and the folders above it."""
         self._ask("write", [as_bytes(data)], values={"path": path, "mode": mode})
 
@@ -219,7 +233,11 @@ class Workspace:
         """Remove a file or folder, if it is there."""
         self._ask("remove", values={"path": path})
 
-    def put(self, source: Path, path: str = ".") -> None:
+    def put(
+        self,
+        source: Path,
+        path: str = ".",
+    ) -> None:
         """Copy a file or folder of the host into the workspace. Links are copied as links."""
         if source.is_file():
             self.write(path, source.read_bytes(), source.stat().st_mode & 0o777)
@@ -231,7 +249,11 @@ class Workspace:
         values = {"path": path, "most_bytes": self.limits.file_bytes}
         return self._ask("pack", values=values).contents[0]
 
-    def unpack(self, archive: bytes, path: str = ".") -> None:
+    def unpack(
+        self,
+        archive: bytes,
+        path: str = ".",
+    ) -> None:
         """Write the files of a tar archive into a folder of the workspace."""
         self._ask("unpack", [archive], values={"path": path})
 
@@ -251,7 +273,10 @@ class Workspace:
         files: dict[str, bytes] = {}
         with tarfile.open(fileobj=io.BytesIO(reply.contents[0])) as archive:
             for entry in archive:
-                content = archive.extractfile(entry) if entry.isreg() else None
+                if entry.isreg():
+                    content = archive.extractfile(entry)
+                else:
+                    content = None
                 if content is not None:
                     files[entry.name] = content.read()
         left_out = {str(name): int(size) for name, size in reply.values["left_out"]}
@@ -445,5 +470,9 @@ def _archive_of(folder: Path) -> bytes:
         return entry
 
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        tar.add(folder, arcname=".", filter=without_owner)
+        tar.add(
+            folder,
+            arcname=".",
+            filter=without_owner,
+        )
     return archive.getvalue()

@@ -44,7 +44,10 @@ _tested: dict[Tier, str] = {}
 _testing = threading.Lock()
 
 
-def workspace_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
+def workspace_tier(
+    wanted: str = "auto",
+    engine: Engine = Engine(),
+) -> Tier:
     """Return the tier for workspaces. Raise `SandboxError` if none passes. It is tested once per process."""
     choice = choose("bubblewrap" if wanted == "auto" else wanted, engine)
     if choice.tier is None and wanted == "auto":
@@ -66,7 +69,11 @@ def workspace_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
     return tier
 
 
-def with_folders(tier: Tier, visible: Sequence[str], folders: Sequence[str]) -> Tier:
+def with_folders(
+    tier: Tier,
+    visible: Sequence[str],
+    folders: Sequence[str],
+) -> Tier:
     """Return the tier with folders that its workspaces also see, and folders that they can also write to."""
     if not isinstance(tier, Bubblewrap) or not (visible or folders):
         return tier

@@ -299,8 +299,16 @@ def pack(path: str, most_bytes: int) -> tuple:  # type: ignore[type-arg]
             raise Refused(f"{path} holds more than {most_bytes:,} bytes")
         return entry if entry.type in entry_types else None
 
-    with tarfile.open(fileobj=archive, mode="w", dereference=False) as tar:
-        tar.add(path, arcname=".", filter=choose)
+    with tarfile.open(
+        fileobj=archive,
+        mode="w",
+        dereference=False,
+    ) as tar:
+        tar.add(
+            path,
+            arcname=".",
+            filter=choose,
+        )
     return {}, [archive.getvalue()]
 
 
@@ -363,7 +371,11 @@ def changes(path: str, most_bytes: int, most_files: int) -> tuple:  # type: igno
                 left_out.append([name[:300], state[0]])
                 continue
             total += state[0]
-            tar.add(os.path.join(home, path, name), arcname=name, recursive=False)
+            tar.add(
+                os.path.join(home, path, name),
+                arcname=name,
+                recursive=False,
+            )
     reply = {"left_out": left_out[:100], "left_out_count": len(left_out)}
     return reply, [archive.getvalue()]
 

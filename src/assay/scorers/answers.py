@@ -53,7 +53,10 @@ def gold_letters(sample: Sample) -> set[str]:
     return {_gold_letter(text, sample.choices) for text in accepted(sample)}
 
 
-def _gold_letter(target: str, choices: tuple[str, ...]) -> str:
+def _gold_letter(
+    target: str,
+    choices: tuple[str, ...],
+) -> str:
     """Return the letter of one target, or the target in capitals if it names no option."""
     text = target.strip()
     if len(text) == 1 and text.isalpha():
@@ -92,7 +95,11 @@ def shown(sample: Sample) -> tuple[str, ...]:
 
 def _shown_text(target: object) -> str:
     if isinstance(target, Mapping):
-        return json.dumps(target, ensure_ascii=False, default=str)
+        return json.dumps(
+            target,
+            ensure_ascii=False,
+            default=str,
+        )
     return _text(target)
 
 
@@ -177,12 +184,20 @@ class AgainstTargets:
             return no_target(sample)
         return no_answer(output) or self.compare(output, targets)
 
-    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+    def compare(
+        self,
+        output: Output,
+        targets: tuple[str, ...],
+    ) -> Score:
         """Return the score of an answer. `targets` are all accepted texts."""
         raise NotImplementedError
 
 
-def with_counts(value: float, output: Output, details: Mapping[str, Any]) -> Score:
+def with_counts(
+    value: float,
+    output: Output,
+    details: Mapping[str, Any],
+) -> Score:
     """Return a value whose counts are pooled over the corpus.
 
     An empty answer counts too, and lowers the corpus score.

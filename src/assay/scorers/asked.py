@@ -137,7 +137,11 @@ class Asked(GivenModels, LikeInner):
             score, details={**score.details, "shown": medium.digest, self.entry: reply}
         )
 
-    async def _reply(self, sample: Sample, medium: Image | Audio | Video) -> object:
+    async def _reply(
+        self,
+        sample: Sample,
+        medium: Image | Audio | Video,
+    ) -> object:
         """Return the specialist's reply in the form that `wants` names."""
         if callable(self.request):
             text = self.request(sample)

@@ -159,7 +159,11 @@ class Reply(Awaitable[Output]):
 
     __slots__ = ("_ask", "_model")
 
-    def __init__(self, model: GivenModel, ask: Callable[[], Awaitable[Output]]) -> None:
+    def __init__(
+        self,
+        model: GivenModel,
+        ask: Callable[[], Awaitable[Output]],
+    ) -> None:
         self._model = model
         self._ask = ask
 
@@ -204,7 +208,10 @@ async def ask_model(
 ) -> Output:
     """Return the reply of the model under a role. Raise `UsageError` if none is given, `ModelError` if it fails."""
     if role not in models:
-        named = "MODEL" if role == "judge" else f"{role}=MODEL"
+        if role == "judge":
+            named = "MODEL"
+        else:
+            named = f"{role}=MODEL"
         raise UsageError(
             f"no model is given for the role {role!r}",
             fix=f"name one with --judge {named}",

@@ -15,7 +15,11 @@ from ..registry import scorers
 from .answers import no_verdict
 
 
-def saved(sample: Sample, output: Output, name: str) -> Any:
+def saved(
+    sample: Sample,
+    output: Output,
+    name: str,
+) -> Any:
     """Return the entry called `name` of the output's JSON, else the whole JSON, else `None`."""
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:

@@ -74,14 +74,22 @@ def occurrence_span(
     return _span(position, words)
 
 
-def with_span(details: dict[str, Any], span: list[int] | None) -> dict[str, Any]:
+def with_span(
+    details: dict[str, Any],
+    span: list[int] | None,
+) -> dict[str, Any]:
     """Add the span to the details, if there is one, and return them."""
     if span is not None:
         details["span"] = span
     return details
 
 
-def word_offset(text: str, answer: str, *, comes_first: bool = False) -> int:
+def word_offset(
+    text: str,
+    answer: str,
+    *,
+    comes_first: bool = False,
+) -> int:
     """Return the first or last offset at which an answer is a separate word; -1 if there is none."""
     length = len(answer)
     if comes_first:

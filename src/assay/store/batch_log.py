@@ -77,7 +77,12 @@ class BatchLog:
         }
         self._append(entry)
 
-    def note(self, batch: LoggedBatch, step: Step, **ids: str) -> None:
+    def note(
+        self,
+        batch: LoggedBatch,
+        step: Step,
+        **ids: str,
+    ) -> None:
         """Record the next step of a batch. When this returns, it survives a power loss."""
         batch.step = step
         for name, value in ids.items():

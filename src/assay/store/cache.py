@@ -28,7 +28,11 @@ PATIENCE = 30.0
 class ResponseCache:
     """A folder with one SQLite file and the media of the answers."""
 
-    def __init__(self, folder: str | Path, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        redactor: Redactor | None = None,
+    ) -> None:
         self._root = Path(folder).expanduser()
         self._redactor = redactor or Redactor()
         with self._explaining_errors():

@@ -76,7 +76,11 @@ class TextColumn:
             packed[start : start + width] = bytes(width)
             self._others[number] = text
 
-    def find(self, text: str, start: int = 0) -> int:
+    def find(
+        self,
+        text: str,
+        start: int = 0,
+    ) -> int:
         """Return the first number from `start` on with this text, or -1."""
         if len(text) != self._width or not text.isascii():
             return min(
@@ -149,12 +153,19 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             if offset >= 0 or number in later
         )
 
-    def get(self, place: Place, otherwise: object = None) -> Any:
+    def get(
+        self,
+        place: Place,
+        otherwise: object = None,
+    ) -> Any:
         """Return the rounds of a sample and epoch, or `otherwise` if there are none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return otherwise
-        later = self._later.get(number) if self._later else None
+        if self._later:
+            later = self._later.get(number)
+        else:
+            later = None
         if later is None and self._offsets[number] < 0:
             return otherwise
         first = self._first(number)
@@ -174,7 +185,12 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         self._failed.append(failed)
         self._keys.append(number, key)
 
-    def put(self, number: int, round: int, answer: Answered) -> Answered | None:
+    def put(
+        self,
+        number: int,
+        round: int,
+        answer: Answered,
+    ) -> Answered | None:
         """Record the answer of a number in a round, and return the answer it replaces, if any."""
         while len(self._offsets) <= number:
             self.append(len(self._offsets), "", NOWHERE, False)
@@ -192,7 +208,12 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             self._remarks[number] = answer.remarks
         return before
 
-    def drop(self, id: str, epoch: int, round: int) -> None:
+    def drop(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+    ) -> None:
         """Forget an answer."""
         number = self._places.find(id, epoch)
         if round:
@@ -200,7 +221,12 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         else:
             self._offsets[number] = NOWHERE
 
-    def is_settled(self, number: int, *, may_have_rounds: bool = False) -> bool:
+    def is_settled(
+        self,
+        number: int,
+        *,
+        may_have_rounds: bool = False,
+    ) -> bool:
         """Return True if a sample and epoch has exactly one answer, which did not fail and has no remarks.
 
         With `may_have_rounds`, it may have several rounds, none of which failed.
@@ -278,7 +304,11 @@ class Scored(ByPlace[tuple[int, str]]):
             if offset >= 0:
                 yield self._places[number], offset
 
-    def get(self, place: Place, otherwise: object = None) -> Any:
+    def get(
+        self,
+        place: Place,
+        otherwise: object = None,
+    ) -> Any:
         """Return offset and digest of the line, or `otherwise` if there is none."""
         number = self._places.find(*place)
         if (
@@ -294,7 +324,12 @@ class Scored(ByPlace[tuple[int, str]]):
             return NOWHERE
         return self._offsets[number]
 
-    def put(self, number: int, offset: int, digest: str) -> None:
+    def put(
+        self,
+        number: int,
+        offset: int,
+        digest: str,
+    ) -> None:
         """Record the line of a sample and epoch. A later line replaces an earlier one."""
         offsets = self._offsets
         while len(offsets) < number:
@@ -328,7 +363,12 @@ class CellIndex:
     def __post_init__(self) -> None:
         self.answers = Answers(self.places)
 
-    def append(self, id: str, key: str, offset: int) -> bool:
+    def append(
+        self,
+        id: str,
+        key: str,
+        offset: int,
+    ) -> bool:
         """Record the only answer of a new sample. Return False if the sample is not new."""
         numbers = self.places.numbers
         answers = self.answers

@@ -88,7 +88,11 @@ def _cell(
     }
 
 
-def _write_samples(writer: RunWriter, task: ForeignTask, notes: list[str]) -> int:
+def _write_samples(
+    writer: RunWriter,
+    task: ForeignTask,
+    notes: list[str],
+) -> int:
     """Write the answers and verdicts of a task, and return how many samples there are."""
     orders: dict[tuple[str, int], tuple[int, Mapping[str, str]]] = {}
     repeated = 0
@@ -218,10 +222,18 @@ def _means(
     return list(Mean()(Attempts(records), context))
 
 
-def _is_same(mean: float | None, stated: float | None) -> bool:
+def _is_same(
+    mean: float | None,
+    stated: float | None,
+) -> bool:
     if mean is None or stated is None:
         return mean is stated
-    return math.isclose(mean, stated, rel_tol=SAME, abs_tol=SAME)
+    return math.isclose(
+        mean,
+        stated,
+        rel_tol=SAME,
+        abs_tol=SAME,
+    )
 
 
 def _as_stated(row: Result, number: ForeignNumber) -> Result:
@@ -241,7 +253,11 @@ def _as_stated(row: Result, number: ForeignNumber) -> Result:
     )
 
 
-def _stated(number: ForeignNumber, blank: Result, tool: str) -> Result:
+def _stated(
+    number: ForeignNumber,
+    blank: Result,
+    tool: str,
+) -> Result:
     """Return the row of a number in a tool's file that is not the mean of values of samples."""
     ci = number.ci
     interval = number.interval

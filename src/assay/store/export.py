@@ -173,7 +173,10 @@ def part_text(part: Mapping[str, Any]) -> str:
         arguments = as_text(part.get("arguments"))
         return f"[call] {part.get('name')}({arguments})\n"
     if kind == "tool_result":
-        error = f" {part['error']}" if part.get("error") else ""
+        if part.get("error"):
+            error = f" {part['error']}"
+        else:
+            error = ""
         content = content_text(part.get("content"))
         return f"[result{error}] {content}\n"
     return str(part.get("text", ""))
@@ -203,7 +206,11 @@ def as_text(value: object) -> str | None:
     """Return a value of a record as text; anything but text as JSON."""
     if value is None or isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        default=str,
+    )
 
 
 def safe_cell(text: str) -> str:
@@ -220,7 +227,10 @@ def plain_cell(cell: str) -> str:
     return cell
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def csv_text(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+) -> str:
     """Return rows as CSV whose texts are safe for spreadsheets."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
@@ -232,7 +242,11 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return out.getvalue()
 
 
-def write_csv(reader: RunReader, path: Path, model: str | None = None) -> int:
+def write_csv(
+    reader: RunReader,
+    path: Path,
+    model: str | None = None,
+) -> int:
     """Write one row per sample and scorer, and return how many."""
 
     def write(draft: Path) -> int:
@@ -262,7 +276,11 @@ def _cell(name: str, value: object) -> object:
     return safe_cell(str(value))
 
 
-def write_parquet(reader: RunReader, path: Path, model: str | None = None) -> int:
+def write_parquet(
+    reader: RunReader,
+    path: Path,
+    model: str | None = None,
+) -> int:
     """Write the same rows as Parquet, with unchanged texts."""
     import pyarrow
     from pyarrow import parquet

@@ -105,7 +105,12 @@ class FileLedger:
         if digest:
             digests.add(digest)
 
-    def note(self, path: Path, *, digest: str = "") -> None:
+    def note(
+        self,
+        path: Path,
+        *,
+        digest: str = "",
+    ) -> None:
         """Append a line: assay, or the code of a toolkit, wrote a file; with its digest if that is known."""
         name = self._name(path.expanduser().absolute())
         content = {"sha256": digest} if digest else {}
@@ -123,7 +128,11 @@ class FileLedger:
 
 def _taken(path: Path, why: str) -> UnusablePath:
     fix = "move it away, or have the files written to another folder"
-    return UnusablePath(f"{path.name} {why}", where=str(path.parent), fix=fix)
+    return UnusablePath(
+        f"{path.name} {why}",
+        where=str(path.parent),
+        fix=fix,
+    )
 
 
 def own_file(path: str | Path) -> Path:

@@ -80,7 +80,11 @@ class AnswersByKey:
     held in memory; the line it points to confirms the match.
     """
 
-    def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:
+    def __init__(
+        self,
+        index: "Index",
+        cells: Sequence[CellIndex],
+    ) -> None:
         self._index = index
         self._cells = cells
         if any(cell.replaced or cell.answers.is_dialogue for cell in cells):
@@ -258,7 +262,10 @@ class Index:
             head = decode_score(line)
         # A failed judge is an infrastructure error. Without a digest its line is outdated, so the
         # judge is asked again.
-        digest = "" if head.outcome == "judge_error" else head.digest
+        if head.outcome == "judge_error":
+            digest = ""
+        else:
+            digest = head.digest
         self.cell(head.task, head.model).add_score(
             head.scorer,
             head.id,
@@ -277,12 +284,16 @@ class Index:
             return file.readline()[:-1]
 
 
-def _facts(head: _OutputHead | OutputRecord, line: bytes) -> tuple[bool, AnswerRemarks]:
+def _facts(
+    head: _OutputHead | OutputRecord,
+    line: bytes,
+) -> tuple[bool, AnswerRemarks]:
     """Return whether a request failed, and what its answer contributes to the notes of a run."""
     has_reasoning = REASONING_PART in line
     if isinstance(head, OutputRecord):
         details = head.output.get("details")
-        details = details if isinstance(details, dict) else {}
+        if not isinstance(details, dict):
+            details = {}
         reasons = [
             candidate.get("stop_reason")
             for candidate in head.output.get("candidates", ())
@@ -325,7 +336,11 @@ def made_media(line: bytes) -> Iterator[str]:
 class Scores(Sequence[ScoreRecord]):
     """The score records of one scorer on one task × model, in the order of their ids, read from disk on access."""
 
-    def __init__(self, index: Index, offsets: Sequence[int]) -> None:
+    def __init__(
+        self,
+        index: Index,
+        offsets: Sequence[int],
+    ) -> None:
         self._index = index
         self._offsets = offsets
 

@@ -56,7 +56,10 @@ def is_vouched(manifest: Mapping[str, Any]) -> bool:
     )
 
 
-def journal_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
+def journal_damage(
+    layout: Layout,
+    manifest: Mapping[str, Any],
+) -> str:
     """Return in one line how the journal differs from its state at the end of the run; empty if it does not."""
     noted = manifest["journal"]
     if not layout.journal.exists():
@@ -69,7 +72,10 @@ def journal_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
     return ""
 
 
-def summary_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
+def summary_damage(
+    layout: Layout,
+    manifest: Mapping[str, Any],
+) -> str:
     """Return in one line how the summary differs from what the run wrote; empty if it does not."""
     if not layout.summary.exists():
         return "summary.json is missing"
@@ -92,7 +98,10 @@ def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
     return broken
 
 
-def media_damage(index: Index, broken: Mapping[str, str]) -> str:
+def media_damage(
+    index: Index,
+    broken: Mapping[str, str],
+) -> str:
     """Return in one line what is wrong with the media; empty if nothing is."""
     if not broken:
         return ""
@@ -175,7 +184,10 @@ def _lack() -> str:
     return f" (no key can be kept: {folder} cannot be written)"
 
 
-def _code(bare: Mapping[str, Any], key: bytes) -> str:
+def _code(
+    bare: Mapping[str, Any],
+    key: bytes,
+) -> str:
     # Encode and decode once, because the compared manifest was read from a file: tuples are lists
     # there, keys are texts.
     plain = msgspec.json.decode(msgspec.json.encode(bare))
@@ -189,7 +201,11 @@ def _made_key() -> bytes:
     if os.path.exists(path):
         return _read_key(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.mkdir(
+            parents=True,
+            exist_ok=True,
+            mode=0o700,
+        )
         draft = path.with_name(f"key-{os.getpid()}-{secrets.token_hex(8)}")
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

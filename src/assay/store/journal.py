@@ -47,7 +47,10 @@ def as_plain(value: object) -> object:
 _encode = msgspec.json.Encoder(enc_hook=as_plain).encode
 
 
-def seal(record: object, redactor: Redactor | None = None) -> bytes:
+def seal(
+    record: object,
+    redactor: Redactor | None = None,
+) -> bytes:
     """Return one journal line: the record (a line or a mapping) as JSON with its checksum and newline."""
     try:
         body = _encode(record)
@@ -110,7 +113,11 @@ class Repair:
 class Journal:
     """Appends lines. The only writer of `records.jsonl`."""
 
-    def __init__(self, path: Path, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        redactor: Redactor | None = None,
+    ) -> None:
         self.path = path
         self._redactor = redactor
         # Several threads write here: each line must be at the offset that was returned, and none may be lost.
@@ -222,7 +229,10 @@ def open_journal(
 ) -> tuple[Journal, Repair]:
     """Open the journal for appending, cut off an incomplete last line, and return what was repaired."""
     try:
-        torn = _cut_torn_tail(path) if path.exists() else 0
+        if path.exists():
+            torn = _cut_torn_tail(path)
+        else:
+            torn = 0
     except OSError as error:
         raise disk_error(error, path) from error
     return Journal(path, redactor), Repair(torn_bytes=torn)
@@ -268,7 +278,11 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
             offset += len(line)
 
 
-def part_of(record: type[Any], *names: str, **others: type) -> type[Any]:
+def part_of(
+    record: type[Any],
+    *names: str,
+    **others: type,
+) -> type[Any]:
     """Return a class with only the named fields of a record class. `others` adds fields with the given types."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
@@ -331,7 +345,11 @@ def decode_score(line: bytes) -> ScoreRecord:
     return _decode(line, _decode_score, ScoreRecord)
 
 
-def _decode(line: bytes, fast: Callable[[bytes], _R], kind: type[_R]) -> _R:
+def _decode(
+    line: bytes,
+    fast: Callable[[bytes], _R],
+    kind: type[_R],
+) -> _R:
     try:
         return fast(line)  # type: ignore[no-any-return]
     except msgspec.DecodeError:

@@ -53,7 +53,10 @@ class Label:
         }
 
 
-def add_labels(layout: Layout, labels: list[Label]) -> None:
+def add_labels(
+    layout: Layout,
+    labels: list[Label],
+) -> None:
     """Append labels and sync them to disk."""
     if layout.labels.exists() and not _is_ours(layout):
         raise UnusablePath(

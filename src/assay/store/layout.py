@@ -87,7 +87,10 @@ def sync_folder(folder: Path) -> None:
 def disk_error(error: OSError, path: Path) -> StoreError:
     """Turn an `OSError` into an error a user can act on."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
-        first = "check the disk" if error.errno == errno.EIO else "free some space"
+        if error.errno == errno.EIO:
+            first = "check the disk"
+        else:
+            first = "free some space"
         return DiskFull(
             f"cannot write: {error.strerror}",
             where=str(path),
@@ -141,7 +144,11 @@ def read_json(path: Path) -> dict[str, Any]:
             fix=again,
         ) from error
     if not isinstance(value, dict):
-        raise UnusablePath("expected a JSON object", where=str(path), fix=again)
+        raise UnusablePath(
+            "expected a JSON object",
+            where=str(path),
+            fix=again,
+        )
     return value
 
 
@@ -158,9 +165,17 @@ def read_run_json(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
+def write_json(
+    path: Path,
+    value: Mapping[str, Any],
+) -> None:
     """Write a JSON object to a file, completely or not at all."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    text = json.dumps(
+        value,
+        indent=2,
+        ensure_ascii=False,
+        default=str,
+    )
     document = f"{text}\n".encode("utf-8", "replace")
     write_whole(path, document)
 

@@ -35,7 +35,10 @@ class Merged:
     """Lines that could not be read and were left out. Their samples will be asked or scored again."""
 
 
-def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
+def merge_runs(
+    parts: Sequence[str | Path],
+    folder: str | Path,
+) -> Merged:
     """Write a new run folder with everything that was answered and scored in the parts."""
     readers = [RunReader(part) for part in parts]
     _check_apart(readers)
@@ -177,7 +180,10 @@ def _is_broken_off(
 
 
 def _refuse_foreign(
-    files: "AbstractFileSystem", root: str, url: str, layout: Layout
+    files: "AbstractFileSystem",
+    root: str,
+    url: str,
+    layout: Layout,
 ) -> None:
     try:
         names = {
@@ -204,7 +210,11 @@ def _refuse_foreign(
         )
 
 
-def _send(files: "AbstractFileSystem", path: Path, there: str) -> None:
+def _send(
+    files: "AbstractFileSystem",
+    path: Path,
+    there: str,
+) -> None:
     """Send the bytes that a file has now. A journal may grow meanwhile."""
     left = path.stat().st_size
     with path.open("rb") as source, files.open(there, "wb") as target:

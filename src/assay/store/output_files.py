@@ -39,7 +39,10 @@ def check_output(path: str | Path) -> Path:
     return path
 
 
-def write_output(path: str | Path, write: Callable[[Path], T]) -> T:
+def write_output(
+    path: str | Path,
+    write: Callable[[Path], T],
+) -> T:
     """Write an output file whole or not at all; raise if assay may not write it.
 
     `write` gets the path of a draft and fills it.
@@ -53,7 +56,10 @@ def write_output(path: str | Path, write: Callable[[Path], T]) -> T:
         raise disk_error(error, path) from error
 
 
-def write_output_text(path: str | Path, text: str) -> None:
+def write_output_text(
+    path: str | Path,
+    text: str,
+) -> None:
     """Write an output file of text as UTF-8. Line breaks stay unchanged."""
 
     def write(draft: Path) -> None:
@@ -85,7 +91,11 @@ def _check_file(path: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISDIR(mode):
-        raise UsageError("this is a folder", where=str(path), fix="name a file")
+        raise UsageError(
+            "this is a folder",
+            where=str(path),
+            fix="name a file",
+        )
     if stat.S_ISLNK(mode):
         raise _refused(path, "is a link, and assay writes through none")
     digests = FileLedger(path.parent).digests(path)
@@ -110,7 +120,10 @@ def _is_stream(path: Path) -> bool:
     return path.is_fifo()
 
 
-def _write_stream(path: Path, write: Callable[[Path], T]) -> T:
+def _write_stream(
+    path: Path,
+    write: Callable[[Path], T],
+) -> T:
     """Write a draft elsewhere and copy it to a device or a pipe."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / path.name
@@ -120,7 +133,10 @@ def _write_stream(path: Path, write: Callable[[Path], T]) -> T:
     return result
 
 
-def _write_file(path: Path, write: Callable[[Path], T]) -> T:
+def _write_file(
+    path: Path,
+    write: Callable[[Path], T],
+) -> T:
     """Write a draft next to the file, record its digest, then rename it."""
     handle, draft = new_draft(path)
     os.close(handle)

@@ -83,7 +83,10 @@ def _refuse_special(path: Path, *, is_folder: bool) -> None:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return
-    is_of_kind = stat.S_ISDIR if is_folder else stat.S_ISREG
+    if is_folder:
+        is_of_kind = stat.S_ISDIR
+    else:
+        is_of_kind = stat.S_ISREG
     if not is_of_kind(mode):
         if stat.S_ISLNK(mode):
             description = "a link"
@@ -106,7 +109,10 @@ def _foreign(path: Path) -> UsageError:
     )
 
 
-def _holds_run(layout: Layout, names: list[str]) -> bool:
+def _holds_run(
+    layout: Layout,
+    names: list[str],
+) -> bool:
     """Return True if a folder is a run, or has only files that a killed run leaves before it writes `run.json`."""
     if layout.manifest.exists():
         problem = manifest_problem(layout.manifest)

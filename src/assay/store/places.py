@@ -169,7 +169,12 @@ class Places:
             position = self._ids.find(pattern, position + 1)
         return NOWHERE
 
-    def _hashed(self, table: HashTable, id: str, epoch: int) -> tuple[int, int]:
+    def _hashed(
+        self,
+        table: HashTable,
+        id: str,
+        epoch: int,
+    ) -> tuple[int, int]:
         """Return the number of a sample and epoch, and their hash. If the hash is taken, use the next one."""
         hashed = hash((id, epoch))
         tries = 0
@@ -178,8 +183,16 @@ class Places:
             hashed = hash((id, epoch, tries))
         return number, hashed
 
-    def _is(self, number: int, id: str, epoch: int) -> bool:
-        own_epoch = 0 if self._epochs is None else self._epochs[number]
+    def _is(
+        self,
+        number: int,
+        id: str,
+        epoch: int,
+    ) -> bool:
+        if self._epochs is None:
+            own_epoch = 0
+        else:
+            own_epoch = self._epochs[number]
         if epoch != own_epoch:
             return False
         starts = self._starts

@@ -123,7 +123,9 @@ class RunReader:
         else:
             is_old = manifest.get("format") == 1 and manifest.get("status") in FINISHED
             is_own = is_old and self.layout.summary.exists()
-        return read_json(self.layout.summary) if is_own else {}
+        if is_own:
+            return read_json(self.layout.summary)
+        return {}
 
     @property
     def is_unverified(self) -> bool:
@@ -202,7 +204,12 @@ class RunReader:
                     if answer is not None:
                         yield self.index.output(answer)
 
-    def scores(self, task: str, model: str, scorer: str) -> Scores:
+    def scores(
+        self,
+        task: str,
+        model: str,
+        scorer: str,
+    ) -> Scores:
         """Return the score records of one scorer that the last summary counted, in the order of the samples' ids."""
         scored = self.index.cell(task, model).scores.get(scorer)
         if scored is None:
@@ -376,7 +383,10 @@ class RunWriter:
         self._fresh = fresh
         refuse_foreign(self.layout.folder)
         try:
-            self.layout.folder.mkdir(parents=True, exist_ok=True)
+            self.layout.folder.mkdir(
+                parents=True,
+                exist_ok=True,
+            )
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
         self._lock = FolderLock(self.layout.lock)
@@ -520,7 +530,11 @@ class RunWriter:
             return read_json(self.layout.summary)
         return {}
 
-    def finish(self, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
+    def finish(
+        self,
+        manifest: Mapping[str, Any],
+        summary: Mapping[str, Any],
+    ) -> None:
         """Write the numbers, then mark the run as ended. A kill in between leaves it unfinished."""
         self.journal.flush()
         self._check_in_place()
@@ -550,6 +564,9 @@ class RunWriter:
     def read_manifest(self) -> dict[str, Any]:
         """Return `run.json` of an earlier run in this folder; empty if there is none."""
         is_there = self.layout.manifest.exists()
-        manifest = read_json(self.layout.manifest) if is_there else {}
+        if is_there:
+            manifest = read_json(self.layout.manifest)
+        else:
+            manifest = {}
         # A run writes its manifest anew, so one without the form of a run counts for nothing.
         return {} if fault_of_manifest(manifest) else manifest

@@ -87,7 +87,12 @@ class Redactor:
         if self._seen != known.remembered()[0]:
             self._prepare()
 
-    def holds_secret(self, body: bytes, *, is_answer: bool = False) -> bool:
+    def holds_secret(
+        self,
+        body: bytes,
+        *,
+        is_answer: bool = False,
+    ) -> bool:
         """Return True if a line of JSON, or an answer alone, contains a secret in any of its forms."""
         self._look()
         for secret in self._bytes:
@@ -132,11 +137,19 @@ class Redactor:
             self.answers_changed += 1
             copy["details"] = {**copy.get("details", {}), "redacted": True}
         try:
-            return json.dumps(copy, ensure_ascii=False, separators=(",", ":")).encode()
+            return json.dumps(
+                copy,
+                ensure_ascii=False,
+                separators=(",", ":"),
+            ).encode()
         except UnicodeEncodeError:
             return json.dumps(copy, separators=(",", ":")).encode()
 
-    def _without(self, value: object, name: str = "") -> object:
+    def _without(
+        self,
+        value: object,
+        name: str = "",
+    ) -> object:
         """Return part of a record without the secrets. Words of the record format stay."""
         if isinstance(value, str):
             if name in _WORDED and value in _WORDS:

@@ -55,7 +55,11 @@ class NamedValues(dict[str, float | None]):
         names = ", ".join(map(repr, self)) or "none"
         raise KeyError(f"no value {name!r} in record.values; it has {names}")
 
-    def get(self, name: str, default: object = None) -> Any:
+    def get(
+        self,
+        name: str,
+        default: object = None,
+    ) -> Any:
         """Return a value by its whole or its short name."""
         try:
             return self[name]
@@ -255,7 +259,10 @@ def _scale_of(thing: object, name: str) -> ValueScale:
     return scale if has_bounds else replace(scale, bounds=None)
 
 
-def _takes_context(summarizer: Callable[..., Any], name: str) -> bool:
+def _takes_context(
+    summarizer: Callable[..., Any],
+    name: str,
+) -> bool:
     """Return True if the summarizer takes a context.
 
     A second parameter with a default is the function's own option, unless it is called `context`.

@@ -80,7 +80,10 @@ _WHOLE = UNRESOLVED | {Outcome.REFUSED}
 """Outcomes of a request as a whole, however many answers were requested."""
 
 
-def _width(records: Iterable[ScoreRecord], default: int) -> int:
+def _width(
+    records: Iterable[ScoreRecord],
+    default: int,
+) -> int:
     """Return how many answers a request gives, from the first answered request."""
     answered = (
         record
@@ -133,7 +136,10 @@ def _values(record: ScoreRecord, value: Any) -> Mapping[str, float | None]:
     return {record.scorer: value}
 
 
-def _outcome_of(record: ScoreRecord, number: float | None) -> str:
+def _outcome_of(
+    record: ScoreRecord,
+    number: float | None,
+) -> str:
     """Return the outcome of a candidate whose record does not name it."""
     if number is not None:
         return Outcome.SCORED.value

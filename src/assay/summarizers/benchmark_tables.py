@@ -53,10 +53,17 @@ class MmVet:
                 if record.tags.get("category", "") == combination
             ]
             groups["combination"][combination] = _mean_of(members, context)
-        yield replace(_percent(overall), metric="mmvet", groups=groups)
+        yield replace(
+            _percent(overall),
+            metric="mmvet",
+            groups=groups,
+        )
 
 
-def _mean_of(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
+def _mean_of(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Result:
     (result, *_) = Mean()([replace(record, tags={}) for record in records], context)
     return replace(_percent(result), n_expected=len(records))
 
@@ -126,7 +133,10 @@ def _complexity(record: ScoreRecord) -> str:
 
 
 @summarizers.register("dpg")
-def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def dpg(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Iterator[Result]:
     """Yield `dpg` over images and `dpg_questions` over questions, 0 to 1; the first has the categories."""
     details = {"categories": _categories(records)}
     counting = Counting.of(records, context)

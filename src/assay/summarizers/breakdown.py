@@ -114,7 +114,10 @@ def break_down(
     return groups, aggregates
 
 
-def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]:
+def interval_of(
+    estimate: Estimate,
+    flags: Sequence[str] = (),
+) -> dict[str, Any]:
     """Return an estimate as the fields of a result, with a flag if its interval is unreliable.
 
     Without an interval the standard error is left out as well, since it would be 0.
@@ -208,7 +211,10 @@ def _joined(parts: Sequence["array[Any]"]) -> Sequence[Any]:
     return [number for part in parts for number in part]
 
 
-def _plain(estimate: Estimate, ends: tuple[float, float] | None) -> dict[str, Any]:
+def _plain(
+    estimate: Estimate,
+    ends: tuple[float, float] | None,
+) -> dict[str, Any]:
     fields = within(interval_of(estimate), ends)
     plain = {
         "value": fields["value"],

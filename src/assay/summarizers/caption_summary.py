@@ -43,7 +43,10 @@ def caption(
     yield _cider_result(records, context)
 
 
-def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
+def _cider_result(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Result:
     """Return CIDEr over the images of the run; without a value for a single image."""
     captions = [record for record in records if "tokens" in record.details]
     images = {record.id: record.details["references"] for record in captions}
@@ -108,7 +111,11 @@ class Idf:
         return self.most - math.log(max(1, self.frequency[gram]))
 
 
-def cider(caption: str, references: Sequence[str], weights: Idf) -> float:
+def cider(
+    caption: str,
+    references: Sequence[str],
+    weights: Idf,
+) -> float:
     """Return CIDEr-D of one caption: the mean over references and orders, times 10."""
     vector = _vector(count_ngrams(caption), weights)
     total = sum(
@@ -127,7 +134,10 @@ def count_ngrams(text: str) -> Counter[Gram]:
     return counts
 
 
-def _vector(counts: Mapping[Gram, int], weights: Idf) -> Vector:
+def _vector(
+    counts: Mapping[Gram, int],
+    weights: Idf,
+) -> Vector:
     """Return the weights of the n-grams of each order, their norms, and how many bigrams there are."""
     vectors: list[dict[Gram, float]] = []
     squares: list[float] = []

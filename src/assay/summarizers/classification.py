@@ -73,7 +73,10 @@ def yes_no(
 
 @summarizers.register("auroc")
 @pools
-def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def auroc(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Iterator[Result]:
     """Yield one result between 0 and 1; 0.5 is chance."""
     scores: dict[str, list[float]] = {}
     golds: dict[str, bool] = {}
@@ -107,13 +110,19 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
     )
 
 
-def area_under_roc(scores: Sequence[float], golds: Sequence[bool]) -> float | None:
+def area_under_roc(
+    scores: Sequence[float],
+    golds: Sequence[bool],
+) -> float | None:
     """Return the area alone, for fixtures; `None` if all answers are the same."""
     estimate = estimate_auroc(scores, golds)
     return None if estimate is None else estimate.value
 
 
-def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate | None:
+def estimate_auroc(
+    scores: Sequence[float],
+    golds: Sequence[bool],
+) -> Estimate | None:
     """Return the area with DeLong's standard error; `None` if all answers are the same."""
     import numpy as np
 

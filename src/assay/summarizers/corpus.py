@@ -41,7 +41,11 @@ class Pool:
     clusters: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, records: Iterable[ScoreRecord], counts: Counts) -> "Pool":
+    def of(
+        cls,
+        records: Iterable[ScoreRecord],
+        counts: Counts,
+    ) -> "Pool":
         """Return the pool of the records' counts. Records without a verdict add nothing."""
         pool = cls()
         for record in records:
@@ -55,7 +59,11 @@ class Pool:
                 pool._add(record, row)
         return pool
 
-    def _add(self, record: ScoreRecord, row: Sequence[float]) -> None:
+    def _add(
+        self,
+        record: ScoreRecord,
+        row: Sequence[float],
+    ) -> None:
         """Add the counts of one answer."""
         number = len(self.units)
         if number and len(row) * number != len(self.counts):
@@ -110,7 +118,10 @@ class Pool:
             }
         table = self.table()
 
-        def fields_of(rows: Sequence[int], flags: Sequence[str] = ()) -> dict[str, Any]:
+        def fields_of(
+            rows: Sequence[int],
+            flags: Sequence[str] = (),
+        ) -> dict[str, Any]:
             n = len({self.sample_of[row] for row in rows})
             units = self._joint_units(rows)
             return {"n": n, **_estimate(table[rows], recipe, ends, units, flags)}
@@ -123,7 +134,11 @@ class Pool:
             groups[name] = {}
             for value in in_order(parts):
                 fields = fields_of(parts[value])
-                groups[name][value] = Result(n_expected=None, **common, **fields)
+                groups[name][value] = Result(
+                    n_expected=None,
+                    **common,
+                    **fields,
+                )
         everything = range(len(self.units))
         return {**fields_of(everything, flags), "groups": groups}
 

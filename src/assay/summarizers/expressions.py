@@ -144,7 +144,11 @@ def _only(name: str) -> Lookup:
     return lambda other: float(other == name)
 
 
-def _check(node: ast.expr, text: str, where: str) -> None:
+def _check(
+    node: ast.expr,
+    text: str,
+    where: str,
+) -> None:
     """Raise for anything but numbers, names, operators and known functions."""
     if _dotted_name(node) is not None:
         return
@@ -178,10 +182,18 @@ def _check_function(
     """Raise for a function that does not exist, or is called without numbers."""
     if name not in FUNCTIONS or node.keywords or not node.args:
         fix = suggest(name, list(FUNCTIONS), "known functions:")
-        raise UsageError(f"{text!r}: no function {name!r}", where=where, fix=fix)
+        raise UsageError(
+            f"{text!r}: no function {name!r}",
+            where=where,
+            fix=fix,
+        )
 
 
-def _check_number(value: object, text: str, where: str) -> None:
+def _check_number(
+    value: object,
+    text: str,
+    where: str,
+) -> None:
     """Raise for a constant that is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(f"{text!r}: {value!r} is not a number", where=where)
@@ -210,7 +222,10 @@ def _names(node: ast.expr) -> list[str]:
     return [name for child in children for name in _names(child)]
 
 
-def _evaluate(node: ast.expr, lookup: Lookup) -> Any:
+def _evaluate(
+    node: ast.expr,
+    lookup: Lookup,
+) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.BinOp):

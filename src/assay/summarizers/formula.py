@@ -126,7 +126,12 @@ class Formula:
                 pair = (weights[0], weights[1])
                 return Recipe("ratio", members, pair, reading=reading)
         options = {"value": self.value, "names": names}
-        return Recipe("expression", members, options=options, reading=reading)
+        return Recipe(
+            "expression",
+            members,
+            options=options,
+            reading=reading,
+        )
 
     def _reading(
         self,

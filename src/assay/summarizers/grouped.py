@@ -113,7 +113,12 @@ def _read_groups(
         group = groups.get(key)
         if group is None:
             group = groups[key] = _Group(
-                replace(record, details={}, candidates=(), answer=None)
+                replace(
+                    record,
+                    details={},
+                    candidates=(),
+                    answer=None,
+                )
             )
         group.size += 1
         if isinstance(expected, str):
@@ -126,7 +131,10 @@ def _read_groups(
             if number is not None:
                 group.judged[metric] += 1
                 worst = group.numbers.get(metric)
-                worse = min if context.of(metric).higher_is_better else max
+                if context.of(metric).higher_is_better:
+                    worse = min
+                else:
+                    worse = max
                 if worst is None:
                     group.numbers[metric] = number
                 else:

@@ -102,8 +102,20 @@ def mean_of(
         scale = None
     else:
         scale = (min(ends), max(ends))
-    estimate, epochs = estimate_units(table, units, reducer, binary=binary, ends=scale)
-    groups, aggregates = break_down(table, units, common, binary=binary, ends=scale)
+    estimate, epochs = estimate_units(
+        table,
+        units,
+        reducer,
+        binary=binary,
+        ends=scale,
+    )
+    groups, aggregates = break_down(
+        table,
+        units,
+        common,
+        binary=binary,
+        ends=scale,
+    )
     details: dict[str, Any] = {}
     if unread and _unread(table):
         details["unread_counts_as"] = unread
@@ -174,7 +186,10 @@ def known_bounds(
     return (high, low)
 
 
-def unread_value(scored: Sequence[float], context: SummaryContext) -> float | None:
+def unread_value(
+    scored: Sequence[float],
+    context: SummaryContext,
+) -> float | None:
     """Return the value of an answer that could not be read; `None` if the worst value is unknown."""
     ends = known_bounds(scored, context)
     if ends is not None:

@@ -161,7 +161,10 @@ class Mme:
                 torn += both is None
             numbers = [value for value in right if value is not None]
             if numbers:
-                pair = (0.0, 0.0) if both is None else (both, 1.0)
+                if both is None:
+                    pair = (0.0, 0.0)
+                else:
+                    pair = (both, 1.0)
                 rows.append(
                     (category, image, (math.fsum(numbers), len(numbers), *pair))
                 )
@@ -270,7 +273,13 @@ class HallusionBench:
         context: SummaryContext,
     ) -> Iterator[Result]:
         unit = tuple(self.set)
-        yield _share_all_right(records, context, "aAcc", by=None, unit=unit)
+        yield _share_all_right(
+            records,
+            context,
+            "aAcc",
+            by=None,
+            unit=unit,
+        )
         yield _share_all_right(
             records,
             context,
@@ -331,7 +340,11 @@ def _share_all_right(
         _share,
         records,
         context,
-        Heading(metric, flags=flags, details={"groups": len(rows)}),
+        Heading(
+            metric,
+            flags=flags,
+            details={"groups": len(rows)},
+        ),
         estimator=lambda rows: mean_of_rows(rows, (0.0, 1.0)),
     )
 
@@ -341,7 +354,11 @@ def _share(sums: Mapping[str, "Floats"]) -> "Floats":
     return only[:, 0] / only[:, 1]
 
 
-def _tags(record: ScoreRecord, names: tuple[str, ...], metric: str) -> tuple[str, ...]:
+def _tags(
+    record: ScoreRecord,
+    names: tuple[str, ...],
+    metric: str,
+) -> tuple[str, ...]:
     missing = [name for name in names if name not in record.tags]
     if missing:
         raise SummarizerError(

@@ -120,7 +120,10 @@ def instructions(
             yield replace(result, groups={**result.groups, "instruction": kinds})
 
 
-def _by_kind(records: Sequence[ScoreRecord], way: str) -> dict[str, list[float]]:
+def _by_kind(
+    records: Sequence[ScoreRecord],
+    way: str,
+) -> dict[str, list[float]]:
     """Return the verdicts on each kind of instruction; of several answers to a prompt, the mean over them."""
     repeats: defaultdict[_Instruction, list[float]] = defaultdict(list)
     field = f"each_{way}"

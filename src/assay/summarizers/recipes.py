@@ -99,7 +99,12 @@ def _merge(first: ScoreRecord, other: ScoreRecord) -> ScoreRecord:
     outcome = first.outcome
     if other.outcome in UNRESOLVED and first.outcome not in UNRESOLVED:
         outcome = other.outcome
-    return replace(first, values=values, details=details, outcome=outcome)
+    return replace(
+        first,
+        values=values,
+        details=details,
+        outcome=outcome,
+    )
 
 
 Formula = Callable[["Floats"], "Floats"]
@@ -129,7 +134,11 @@ class Reading:
     is_joint: bool = False
     """True if the counts come from several scorers of the task."""
 
-    def count(self, record: ScoreRecord, members: Sequence[str]) -> float | None:
+    def count(
+        self,
+        record: ScoreRecord,
+        members: Sequence[str],
+    ) -> float | None:
         """Return the sum of some expressions for one answer; None if a number is missing."""
         total = 0.0
         for member in members:
@@ -208,7 +217,11 @@ class Recipe:
             )
         return sums
 
-    def _count(self, record: ScoreRecord, names: Sequence[str]) -> float | None:
+    def _count(
+        self,
+        record: ScoreRecord,
+        names: Sequence[str],
+    ) -> float | None:
         """Return one count of a record, or None if it has none."""
         if self.reading is None:
             return _sum(record.details, names)
@@ -278,7 +291,11 @@ def _formula(name: str, **options: object) -> Formula:
     return lambda sums: formulas[name](sums, **options)
 
 
-def expression_of_sums(sums: "Floats", value: str, names: Sequence[str]) -> "Floats":
+def expression_of_sums(
+    sums: "Floats",
+    value: str,
+    names: Sequence[str],
+) -> "Floats":
     """Return a user's formula for each row of sums; `names` are those of the columns."""
     import numpy as np
 
@@ -292,7 +309,10 @@ def expression_of_sums(sums: "Floats", value: str, names: Sequence[str]) -> "Flo
     return np.broadcast_to(numbers, shape).copy()
 
 
-def _sum(details: Mapping[str, Any], names: Sequence[str]) -> float | None:
+def _sum(
+    details: Mapping[str, Any],
+    names: Sequence[str],
+) -> float | None:
     """Return the sum of the named counts; `None` if one is missing or not a finite number."""
     total = 0.0
     for name in names:

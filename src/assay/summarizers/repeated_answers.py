@@ -215,7 +215,11 @@ class Majority:
             )
             result = mean_of_units(table, name, context)
             details = {**result.details, "tied": ties}
-            yield replace(result, n_expected=context.n_expected, details=details)
+            yield replace(
+                result,
+                n_expected=context.n_expected,
+                details=details,
+            )
 
 
 def _read_votes(

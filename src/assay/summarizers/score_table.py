@@ -97,7 +97,11 @@ class Table:
             scored.append(value if is_scored[code] else NO_VALUE)
         return scored
 
-    def resolved(self, name: str, zero: float | None) -> "array[float]":
+    def resolved(
+        self,
+        name: str,
+        zero: float | None,
+    ) -> "array[float]":
         """Return the column of a metric with the outcomes applied: `zero` for an answer that could not be read.
 
         A scorer with several metrics may be able to read only one of them. A value other than 0 is kept, since the
@@ -162,7 +166,11 @@ def read_table(records: Iterable[ScoreRecord]) -> Table:
     return _read(records, with_samples=True) or Table()
 
 
-def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None:
+def _read(
+    records: Iterable[ScoreRecord],
+    *,
+    with_samples: bool,
+) -> Table | None:
     """Return the table of one pass; `None` if rows must be joined by sample and `with_samples` is off."""
     metrics: dict[str, array[float]] = {}
     outcomes = array("B")

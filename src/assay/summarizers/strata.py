@@ -180,7 +180,10 @@ def grouped_result(
             **common,
         )
     if estimator is not None:
-        return Result(**interval_of(estimator(rows), marks), **common)
+        return Result(
+            **interval_of(estimator(rows), marks),
+            **common,
+        )
     # The group is part of the unit: an image that occurs in two groups is a unit in each.
     units = [(group, unit) for group, unit, _ in rows]
     strata = [group for group, _, _ in rows]
@@ -217,7 +220,10 @@ def results_by_group(
     return results
 
 
-def first_name(records: Sequence[ScoreRecord], context: SummaryContext) -> str:
+def first_name(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> str:
     """Return the name of the value that records are read by if no metric is named."""
     for record in records:
         if record.outcome in WITH_VALUE and record.values:
@@ -225,7 +231,10 @@ def first_name(records: Sequence[ScoreRecord], context: SummaryContext) -> str:
     return context.scorer
 
 
-def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
+def scale_of(
+    rows: Sequence[Row],
+    context: SummaryContext,
+) -> Ends | None:
     """Return the ends of the scale of the rows' values; `None` if they are unknown, or a value is outside of them."""
     if context.bounds is None:
         return None
@@ -251,10 +260,22 @@ def mean_of_rows(
     has_clusters = len(set(units)) < len(units)
     clusters = units if has_clusters else None
     if set(sizes) != {1.0}:
-        return ratio_estimate(values, sizes, clusters, ends=ends, level=level)
+        return ratio_estimate(
+            values,
+            sizes,
+            clusters,
+            ends=ends,
+            level=level,
+        )
     is_share = ends in (None, (0.0, 1.0))
     binary = is_share and set(values) <= {0.0, 1.0}
-    return estimate_mean(values, clusters, level, binary=binary, ends=ends)
+    return estimate_mean(
+        values,
+        clusters,
+        level,
+        binary=binary,
+        ends=ends,
+    )
 
 
 def expected_of(
@@ -277,7 +298,11 @@ def unit_of(record: ScoreRecord) -> str:
     return record.id
 
 
-def _side_by_side(rows: Sequence[Row], names: Sequence[str], width: int) -> "Floats":
+def _side_by_side(
+    rows: Sequence[Row],
+    names: Sequence[str],
+    width: int,
+) -> "Floats":
     """Return each row's counts in the columns of its group, with zeros elsewhere."""
     import numpy as np
 
@@ -393,7 +418,10 @@ class GroupMean:
             )
         else:
             each = {}
-        groups = {self.by: each} if rows else {}
+        if rows:
+            groups = {self.by: each}
+        else:
+            groups = {}
         everyone = [record for group in members.values() for record in group]
         heading = Heading(self.name, groups, flags)
         result = grouped_result(
@@ -454,7 +482,11 @@ class WiseVerified:
         yield from mean(records, context)
 
 
-def _flags(absent: Sequence[str], strange: Sequence[str], by: str) -> list[str]:
+def _flags(
+    absent: Sequence[str],
+    strange: Sequence[str],
+    by: str,
+) -> list[str]:
     """Return a flag for groups of the protocol that are absent, and one for unknown groups."""
     flags = []
     if absent:

@@ -14,7 +14,10 @@ _ORDERS = 4
 
 @summarizers.register("bleu")
 @pools
-def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def bleu(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Iterator[Result]:
     """Yield corpus BLEU, 0 to 100."""
     recipe = Recipe("bleu", "stats")
     yield corpus_result(
@@ -28,7 +31,10 @@ def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Re
 
 @summarizers.register("chrf")
 @pools
-def chrf(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def chrf(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Iterator[Result]:
     """Yield corpus chrF, 0 to 100. Its name has beta, and `++` if words count as well."""
     beta = int(next((r.details["beta"] for r in records if "beta" in r.details), 2))
     line = signature(records)
@@ -52,7 +58,11 @@ def corpus_bleu_from(sums: "Floats") -> "Floats":
     is_missing = matches == 0
     smoothing = 0.5 ** np.cumsum(is_missing, axis=1)
     smoothed = np.where(is_missing, smoothing, matches)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(
+        divide="ignore",
+        invalid="ignore",
+        over="ignore",
+    ):
         precisions = smoothed / np.maximum(totals, 1)
         logs = np.where(totals > 0, np.log(precisions), -np.inf)
         excess = 1 - reference / np.maximum(hypothesis, 1e-300)
@@ -100,13 +110,19 @@ def signature(records: Sequence[ScoreRecord]) -> str:
         )
     if not lines:
         return ""
-    references = counts.pop() if len(counts) == 1 else "var"
+    if len(counts) == 1:
+        references = counts.pop()
+    else:
+        references = "var"
     return f"nrefs:{references}|{lines.pop()}"
 
 
 @summarizers.register("ter")
 @pools
-def ter(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def ter(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Iterator[Result]:
     """Yield the edits per hundred words of the references; lower is better."""
     details = {"signature": signature(records)}
     yield corpus_result(
@@ -138,7 +154,10 @@ STAGES = (1.0, 0.6, 0.8, 0.6)
 
 @summarizers.register("meteor")
 @pools
-def meteor(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+def meteor(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+) -> Iterator[Result]:
     """Yield METEOR over all segments, 0 to 1."""
     yield corpus_result(records, context, "meteor", Recipe("meteor", "stats"))
 
@@ -240,7 +259,11 @@ def perplexity_from(sums: "Floats") -> "Floats":
     """Return exp(-log-likelihood / units) of each row of sums; infinite if it does not fit a float."""
     import numpy as np
 
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(
+        divide="ignore",
+        invalid="ignore",
+        over="ignore",
+    ):
         mean_logprobs = sums[:, 0]
         return np.asarray(np.exp(-mean_logprobs / sums[:, 1]), float)
 

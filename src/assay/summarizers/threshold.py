@@ -33,7 +33,10 @@ class Threshold:
         table = read_table(records)
         shares = context.as_share()
         for metric in table.names(context.scorer):
-            sign = ">" if context.of(metric).higher_is_better else "<"
+            if context.of(metric).higher_is_better:
+                sign = ">"
+            else:
+                sign = "<"
             sign += "=" if self.inclusive else ""
             name = f"{metric}{sign}{self.bar:g}"
             changed = with_metric(
@@ -76,7 +79,11 @@ class Rescaled:
         """Yield one result for each metric, under its own name or the name with the label."""
         table = read_table(records)
         for metric in table.names(context.scorer):
-            scale = replace(context.of(metric), bounds=(0.0, self.to), scale=None)
+            scale = replace(
+                context.of(metric),
+                bounds=(0.0, self.to),
+                scale=None,
+            )
             if self.label:
                 name = f"{metric}.{self.label}"
             else:
@@ -100,7 +107,11 @@ class Rescaled:
         return float(self.to * share**self.power)
 
 
-def _clears(sign: Callable[[float, float], bool], bar: float, value: float) -> float:
+def _clears(
+    sign: Callable[[float, float], bool],
+    bar: float,
+    value: float,
+) -> float:
     return float(sign(value, bar))
 
 

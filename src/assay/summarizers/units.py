@@ -93,7 +93,10 @@ def units_of(
     return units
 
 
-def mean_by_weight(values: Sequence[float], weights: Sequence[float] | None) -> float:
+def mean_by_weight(
+    values: Sequence[float],
+    weights: Sequence[float] | None,
+) -> float:
     """Return the mean of values, each counted with its weight."""
     if weights is None:
         return math.fsum(values) / len(values)
@@ -164,7 +167,11 @@ def _reduced(
     return units
 
 
-def ballot_of(answer: str | None, outcome: str, value: float) -> Hashable | None:
+def ballot_of(
+    answer: str | None,
+    outcome: str,
+    value: float,
+) -> Hashable | None:
     """Return the answer for which a record votes under `majority`.
 
     That is the answer that the scorer extracted. An answer that could not be read does not vote. If the scorer
@@ -175,8 +182,15 @@ def ballot_of(answer: str | None, outcome: str, value: float) -> Hashable | None
     return None if outcome in COUNTED_AS_ZERO else value
 
 
-def _ballot_in(table: Table, row: int, value: float) -> Hashable | None:
-    answer = table.answers[row] if table.answers else None
+def _ballot_in(
+    table: Table,
+    row: int,
+    value: float,
+) -> Hashable | None:
+    if table.answers:
+        answer = table.answers[row]
+    else:
+        answer = None
     outcome = table.outcome_names[table.outcomes[row]]
     return ballot_of(answer, outcome, value)
 
@@ -260,14 +274,23 @@ def estimate_weighted(
 ) -> Estimate:
     """Return the mean of values, each counted with its weight, and its interval."""
     if weights is None:
-        return estimate_mean(values, clusters, binary=binary, ends=ends)
+        return estimate_mean(
+            values,
+            clusters,
+            binary=binary,
+            ends=ends,
+        )
     products = [value * weight for value, weight in zip(values, weights, strict=True)]
     if binary:
         ends = (0.0, 1.0)
     return ratio_estimate(products, weights, clusters, ends=ends)
 
 
-def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str, Any]:
+def _epoch_details(
+    units: Units,
+    parts: Decomposition,
+    reducer: str,
+) -> dict[str, Any]:
     """Return details about repeats: where the variance comes from, and how to make the number more certain."""
     details: dict[str, Any] = {
         "reducer": reducer,
@@ -348,7 +371,10 @@ _OF_ONE_ITSELF = frozenset({"mean", "max", "majority"})
 """Reducers that return a single answer unchanged."""
 
 
-def value_reader(metric: str, unread: float | None) -> ValueOf:
+def value_reader(
+    metric: str,
+    unread: float | None,
+) -> ValueOf:
     """Return a function that reads the value of one answer: `unread` if no rule could read it, None if it has none."""
 
     def value_of(record: ScoreRecord) -> float | None:
@@ -406,7 +432,10 @@ def values_by_sample(
     return values, clusters
 
 
-def is_outside(value: float | None, bounds: Sequence[float]) -> bool:
+def is_outside(
+    value: float | None,
+    bounds: Sequence[float],
+) -> bool:
     """Return True if a number is not between its bounds, but for rounding."""
     low, high = bounds
     return value is not None and not low - ROUNDING <= value <= high + ROUNDING

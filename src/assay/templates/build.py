@@ -91,7 +91,11 @@ def build_template(
     )
 
 
-def _resolve(template: object, kind: str, where: str) -> Any:
+def _resolve(
+    template: object,
+    kind: str,
+    where: str,
+) -> Any:
     """Return the callable that a template names; for several variants, the one in use."""
     if isinstance(template, Variants):
         resolved = template
@@ -102,11 +106,19 @@ def _resolve(template: object, kind: str, where: str) -> Any:
     return resolved
 
 
-def _look_up(template: object, kind: str, where: str) -> Any:
+def _look_up(
+    template: object,
+    kind: str,
+    where: str,
+) -> Any:
     if template is None:
         if kind not in BY_KIND:
             fix = f"known kinds: {', '.join(BY_KIND)}"
-            raise UsageError(f"unknown kind of data {kind!r}", where=where, fix=fix)
+            raise UsageError(
+                f"unknown kind of data {kind!r}",
+                where=where,
+                fix=fix,
+            )
         return BY_KIND[kind]
     if isinstance(template, str):
         return _from_text(template, where)
@@ -159,7 +171,10 @@ def _from_spec(spec: Spec, where: str) -> object:
     return templates.build(spec, where=where or None)
 
 
-def _from_mapping(template: Mapping[str, Any], where: str) -> object:
+def _from_mapping(
+    template: Mapping[str, Any],
+    where: str,
+) -> object:
     if "role" in template:
         return JinjaMessages([template], where=where)
     if "messages" in template or "prompt" in template:
@@ -180,7 +195,11 @@ def _from_list(
     if any(isinstance(turn, Mapping) and "role" in turn for turn in template):
         return JinjaMessages(template, where=where, blocks=blocks)
     turn = {"role": "user", "content": list(template)}
-    return JinjaMessages([turn], where=where, blocks=blocks)
+    return JinjaMessages(
+        [turn],
+        where=where,
+        blocks=blocks,
+    )
 
 
 def _resolve_class(template: type, where: str) -> object:
@@ -202,7 +221,11 @@ def _resolve_class(template: type, where: str) -> object:
 class _Written:
     """A template `{messages: […]}` or `{prompt: text}` with an `answer` for solved examples."""
 
-    def __init__(self, template: Mapping[str, Any], where: str) -> None:
+    def __init__(
+        self,
+        template: Mapping[str, Any],
+        where: str,
+    ) -> None:
         keys = ("messages", "prompt", "answer", *BLOCK_OPTIONS)
         unknown = [key for key in template if key not in keys]
         if unknown:
@@ -222,7 +245,11 @@ class _Written:
         answer = template.get("answer")
         if answer is not None:
             where = f"{where or 'template'}, key `answer`"
-            solution = JinjaText(str(answer), where=where, blocks=blocks)
+            solution = JinjaText(
+                str(answer),
+                where=where,
+                blocks=blocks,
+            )
             self.solution: Callable[[Sample], str] = solution
 
     def __call__(self, sample: Sample) -> object:
@@ -276,7 +303,9 @@ def _name_of(function: object, where: str) -> str:
     if isinstance(function, (JinjaTurn, JinjaMessages, _Written)):
         return where or "template"
     name = getattr(function, "__name__", None) or type(function).__name__
-    return f"{where}, template {name!r}" if where else f"template {name!r}"
+    if where:
+        return f"{where}, template {name!r}"
+    return f"template {name!r}"
 
 
 def _source_of(template: object, written_as: object) -> str:
@@ -318,7 +347,9 @@ def _described(value: object) -> str:
         )
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_described(inner) for inner in value) + "]"
-    return value.source if isinstance(value, BuiltTemplate) else repr(value)
+    if isinstance(value, BuiltTemplate):
+        return value.source
+    return repr(value)
 
 
 def _code_of(thing: object) -> str:

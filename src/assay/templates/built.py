@@ -66,12 +66,18 @@ class Finish:
         if self.roles:
             messages = rename_roles(messages, self.roles)
         if self.chat is not None:
-            messages = as_chat(messages) if self.chat else as_text(messages)
+            if self.chat:
+                messages = as_chat(messages)
+            else:
+                messages = as_text(messages)
         continuations = prompt.continuations
         if self.chat and continuations and messages != prompt.messages:
             # The answer begins a new turn, so the blank that joined it to the question is removed.
             continuations = tuple(text.removeprefix(" ") for text in continuations)
-        produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
+        if prompt.produces == TEXT_ONLY:
+            produces = self.produces
+        else:
+            produces = prompt.produces
         if messages is prompt.messages and produces is prompt.produces:
             return prompt
         return Prompt(
@@ -104,7 +110,12 @@ class Finish:
         chosen = prompt.tool_choice or read_tool_choice(choice)
         if tools and chosen is not None:
             check_tool_choice(chosen, tools)
-        return replace(prompt, tools=tools, tool_choice=chosen, parallel_calls=parallel)
+        return replace(
+            prompt,
+            tools=tools,
+            tool_choice=chosen,
+            parallel_calls=parallel,
+        )
 
 
 class BuiltTemplate:
@@ -158,7 +169,11 @@ class BuiltTemplate:
         choice: str | None,
     ) -> None:
         """Offer tools with each prompt from now on. `choice` says whether the model must call one."""
-        self.finish = replace(self.finish, tools=tools, tool_choice=choice)
+        self.finish = replace(
+            self.finish,
+            tools=tools,
+            tool_choice=choice,
+        )
         self._has_tools = True
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -170,7 +185,9 @@ class BuiltTemplate:
         if self._has_tools or sample.tools:
             with blame(TemplateError, "the tools of the prompt", sample.id):
                 prompt = self.finish.with_tools(prompt, sample)
-        return self.finish(prompt) if self._finishes else prompt
+        if self._finishes:
+            return self.finish(prompt)
+        return prompt
 
     def bare(self, sample: Sample) -> Prompt:
         """Return the prompt without the task's system text, roles and kinds of answer."""
@@ -208,10 +225,15 @@ class BuiltTemplate:
             ]
 
 
-def held(prompt: Prompt, hold: Hold | None) -> Prompt:
+def held(
+    prompt: Prompt,
+    hold: Hold | None,
+) -> Prompt:
     """Return the prompt with each file named by plain data checked by `hold`."""
     messages = held_messages(prompt.messages, hold)
-    return prompt if messages is prompt.messages else replace(prompt, messages=messages)
+    if messages is prompt.messages:
+        return prompt
+    return replace(prompt, messages=messages)
 
 
 def held_messages(
@@ -246,7 +268,11 @@ def _is_unheld(part: Part) -> bool:
     return type(part) is not Text and isinstance(part, Media) and part.is_unheld
 
 
-def turn(role: str, sample: Sample, text: str) -> Message:
+def turn(
+    role: str,
+    sample: Sample,
+    text: str,
+) -> Message:
     """Build one turn: the sample's media in order, then the text."""
     return Message(role, (*cast(tuple[Part, ...], sample.media), Text(text)))
 
@@ -267,7 +293,10 @@ def as_prompt(value: object) -> Prompt:
     return Prompt(as_messages(value))
 
 
-def with_system(messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
+def with_system(
+    messages: tuple[Message, ...],
+    system: str,
+) -> tuple[Message, ...]:
     """Return the messages with a system text before them, unless they have one.
 
     A completion has no turns, so the text comes before the rest with a blank line between.
@@ -307,7 +336,10 @@ def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return (Message("", merge_text(in_places(messages, render_text(messages)))),)
 
 
-def in_places(messages: Sequence[Message], text: str) -> Iterator[Part]:
+def in_places(
+    messages: Sequence[Message],
+    text: str,
+) -> Iterator[Part]:
     """Yield the parts of turns whose texts were joined to `text`, with each medium at its position."""
     for part in (part for message in messages for part in message.parts or ()):
         if not isinstance(part, Media):
@@ -343,12 +375,18 @@ def split_head(
     return tuple(messages[:size]), tuple(messages[size:])
 
 
-def with_answer(messages: tuple[Message, ...], answer: object) -> tuple[Message, ...]:
+def with_answer(
+    messages: tuple[Message, ...],
+    answer: object,
+) -> tuple[Message, ...]:
     """Return the messages with the answer at the position where the model would have written it.
 
     An answer that was begun for the model (a last turn in its own role) is continued, and so is a completion.
     """
-    pieces = answer if isinstance(answer, (list, tuple)) else (answer,)
+    if isinstance(answer, (list, tuple)):
+        pieces = answer
+    else:
+        pieces = (answer,)
     for index, message in enumerate(messages):
         if message.parts is None:
             return (
@@ -397,7 +435,10 @@ def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return the parts with neighbouring texts joined."""
     merged: list[Part] = []
     for part in parts:
-        last = merged[-1] if merged else None
+        if merged:
+            last = merged[-1]
+        else:
+            last = None
         if isinstance(part, Text) and isinstance(last, Text):
             merged[-1] = Text(last.text + part.text)
         else:
@@ -420,4 +461,6 @@ def target_text(sample: Sample) -> object:
         return ", ".join(
             part if isinstance(part, str) else part[0] for part in target.parts
         )
-    return target if isinstance(target, Media) else str(target)
+    if isinstance(target, Media):
+        return target
+    return str(target)

@@ -25,7 +25,10 @@ def _lettered(
     between: str = "\n",
     head: str = "",
 ) -> Layout:
-    def layout(letters: Sequence[str], options: Sequence[str]) -> str:
+    def layout(
+        letters: Sequence[str],
+        options: Sequence[str],
+    ) -> str:
         pairs = zip(letters, options, strict=False)
         return head + between.join(
             [f"{before}{letter}{after}{option}" for letter, option in pairs]
@@ -104,7 +107,10 @@ class Choices:
 
     def _question(self, sample: Sample) -> str:
         text = f"{self.question_prefix}{question_text(sample)}"
-        hint = sample.fields.get(self.hint) if self.hint else None
+        if self.hint:
+            hint = sample.fields.get(self.hint)
+        else:
+            hint = None
         if isinstance(hint, str) and hint.strip():
             return f"Hint: {hint}\n{text}"
         return text
@@ -112,7 +118,9 @@ class Choices:
     def _instruction(self) -> str:
         if self.instruction is not None:
             return self.instruction
-        return STEP_BY_STEP.format(prefix=self.answer_prefix) if self.cot else DIRECT
+        if self.cot:
+            return STEP_BY_STEP.format(prefix=self.answer_prefix)
+        return DIRECT
 
 
 def check_layout(layout: str, where: str) -> None:
@@ -121,10 +129,17 @@ def check_layout(layout: str, where: str) -> None:
         close = nearest(layout, LAYOUTS)
         hint = f"did you mean {close!r}? " if close else ""
         fix = f"{hint}known layouts: {', '.join(LAYOUTS)}"
-        raise UsageError(f"unknown layout {layout!r}", where=where, fix=fix)
+        raise UsageError(
+            f"unknown layout {layout!r}",
+            where=where,
+            fix=fix,
+        )
 
 
-def labels_for(sample: Sample, letters: Sequence[str]) -> Sequence[str]:
+def labels_for(
+    sample: Sample,
+    letters: Sequence[str],
+) -> Sequence[str]:
     """Return one label per option of the sample. Raise if there are no options or too many."""
     count = len(sample.choices)
     if not count:

@@ -75,12 +75,19 @@ class Dialogue:
         self.round = 1
         """The number of the round whose answer is awaited, from 1."""
 
-    def next(self, messages: Sequence[Message], answer: object) -> Prompt | None:
+    def next(
+        self,
+        messages: Sequence[Message],
+        answer: object,
+    ) -> Prompt | None:
         """Return the prompt of the round after `answer` to `messages`, or `None` when the dialogue is over.
 
         The answer is text, a message or an output. The model's reasoning does not become part of the history.
         """
-        reply = self._reference() if self._uses_references else answer
+        if self._uses_references:
+            reply = self._reference()
+        else:
+            reply = answer
         history = with_reply(messages, reply)
         turn = self.next_turns(history)
         if turn is None:
@@ -127,7 +134,10 @@ class Dialogue:
             ),
             None,
         )
-        answers = self._sample.targets if column is None else column
+        if column is None:
+            answers = self._sample.targets
+        else:
+            answers = column
         if len(answers) < self.round:
             raise TemplateError(
                 f"there is no reference answer for round {self.round} of the dialogue",
@@ -137,7 +147,10 @@ class Dialogue:
         return answers[self.round - 1]
 
 
-def with_reply(messages: Sequence[Message], answer: object) -> tuple[Message, ...]:
+def with_reply(
+    messages: Sequence[Message],
+    answer: object,
+) -> tuple[Message, ...]:
     """Return the messages with an answer in the role that the model had to take."""
     role = generation_role(messages)
     complete_turns = [message for message in messages if message.parts is not None]
@@ -149,7 +162,9 @@ def with_reply(messages: Sequence[Message], answer: object) -> tuple[Message, ..
 def _answer_parts(answer: object, role: str) -> Sequence[Part]:
     """Return the parts of an answer given as an output, a list of parts, a message or text."""
     if isinstance(answer, Output):
-        return answer.candidates[0].parts if answer.candidates else ()
+        if answer.candidates:
+            return answer.candidates[0].parts
+        return ()
     if isinstance(answer, (list, tuple)):
         return [as_part(piece) for piece in answer]
     return as_message(answer, default_role=role).parts or ()

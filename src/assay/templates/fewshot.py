@@ -89,7 +89,12 @@ class FewshotTemplate:
             details["shots_lacking"] = lacking
             self._lacking.add(sample.id)
         whole = held(
-            replace(prompt, messages=(*head, *messages), details=details), self.hold
+            replace(
+                prompt,
+                messages=(*head, *messages),
+                details=details,
+            ),
+            self.hold,
         )
         return self._base.finished(whole, sample)
 
@@ -145,7 +150,10 @@ class _ShotPool:
             )
         if not self.num:
             return
-        needed = self.num + 1 if self._is_own else self.num
+        if self._is_own:
+            needed = self.num + 1
+        else:
+            needed = self.num
         if not self._samples:
             raise UsageError(
                 f"{self.num} shots are wanted, but the pool is empty",
@@ -154,7 +162,10 @@ class _ShotPool:
             )
         for key, samples in self._groups.items():
             if len(samples) < needed:
-                group = f" of {self._same} {key!r}" if self._same else ""
+                if self._same:
+                    group = f" of {self._same} {key!r}"
+                else:
+                    group = ""
                 beside = " beside the question" if self._is_own else ""
                 raise UsageError(
                     f"{self.num} shots are wanted{beside}, but the pool has only {len(samples)} samples{group}",
@@ -174,7 +185,11 @@ class _ShotPool:
                 self._template.answer(sample)
             except TemplateError as error:
                 reason = f"a sample of the pool cannot be shown solved: {error.where}: {error.what}"
-                raise UsageError(reason, where=where, fix=error.fix) from error
+                raise UsageError(
+                    reason,
+                    where=where,
+                    fix=error.fix,
+                ) from error
 
     def shots(self, sample: Sample, prompt: Prompt) -> list[Shot]:
         """Return the shots of one question: fewer than requested only if all the rest equal the question."""
@@ -316,7 +331,10 @@ def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
     flat: tuple[Part, ...] = ()
     for message in solved:
         parts = message.parts or ()
-        last = flat[-1] if flat else None
+        if flat:
+            last = flat[-1]
+        else:
+            last = None
         ends_with_colon = isinstance(last, Text) and last.text.endswith(":")
         separator = " " if ends_with_colon else "\n"
         flat = join_parts(flat, parts, separator=separator)
@@ -355,7 +373,10 @@ def _grouped(
     return dict(groups)
 
 
-def _value_of(sample: Sample, column: str | None) -> str:
+def _value_of(
+    sample: Sample,
+    column: str | None,
+) -> str:
     if column is None:
         return ""
     return str(

@@ -85,7 +85,11 @@ class JinjaText:
                 error, f"{self.where}, sample {shorten(sample.id)}"
             ) from error
 
-    def _undefined(self, error: jinja2.UndefinedError, sample: Sample) -> TemplateError:
+    def _undefined(
+        self,
+        error: jinja2.UndefinedError,
+        sample: Sample,
+    ) -> TemplateError:
         message = error.message or "undefined variable"
         match = _QUOTED_NAME.search(message)
         names = sorted(str(name) for name in sample.fields)
@@ -184,11 +188,18 @@ class JinjaMessages:
         content = message.get("content")
         if content is None:
             return role, None
-        pieces = content if isinstance(content, (list, tuple)) else [content]
+        if isinstance(content, (list, tuple)):
+            pieces = content
+        else:
+            pieces = [content]
         return role, [self._piece(piece, where) for piece in pieces]
 
     def _text(self, text: object, where: str) -> JinjaText:
-        return JinjaText(str(text), where=where, blocks=self._blocks)
+        return JinjaText(
+            str(text),
+            where=where,
+            blocks=self._blocks,
+        )
 
     def _piece(self, piece: object, where: str) -> Piece:
         if isinstance(piece, (str, int, float)):
@@ -240,7 +251,10 @@ class JinjaMessages:
         return Prompt(tuple(messages))
 
 
-def _show_first(messages: list[Message], sample: Sample) -> None:
+def _show_first(
+    messages: list[Message],
+    sample: Sample,
+) -> None:
     """Put the sample's media before the first text for the model."""
     for index, message in enumerate(messages):
         if message.parts is not None and message.role not in ("system", "developer"):
@@ -255,7 +269,10 @@ def _text_piece(render: JinjaText) -> Piece:
 
 
 def _next_medium(kind: str, where: str) -> Piece:
-    def take(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
+    def take(
+        sample: Sample,
+        media: Iterator[Media],
+    ) -> Sequence[Part]:
         match = next((medium for medium in media if medium.kind == kind), None)
         if match is None:
             raise TemplateError(
@@ -268,13 +285,21 @@ def _next_medium(kind: str, where: str) -> Piece:
     return take
 
 
-def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
+def _medium_piece(
+    kind: str,
+    column: str,
+    source: str,
+    where: str,
+) -> Piece:
     whole = _ONE_VARIABLE.fullmatch(source.strip())
     name = column or (whole[1] if whole else "")
     render = JinjaText(f"{{{{ {name} }}}}" if column else source, where=where)
     is_of_the_task = not render.variables
 
-    def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
+    def find(
+        sample: Sample,
+        media: Iterator[Media],
+    ) -> Sequence[Part]:
         # Pass on a column unchanged, because an image's bytes are not text. A missing column is Jinja's own error.
         marks = Shown(sample.media)
         if name in sample.fields:

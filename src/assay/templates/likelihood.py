@@ -50,7 +50,10 @@ class ChoiceLikelihood:
             pieces.append(LAYOUTS[self.layout](labels, sample.choices))
         if self.answer_prefix:
             pieces.append(self.answer_prefix)
-        weighed = labels if self.continuation == "letter" else sample.choices
+        if self.continuation == "letter":
+            weighed = labels
+        else:
+            weighed = sample.choices
         return _weigh(sample, "\n".join(pieces), weighed)
 
     def solution(self, sample: Sample) -> str:
@@ -109,7 +112,10 @@ class Rolling:
         )
 
 
-def text_of(sample: Sample, column: str | None) -> str:
+def text_of(
+    sample: Sample,
+    column: str | None,
+) -> str:
     """Return a text column of the row; the question if no column is named."""
     if column is None:
         return question_text(sample)
@@ -126,7 +132,11 @@ def text_of(sample: Sample, column: str | None) -> str:
     )
 
 
-def _check_weighed(what: str, allowed: tuple[str, str], where: str) -> None:
+def _check_weighed(
+    what: str,
+    allowed: tuple[str, str],
+    where: str,
+) -> None:
     if what not in allowed:
         raise UsageError(
             f"cannot weigh {what!r}",
@@ -135,6 +145,10 @@ def _check_weighed(what: str, allowed: tuple[str, str], where: str) -> None:
         )
 
 
-def _weigh(sample: Sample, context: str, texts: Sequence[str]) -> Prompt:
+def _weigh(
+    sample: Sample,
+    context: str,
+    texts: Sequence[str],
+) -> Prompt:
     continuations = tuple(text if text[:1].isspace() else f" {text}" for text in texts)
     return Prompt((turn("", sample, context),), continuations=continuations)

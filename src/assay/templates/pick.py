@@ -99,7 +99,12 @@ Order = Callable[[Sample], Iterator[int]]
 """Indexes in the pool, the best first."""
 
 
-def in_order(pool: Sequence[Sample], pick: str, *, seed: int) -> Order:
+def in_order(
+    pool: Sequence[Sample],
+    pick: str,
+    *,
+    seed: int,
+) -> Order:
     """Return the order of a named way of picking."""
     size = len(pool)
     if pick == "first":
@@ -112,7 +117,10 @@ def in_order(pool: Sequence[Sample], pick: str, *, seed: int) -> Order:
     return lambda sample: texts.nearest(plain_text(sample))
 
 
-def _sequential_order(pool: Sequence[Sample], seed: int) -> Order:
+def _sequential_order(
+    pool: Sequence[Sample],
+    seed: int,
+) -> Order:
     """Return the order that starts after the question itself."""
     starts: dict[str, int] = {}
     for index, candidate in enumerate(pool):
@@ -135,10 +143,18 @@ def check_pick(pick: object, where: str) -> None:
     close = nearest(str(pick), PICKS)
     hint = f"did you mean {close!r}? " if close else ""
     fix = f"{hint}known: {', '.join(PICKS)}, or a function (sample, pool, num, rng)"
-    raise UsageError(f"unknown way to pick shots {pick!r}", where=where, fix=fix)
+    raise UsageError(
+        f"unknown way to pick shots {pick!r}",
+        where=where,
+        fix=fix,
+    )
 
 
-def shuffled(size: int, seed: int, name: str) -> Iterator[int]:
+def shuffled(
+    size: int,
+    seed: int,
+    name: str,
+) -> Iterator[int]:
     """Yield the numbers below `size` in an order that depends only on seed and name.
 
     The draws come from sha256, so that they are the same in every version of Python.
@@ -155,16 +171,28 @@ def generator_for(seed: int, name: str) -> random.Random:
     return random.Random(_draw(seed, name, -1))
 
 
-def _draw(seed: int, name: str, place: int) -> int:
+def _draw(
+    seed: int,
+    name: str,
+    place: int,
+) -> int:
     text = f"{seed}\x00{name}\x00{place}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
 
 
-def _window(size: int, start: int | None, seed: int, name: str) -> Iterator[int]:
+def _window(
+    size: int,
+    start: int | None,
+    seed: int,
+    name: str,
+) -> Iterator[int]:
     """Yield all indexes from `start` on, wrapping around. Without a start, the id decides where to begin."""
     if not size:
         return
-    first = _draw(seed, name, 0) if start is None else start
+    if start is None:
+        first = _draw(seed, name, 0)
+    else:
+        first = start
     for step in range(size):
         yield (first + step) % size
 

@@ -22,7 +22,10 @@ def question_text(sample: Sample) -> str:
     return "\n".join(message.text for message in text if message.parts is not None)
 
 
-def solution_of(sample: Sample, answer: str | None) -> object:
+def solution_of(
+    sample: Sample,
+    answer: str | None,
+) -> object:
     """Return the end of a solved example: the rendered `answer` if the template has one, else the target."""
     if answer is None:
         return target_text(sample)
@@ -50,7 +53,10 @@ class Question:
         if not text:
             question_text(sample)
         if self.instruction:
-            text = f"{text}\n\n{self.instruction}" if text else self.instruction
+            if text:
+                text = f"{text}\n\n{self.instruction}"
+            else:
+                text = self.instruction
         if sample.media:
             return Prompt(
                 (

@@ -26,7 +26,11 @@ class WeighedLetters:
 
     of: Any = None
     """The question's template; `None` uses the one of `choice_likelihood`, and a chat for rows with media."""
-    _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
+    _inner: BuiltTemplate = field(
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         inner = build_template(
@@ -72,7 +76,11 @@ def _continues(prompt: Prompt) -> bool:
     return not last.text[-1:].isspace()
 
 
-def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
+def _check_shown(
+    sample: Sample,
+    prompt: Prompt,
+    labels: Sequence[str],
+) -> None:
     """Raise if the prompt does not show the options, because letters would then mean nothing."""
     text = "\n".join(
         message.text for message in prompt.messages if message.parts is not None

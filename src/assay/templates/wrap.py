@@ -28,9 +28,21 @@ class ChainOfThought:
     answer_prefix: str = "Answer:"
     answer: str | None = None
     """Jinja for the end of a solved example, as `{{ solution }}`; by default the prefix and the target."""
-    _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
-    _choices: Choices = field(init=False, repr=False, compare=False)
-    _text: str = field(init=False, repr=False, compare=False)
+    _inner: BuiltTemplate = field(
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    _choices: Choices = field(
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    _text: str = field(
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         """Build the inner template, and the prompt for samples with choices."""
@@ -86,7 +98,11 @@ class WithoutChat:
     """The template that asks; `None` asks the question."""
     headers: bool = True
     """True writes turns as `User: …` and `Assistant:`; False joins their texts by line breaks."""
-    _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
+    _inner: BuiltTemplate = field(
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         inner = build_template(self.of, where="template 'without_chat', key `of`")

@@ -24,7 +24,12 @@ class Null:
     @property
     def abilities(self) -> Abilities:
         """Return all abilities, because it ignores the prompt."""
-        return Abilities(accepts=ANY, produces=ANY, chat=True, tools=True)
+        return Abilities(
+            accepts=ANY,
+            produces=ANY,
+            chat=True,
+            tools=True,
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:

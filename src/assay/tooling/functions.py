@@ -55,7 +55,11 @@ class _Worker:
         self._lock = threading.Lock()
         self._is_busy = False
         self._is_abandoned = False
-        self._thread = threading.Thread(target=self._serve, name="tool", daemon=True)
+        self._thread = threading.Thread(
+            target=self._serve,
+            name="tool",
+            daemon=True,
+        )
         self._thread.start()
 
     def run(self, call: Callable[[], None]) -> None:
@@ -95,14 +99,22 @@ class CallThreads:
         self._idle: list[_Worker] = []
         self._slots: asyncio.Semaphore | None = None
 
-    async def run(self, function: Callable[..., T], *values: object) -> T:
+    async def run(
+        self,
+        function: Callable[..., T],
+        *values: object,
+    ) -> T:
         """Call a function in a thread and return its result. Cancelling this ends the function."""
         if self._slots is None:
             self._slots = asyncio.Semaphore(MOST_BUSY)
         async with self._slots:
             return await self._run(function, values)
 
-    async def _run(self, function: Callable[..., T], values: tuple[Any, ...]) -> T:
+    async def _run(
+        self,
+        function: Callable[..., T],
+        values: tuple[Any, ...],
+    ) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = contextvars.copy_context()
@@ -117,7 +129,10 @@ class CallThreads:
             else:
                 deliver_to(loop, future, future.set_result, value)
 
-        worker = self._idle.pop() if self._idle else _Worker()
+        if self._idle:
+            worker = self._idle.pop()
+        else:
+            worker = _Worker()
         worker.run(call)
         try:
             value = await future
@@ -277,7 +292,11 @@ class FunctionTools:
         """The functions, whose code determines the results."""
         return self.functions
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return the descriptions of the functions for the model."""
         return self._tools
 
@@ -410,7 +429,11 @@ def _converted_object(
     return value
 
 
-def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> object:
+def _converted_list(
+    value: list[Any],
+    kind: type,
+    arguments: Sequence[Any],
+) -> object:
     """Return a JSON list as a list, a tuple or a set with converted members."""
     is_fixed = issubclass(kind, tuple) and arguments and arguments[-1] is not Ellipsis
     if is_fixed:
@@ -422,7 +445,10 @@ def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> o
     )
 
 
-def _converted_to_one(value: object, hints: Sequence[Any]) -> object:
+def _converted_to_one(
+    value: object,
+    hints: Sequence[Any],
+) -> object:
     """Return the value as the first type of a union that accepts it."""
     if value is None:
         return None

@@ -112,13 +112,20 @@ class McpConnection:
                 self._send({"id": message["id"], "error": refusal})
         if "error" in message:
             error = message["error"]
-            words = error.get("message") if isinstance(error, Mapping) else error
+            if isinstance(error, Mapping):
+                words = error.get("message")
+            else:
+                words = error
             raise McpError(
                 f"{method}: {shorten(words)}", fix="see the server's own documentation"
             )
         return message.get("result") or {}
 
-    def _started(self, command: HostCommand, env: Mapping[str, str]) -> socket.socket:
+    def _started(
+        self,
+        command: HostCommand,
+        env: Mapping[str, str],
+    ) -> socket.socket:
         """Start the server, and return a socket that is connected to its standard streams."""
         with self._workspace.listen() as listening:
             port = listening.getsockname()[1]
@@ -186,7 +193,10 @@ class McpConnection:
             log = self._workspace.read(self._log).decode("utf-8", "replace").strip()
         except AssayError:
             log = ""
-        words = f": {log[-300:]}" if log else ""
+        if log:
+            words = f": {log[-300:]}"
+        else:
+            words = ""
         return McpError(
             f"the MCP server {self._name!r}: {why}{words}",
             fix="run the command by hand, without a network",
@@ -215,7 +225,11 @@ class McpTools:
         plain = [tool.to_plain() for tool in self._tools]
         return [self.command, dict(self.env), digest_of(plain)[:16]]
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return the tools of the server."""
         return self._tools
 
@@ -292,7 +306,10 @@ def _parts_of(content: Sequence[Any]) -> list[Part]:
     """Return the contents of a result. Contents that models cannot read are named instead."""
     parts: list[Part] = []
     for piece in content:
-        kind = piece.get("type") if isinstance(piece, Mapping) else None
+        if isinstance(piece, Mapping):
+            kind = piece.get("type")
+        else:
+            kind = None
         if kind == "text":
             parts.append(Text(str(piece.get("text", ""))))
         elif kind == "image":

@@ -56,7 +56,11 @@ class Unmeasured:
     tokens: int = 0
     cost: int = 0
 
-    def add_answer(self, output: Output, cost: float | None) -> None:
+    def add_answer(
+        self,
+        output: Output,
+        cost: float | None,
+    ) -> None:
         """Count an answer whose tokens or cost are unknown."""
         usage = output.usage
         if self.limits.tokens is not None:
@@ -91,7 +95,11 @@ class Used:
     cost: float = 0.0
     seconds: float = 0.0
 
-    def add_answer(self, output: Output, cost: float | None = None) -> None:
+    def add_answer(
+        self,
+        output: Output,
+        cost: float | None = None,
+    ) -> None:
         """Count an answer of the model. `cost` is used if the service reports none."""
         self.turns += 1
         self.seconds += output.seconds or 0.0
@@ -99,7 +107,10 @@ class Used:
         if usage is None:
             return
         self.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-        price = cost if usage.cost is None else usage.cost
+        if usage.cost is None:
+            price = cost
+        else:
+            price = usage.cost
         self.cost += price or 0.0
 
     def limit_reached(self, limits: SampleLimits) -> Outcome | None:

@@ -48,7 +48,10 @@ _ENTRY = re.compile(r"^[ \t]*\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.+)$"
 PARAMETER_SECTIONS = ("args", "arguments", "parameters", "params")
 
 
-def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
+def tool_of(
+    function: Callable[..., Any],
+    where: str = "",
+) -> Tool:
     """Return a function as a tool. Raise `UsageError` if it has no docstring or a parameter has no type."""
     name = getattr(function, "__name__", type(function).__name__)
     where = where or place_of(function)
@@ -137,7 +140,10 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def schema_of(hint: object, around: tuple[Any, ...] = ()) -> dict[str, Any]:
+def schema_of(
+    hint: object,
+    around: tuple[Any, ...] = (),
+) -> dict[str, Any]:
     """Return the JSON schema of a type, a member of the classes `around`. Raise `TypeError` if it has none."""
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
@@ -168,7 +174,10 @@ def has_fields(kind: object) -> bool:
     return dataclasses.is_dataclass(kind) or is_typeddict(kind) or is_named_tuple
 
 
-def _annotated(arguments: Sequence[Any], around: tuple[Any, ...]) -> dict[str, Any]:
+def _annotated(
+    arguments: Sequence[Any],
+    around: tuple[Any, ...],
+) -> dict[str, Any]:
     """Return the schema of `Annotated[int, "what it is"]`."""
     schema = schema_of(arguments[0], around)
     for note in arguments[1:]:
@@ -188,7 +197,10 @@ def _enumeration(values: list[Any]) -> dict[str, Any]:
     return schema
 
 
-def _fields(hint: Any, around: tuple[Any, ...]) -> dict[str, Any]:
+def _fields(
+    hint: Any,
+    around: tuple[Any, ...],
+) -> dict[str, Any]:
     """Return the schema of a class with fields."""
     if hint in around:
         raise TypeError(f"{hint.__name__} has members of its own type")
@@ -243,7 +255,10 @@ def _collection(
         items = {"anyOf": kinds}
     result: dict[str, Any] = {"type": "array", "items": items}
     if issubclass(origin, tuple) and arguments and arguments[-1] is not Ellipsis:
-        result.update(minItems=len(arguments), maxItems=len(arguments))
+        result.update(
+            minItems=len(arguments),
+            maxItems=len(arguments),
+        )
     return result
 
 
@@ -314,7 +329,10 @@ _SMALLEST: Mapping[str, Any] = {
 }
 
 
-def find_faults(arguments: object, schema: Mapping[str, Any]) -> list[str]:
+def find_faults(
+    arguments: object,
+    schema: Mapping[str, Any],
+) -> list[str]:
     """Return the faults of arguments, in words for the model. Rare keywords of a schema are ignored."""
     faults: list[str] = []
     _check(arguments, schema, "", faults, 0)
@@ -346,7 +364,11 @@ def _check(
                 return
 
 
-def _fault_of(value: object, schema: Mapping[str, Any], depth: int) -> str:
+def _fault_of(
+    value: object,
+    schema: Mapping[str, Any],
+    depth: int,
+) -> str:
     """Return the type, choices or alternatives that a value violates, in words; empty if it is valid."""
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, Sequence) and options:
@@ -389,7 +411,8 @@ def _check_object(
 ) -> None:
     """Check that an object has all required members, no forbidden ones, and only valid ones."""
     properties = schema.get("properties")
-    properties = properties if isinstance(properties, Mapping) else {}
+    if not isinstance(properties, Mapping):
+        properties = {}
     prefix = f"{path}." if path else ""
     required = schema.get("required")
     for name in required if isinstance(required, Sequence) else ():
@@ -407,7 +430,11 @@ def _check_object(
             _check(member, others, f"{prefix}{name}", faults, depth + 1)
 
 
-def _fits(value: object, schema: object, depth: int) -> bool:
+def _fits(
+    value: object,
+    schema: object,
+    depth: int,
+) -> bool:
     faults: list[str] = []
     _check(value, schema, "", faults, depth + 1)
     return not faults
@@ -428,14 +455,20 @@ def is_of_type(value: object, kind: object) -> bool:
 
 def _described(schema: object) -> str:
     """Return the type of a schema in words."""
-    kind = schema.get("type") if isinstance(schema, Mapping) else None
+    if isinstance(schema, Mapping):
+        kind = schema.get("type")
+    else:
+        kind = None
     if isinstance(kind, (list, tuple)):
         return " or ".join(str(entry) for entry in kind)
     if isinstance(kind, str):
         if kind[:1] in "aeio":
             return f"an {kind}"
         return f"a {kind}"
-    allowed = schema.get("enum") if isinstance(schema, Mapping) else None
+    if isinstance(schema, Mapping):
+        allowed = schema.get("enum")
+    else:
+        allowed = None
     if isinstance(allowed, Sequence):
         return f"one of {shorten(list(allowed))}"
     return "another value"
@@ -471,7 +504,10 @@ def _smallest(schema: object, depth: int) -> object:
     return schema.get("minimum", _SMALLEST.get(kind, ""))
 
 
-def _smallest_object(schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _smallest_object(
+    schema: Mapping[str, Any],
+    depth: int,
+) -> dict[str, Any]:
     """Return an object with the members that a schema requires."""
     properties = schema.get("properties") or {}
     members: dict[str, Any] = {}

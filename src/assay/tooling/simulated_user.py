@@ -117,14 +117,21 @@ class SimulatedUser:
         """Raise if the text is not valid Jinja."""
         compiled_text(self.persona, self.where)
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return no tools."""
         return ()
 
     async def open(self, context: SampleContext) -> "UserSession":
         """Begin a conversation."""
         persona = self._rendered(context.sample)
-        system = GUIDELINES.format(stop=STOP_MARKS[0], persona=persona)
+        system = GUIDELINES.format(
+            stop=STOP_MARKS[0],
+            persona=persona,
+        )
         return UserSession(UserTalk(context.models[USER], system, OPENING))
 
     def _rendered(self, sample: Sample) -> str:
@@ -160,7 +167,10 @@ class UserSession:
             self.talk.messages.append(Message("assistant", (Text(question),)))
             return prompt
         first = await self.talk.say()
-        words = self.talk.last if first is None else first
+        if first is None:
+            words = self.talk.last
+        else:
+            words = first
         others = [m for m in prompt.messages if m.role != "user"]
         opening = Message("user", (Text(words),))
         return replace(prompt, messages=(*others, opening))

@@ -50,7 +50,11 @@ def _words(value: object) -> str:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "replace")
     try:
-        return json.dumps(value, ensure_ascii=False, default=_described)
+        return json.dumps(
+            value,
+            ensure_ascii=False,
+            default=_described,
+        )
     except (TypeError, ValueError, RecursionError):
         return _without_address(value)
 

@@ -53,7 +53,11 @@ class Toolbox(Protocol):
     Optional members are listed in `ToolboxExtras`.
     """
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return the tools that the model is offered in the user turn with this number, counted from 0.
 
         It is called with None before the run, when the task is checked.
@@ -132,7 +136,11 @@ class ToolSessionExtras(Protocol):
 class HelperModel(Protocol):
     """A model with a role, as scorers receive their judges. Its answers are recorded and never asked twice."""
 
-    async def answer(self, prompt: Prompt, options: object = None) -> Output:
+    async def answer(
+        self,
+        prompt: Prompt,
+        options: object = None,
+    ) -> Output:
         """Return the answer to a prompt. If there is none, its `error` gives the reason."""
 
 
@@ -148,7 +156,11 @@ class SampleContext:
     """Helper models by role: see `HelperModel`."""
     _resources: dict[str, Any] = field(default_factory=dict, init=False)
 
-    async def resource(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
+    async def resource(
+        self,
+        name: str,
+        make: Callable[[], Awaitable[T]],
+    ) -> T:
         """Return what toolboxes of this sample share under a name, such as its workspace. It is made on first use.
 
         If it has a method `close`, that is called (and awaited) after the sample is scored.
@@ -168,6 +180,10 @@ class SampleContext:
                 await closing
 
 
-def text_result(call: ToolCall, text: str, error: str = "") -> ToolResult:
+def text_result(
+    call: ToolCall,
+    text: str,
+    error: str = "",
+) -> ToolResult:
     """Return a result with a text. `error` names the kind of failure, such as `raised` or `timeout`."""
     return ToolResult(call.id, (Text(text),), error)

@@ -112,7 +112,11 @@ class ToolSet:
             parts += [type(box), getattr(box, "identity", None)]
         return parts
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return the tools that the model is offered."""
         if len(self.boxes) == 1:
             return self.boxes[0].tools(sample, turn)
@@ -397,7 +401,9 @@ def _words_of(error: BaseException) -> str:
         message = str(error)
     except Exception:  # noqa: BLE001 - the class is the user's
         return f"{kind} (its message cannot be read)"
-    return f"{kind}: {message}" if message else kind
+    if message:
+        return f"{kind}: {message}"
+    return kind
 
 
 def result_digest(results: Sequence[ToolResult]) -> str:

@@ -112,13 +112,20 @@ class WorkspaceToolbox:
         """The options, on which results depend."""
         return [self.tool, self.seconds, self.memory_mb, self.disk_mb]
 
-    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+    def tools(
+        self,
+        sample: Sample | None,
+        turn: int = 0,
+    ) -> tuple[Tool, ...]:
         """Return the tool."""
         return (TOOLS[self.tool],)
 
     async def open(self, context: SampleContext) -> "WorkspaceSession":
         """Begin a sample with the workspace that its tools share."""
-        limits = WorkspaceLimits(memory_mb=self.memory_mb, disk_mb=self.disk_mb)
+        limits = WorkspaceLimits(
+            memory_mb=self.memory_mb,
+            disk_mb=self.disk_mb,
+        )
         shared = await shared_workspace(context, limits)
         return WorkspaceSession(shared, self.seconds)
 
@@ -211,7 +218,11 @@ class WorkspaceSession:
         """Do nothing, because the workspace is closed with the other resources of the sample."""
 
 
-def _bash(workspace: Workspace, seconds: float, command: str) -> str:
+def _bash(
+    workspace: Workspace,
+    seconds: float,
+    command: str,
+) -> str:
     """Run a command line with the folder, variables and functions that earlier ones left."""
     script = (
         f"[ -d {STATE_FOLDER} ] || mkdir -p {STATE_FOLDER}; cd {HOME}\n"
@@ -225,7 +236,11 @@ def _bash(workspace: Workspace, seconds: float, command: str) -> str:
     return _words_of(workspace.exec(["bash", "-c", script], b"", seconds))
 
 
-def _python(workspace: Workspace, seconds: float, code: str) -> str:
+def _python(
+    workspace: Workspace,
+    seconds: float,
+    code: str,
+) -> str:
     """Run a Python program, which comes as standard input."""
     return _words_of(workspace.exec(["python", "-"], code, seconds))
 
@@ -270,7 +285,10 @@ def _edit_file(
 ) -> str:
     """Replace a text that occurs exactly once."""
     text = workspace.read(path).decode("utf-8")
-    count = text.count(old) if old else 0
+    if old:
+        count = text.count(old)
+    else:
+        count = 0
     if count != 1:
         raise UsageError(
             f"the text to replace occurs {count} times in {path}, not once",

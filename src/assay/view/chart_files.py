@@ -19,7 +19,10 @@ from .run_view import RunView
 LONGEST_NAME = 100
 
 
-def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
+def write_charts(
+    folders: Sequence[Path],
+    target: Path,
+) -> list[Path]:
     """Write every chart of some runs to a folder, and return the files."""
     if target.exists() and not target.is_dir():
         raise UsageError(
@@ -163,13 +166,22 @@ def _samples(run: RunView) -> Iterator[tuple[str, str]]:
         )
 
 
-def _histogram(values: Sequence[Any], label: str, axis: str) -> str | None:
+def _histogram(
+    values: Sequence[Any],
+    label: str,
+    axis: str,
+) -> str | None:
     """Return a histogram; None if all values are the same."""
     numbers = {value for value in values if value is not None and value == value}
     if len(numbers) < 2:
         return None
     is_long_tailed = axis in ("characters", "seconds")
-    return charts.histogram(values, label, log=is_long_tailed, axis=axis)
+    return charts.histogram(
+        values,
+        label,
+        log=is_long_tailed,
+        axis=axis,
+    )
 
 
 def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -228,7 +240,10 @@ def _ends(pair: object) -> Ends | None:
     return None
 
 
-def _file_name(name: str, files: Container[str]) -> str:
+def _file_name(
+    name: str,
+    files: Container[str],
+) -> str:
     """Return a file name of letters, digits and dashes that is not in `files`."""
     stem = re.sub(r"[^\w]+", "-", name).strip("-")[:LONGEST_NAME] or "chart"
     name = f"{stem}.svg"

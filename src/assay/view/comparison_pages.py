@@ -39,7 +39,10 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
     for row, result in zip(comparison.rows, results, strict=True):
         plain = row.to_plain()
         plain["words"] = sentence(plain)
-        flips = row.flips() if "refused" not in plain else []
+        if "refused" not in plain:
+            flips = row.flips()
+        else:
+            flips = []
         plain["flips"] = _shown_flips((before, after), row, _cut_flips(flips))
         plain["flip_counts"] = _count_flips(flips)
         plain["groups"] = _groups(before, row, result)
@@ -100,7 +103,11 @@ def _count_flips(flips: Sequence[Flip]) -> dict[str, int]:
     }
 
 
-def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
+def _rows(
+    run: RunView,
+    task: str,
+    model: str,
+) -> dict[str, int]:
     index = run.index
     if (task, model) not in index.cells:
         return {}
@@ -114,7 +121,11 @@ def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
     return row_of
 
 
-def _groups(before: RunView, row: Row, result: Result) -> list[dict[str, Any]]:
+def _groups(
+    before: RunView,
+    row: Row,
+    result: Result,
+) -> list[dict[str, Any]]:
     """Return the groups that both tables have, for the scatter chart."""
     model = row.baseline_model or result.model
     for plain in before.documents()[1].get("results", ()):

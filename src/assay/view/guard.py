@@ -54,7 +54,11 @@ App = Callable[[Scope, Any, Any], Awaitable[None]]
 class Guard:
     """An ASGI layer that checks each request before the app."""
 
-    def __init__(self, app: App, origin: str | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        origin: str | None = None,
+    ) -> None:
         self._app = app
         self._origin = _parsed(origin) if origin else None
         self._token: str | None = secrets.token_urlsafe(24)
@@ -82,7 +86,12 @@ class Guard:
             f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict{secure}"
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             return
@@ -235,7 +244,11 @@ def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
     return receive
 
 
-async def _answer(send: Send, status: int, text: str) -> None:
+async def _answer(
+    send: Send,
+    status: int,
+    text: str,
+) -> None:
     body = text.encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),

@@ -47,7 +47,11 @@ def save_index(index: JournalIndex, layout: Layout) -> Path | None:
             if path.exists() and not _is_ours(path):
                 continue
             if path.parent != layout.folder:
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                path.parent.mkdir(
+                    parents=True,
+                    exist_ok=True,
+                    mode=0o700,
+                )
             write_whole(path, data)
         except (OSError, StoreError):
             continue

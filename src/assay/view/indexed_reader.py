@@ -35,7 +35,11 @@ class IndexedReader(RunReader):
         """The task and model of each pair."""
         return list(self._view_index.cells)
 
-    def sample_values(self, result: Result, model: str = "") -> SampleValues:
+    def sample_values(
+        self,
+        result: Result,
+        model: str = "",
+    ) -> SampleValues:
         """Return the value and the cluster of each sample, as `RunReader.sample_values` does."""
         model = model or result.model
         scorer = self._only_scorer(result, model)
@@ -103,7 +107,10 @@ class IndexedReader(RunReader):
         return bool(np.isin(unjudged, replaced).any())
 
     def _read_column(
-        self, result: Result, scorer: str, rows: "NDArray[Any]"
+        self,
+        result: Result,
+        scorer: str,
+        rows: "NDArray[Any]",
     ) -> dict[str, float]:
         """Return the value of each sample, in the order of their ids; samples without one are left out."""
         import numpy as np

@@ -153,7 +153,12 @@ class JournalIndex:
                 best = slot
         return answer, verdict
 
-    def call(self, task: str, role: str, key: str) -> int:
+    def call(
+        self,
+        task: str,
+        role: str,
+        key: str,
+    ) -> int:
         """Return the offset of a helper's call; -1 if there is none."""
         return self.calls.get(_hashed(f"{task}#{role}", key), NONE)
 
@@ -222,7 +227,10 @@ class JournalIndex:
         """Record a line. Return True if it replaces another."""
         line = len(self.offsets)
         if -1 <= slot <= 0:
-            first = self._judged if slot else self._answers
+            if slot:
+                first = self._judged
+            else:
+                first = self._answers
             before, first[row] = first[row], line
         else:
             before = self._slots.get((row, slot), NONE)
@@ -312,7 +320,11 @@ class JournalIndex:
         if head.tags:
             self._tag(row, head.tags)
 
-    def _add_values(self, row: int, values: Mapping[str, float | None]) -> None:
+    def _add_values(
+        self,
+        row: int,
+        values: Mapping[str, float | None],
+    ) -> None:
         """Write the values of a score into the columns of their metrics. Metrics above `MOST_METRICS` get none."""
         for name, value in values.items():
             column = self.metrics.get(name)
@@ -336,7 +348,11 @@ class JournalIndex:
             self.outcomes.append(outcome)
         return code
 
-    def _tag(self, row: int, tags: dict[str, object]) -> None:
+    def _tag(
+        self,
+        row: int,
+        tags: dict[str, object],
+    ) -> None:
         for name, value in tags.items():
             codes = self._tag_codes.get(name)
             if codes is None:

@@ -124,7 +124,10 @@ def output_text(head: OutputHead) -> str:
 
 def score_text(head: ScoreHead) -> str:
     """Return the searchable words of a verdict's line: the extracted answer, and the reason."""
-    pieces = [head.answer] if head.answer is not None else []
+    if head.answer is not None:
+        pieces = [head.answer]
+    else:
+        pieces = []
     why = head.details
     if why is not None:
         for part in (why.reason, why.reply, why.error):
@@ -231,7 +234,12 @@ class TextLog:
             self._open = []
             self._size = 0
 
-    def restore(self, blocks: list[bytes], firsts: "array[int]", count: int) -> None:
+    def restore(
+        self,
+        blocks: list[bytes],
+        firsts: "array[int]",
+        count: int,
+    ) -> None:
         """Fill an empty log with stored blocks."""
         self._blocks = [*blocks]
         self.firsts = firsts
@@ -268,7 +276,11 @@ def _folded(texts: list[str]) -> bytes:
     return "\0".join(texts).lower().encode("utf-8", "surrogatepass")
 
 
-def _hits(text: bytes, wanted: bytes, first: int) -> Iterator[int]:
+def _hits(
+    text: bytes,
+    wanted: bytes,
+    first: int,
+) -> Iterator[int]:
     hit = text.find(wanted)
     number = first
     counted = 0

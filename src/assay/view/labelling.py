@@ -26,7 +26,11 @@ MOST_STEPS = 11
 RIGHT_OR_WRONG: Ends = (0.0, 1.0)
 
 
-def label_page(run: RunView, cell: int, seed: int) -> dict[str, Any]:
+def label_page(
+    run: RunView,
+    cell: int,
+    seed: int,
+) -> dict[str, Any]:
     """Return what the label page shows: the rows in the order they are asked, the labels so far, and their summary."""
     described, rows, values = _judged(run, cell)
     order = list(rows)
@@ -93,7 +97,11 @@ def _has_steps(low: float, high: float) -> bool:
     return 2 < high - low + 1 <= MOST_STEPS
 
 
-def check_label(value: float | None, described: Mapping[str, Any], where: str) -> None:
+def check_label(
+    value: float | None,
+    described: Mapping[str, Any],
+    where: str,
+) -> None:
     """Raise if a label is not a number on the scorer's scale; `described` is the task × model it belongs to.
 
     A label of None means that the person could not tell. A scorer without known ends takes any finite number.
@@ -102,7 +110,9 @@ def check_label(value: float | None, described: Mapping[str, Any], where: str) -
         return
     if not math.isfinite(value):
         raise UsageError(
-            f"label {value} is not a finite number", where=where, fix="write a number"
+            f"label {value} is not a finite number",
+            where=where,
+            fix="write a number",
         )
     scale = described.get("scale")
     if scale is None:
@@ -254,7 +264,11 @@ def _with_scorer(
     }
 
 
-def _step(value: float, scale: Ends, is_rating: bool) -> float:
+def _step(
+    value: float,
+    scale: Ends,
+    is_rating: bool,
+) -> float:
     """Return a value as a label: the nearest whole rating, or right (1) and wrong (0)."""
     if is_rating:
         return float(round(value))

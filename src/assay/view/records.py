@@ -155,7 +155,11 @@ def _take(
     into.append(plain)
 
 
-def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, Any]:
+def snippet_of(
+    row: int,
+    lines: tuple[int, int],
+    file: BinaryIO,
+) -> dict[str, Any]:
     """Return the beginnings of question and answer; for a sample that was never asked, the reason."""
     answer, verdict = lines
     snippet: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
@@ -260,7 +264,10 @@ def _verdict(line: Mapping[str, Any]) -> dict[str, Any]:
     return {name: line[name] for name in names if name in line}
 
 
-def _slim(value: object, limit: int | None) -> object:
+def _slim(
+    value: object,
+    limit: int | None,
+) -> object:
     """Return the value with long texts cut and their lengths noted. Paths of this machine are removed."""
     if isinstance(value, str):
         if limit is not None and len(value) > limit:

@@ -63,7 +63,10 @@ def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
     return list(views.values())
 
 
-def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
+def html_report(
+    folders: Sequence[Path],
+    samples: int = SAMPLES,
+) -> str:
     """Return the report as one page."""
     opened = open_runs(folders)
     runs = [run for run, _ in opened]
@@ -125,7 +128,10 @@ def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the rows that were not scored, those below the best score, and the others."""
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
     for index, row in enumerate(rows_of(columns)):
-        code = columns["cell"][index] if columns["cell"] else 0
+        if columns["cell"]:
+            code = columns["cell"][index]
+        else:
+            code = 0
         cell = columns["cells"][code]
         outcome_code = columns["outcome"][index]
         outcome = columns["outcomes"][outcome_code]
@@ -138,7 +144,11 @@ def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
     return kinds
 
 
-def _is_low(columns: Mapping[str, Any], cell: Mapping[str, Any], place: int) -> bool:
+def _is_low(
+    columns: Mapping[str, Any],
+    cell: Mapping[str, Any],
+    place: int,
+) -> bool:
     """Return True if the sample has a worse score than the best of its scale."""
     values = columns["metrics"].get(cell["metric"])
     if not values:
@@ -152,7 +162,10 @@ def _is_low(columns: Mapping[str, Any], cell: Mapping[str, Any], place: int) -> 
     return bool(value > low)
 
 
-def _spread(rows: Sequence[int], count: int) -> list[int]:
+def _spread(
+    rows: Sequence[int],
+    count: int,
+) -> list[int]:
     """Return `count` rows at equal distances."""
     if len(rows) <= count or count <= 0:
         return list(rows[: max(0, count)])
@@ -172,7 +185,12 @@ class _Budget:
         self.held: dict[str, str] = {}
         """Media by digest and form, each once."""
 
-    def keep(self, shelf: MediaShelf, found: Found, form: str) -> str | None:
+    def keep(
+        self,
+        shelf: MediaShelf,
+        found: Found,
+        form: str,
+    ) -> str | None:
         """Return the name of a medium in the page; `None` if the page has no room for it."""
         name = found.digest, form
         if name in self._kept:

@@ -250,7 +250,10 @@ def _ends(pair: object) -> tuple[float, float] | None:
     return (low, high)
 
 
-def runs_document(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
+def runs_document(
+    runs: Sequence[RunView],
+    folder: str,
+) -> dict[str, Any]:
     """Return the list of runs of a folder, with the axes of their metrics."""
     return {
         "folder": folder,

@@ -83,8 +83,14 @@ class DataMedia:
 def data_files(cell: Mapping[str, Any]) -> list[Path]:
     """Return the data files that `run.json` names for a task and model."""
     digests = cell.get("digests")
-    data = digests.get("data") if isinstance(digests, Mapping) else None
-    files = data.get("files") if isinstance(data, Mapping) else None
+    if isinstance(digests, Mapping):
+        data = digests.get("data")
+    else:
+        data = None
+    if isinstance(data, Mapping):
+        files = data.get("files")
+    else:
+        files = None
     if isinstance(files, list):
         named = [entry.get("path") for entry in files if isinstance(entry, Mapping)]
     else:
@@ -100,7 +106,10 @@ def _is_readable(path: Path) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_FILE
 
 
-def _media_of(path: Path, only: int | None = None) -> Iterator[tuple[int, bytes]]:
+def _media_of(
+    path: Path,
+    only: int | None = None,
+) -> Iterator[tuple[int, bytes]]:
     """Return the media of a file with their row numbers; of a single row with `only`."""
     try:
         for number, row in enumerate(open_file(path).rows()):
@@ -187,7 +196,10 @@ class MediaShelf:
         if not parts:
             raise DataError("this sample names no such medium")
         blob = self._blobs.path(digest)
-        places = [] if blob is None else [blob]
+        if blob is None:
+            places = []
+        else:
+            places = [blob]
         data = self._inside(record.task, record.model)
         for part in parts:
             if isinstance(part.get("path"), str):
@@ -214,9 +226,17 @@ class MediaShelf:
                 faults.append(f"its file cannot be read: {error.strerror}")
         raise DataError(faults[0])
 
-    def _out_of_data(self, record: Record, digest: str, kind: str) -> Found:
+    def _out_of_data(
+        self,
+        record: Record,
+        digest: str,
+        kind: str,
+    ) -> Found:
         files = self._inside(record.task, record.model)
-        data = None if files is None else files.get(digest)
+        if files is None:
+            data = None
+        else:
+            data = files.get(digest)
         if data is None:
             raise DataError(
                 "it is inside the dataset, whose files are missing or no longer contain it"
@@ -248,7 +268,11 @@ class MediaShelf:
                 )
         return entry[2]
 
-    def _kept(self, name: tuple[str, str], make: Callable[[], bytes]) -> bytes:
+    def _kept(
+        self,
+        name: tuple[str, str],
+        make: Callable[[], bytes],
+    ) -> bytes:
         with self._lock:
             if name in self._made:
                 self._made.move_to_end(name)
@@ -266,7 +290,10 @@ class MediaShelf:
         return data
 
 
-def _possible_paths(path: Path, data: DataMedia | None) -> list[Path]:
+def _possible_paths(
+    path: Path,
+    data: DataMedia | None,
+) -> list[Path]:
     """Return where a file may be: a relative path starts in the folder of the run command, which is above the data."""
     if path.is_absolute() or data is None:
         return [path]

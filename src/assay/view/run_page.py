@@ -166,7 +166,10 @@ def progress(run: RunView) -> dict[str, Any]:
 def _limit_of(manifest: Mapping[str, Any]) -> int | None:
     """Return `--limit` if it is a number of samples, which is the only known length of a generator."""
     config = manifest.get("config")
-    limit = config.get("limit") if isinstance(config, Mapping) else None
+    if isinstance(config, Mapping):
+        limit = config.get("limit")
+    else:
+        limit = None
     text = str(limit)
     if text.isdecimal() and int(text) > 0:
         return int(text)

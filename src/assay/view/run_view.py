@@ -63,7 +63,12 @@ _Summary = tuple[Any, dict[str, Any], dict[str, Any]]
 class RunView:
     """A run folder that is read again whenever it changes."""
 
-    def __init__(self, folder: Path, id: str, name: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        id: str,
+        name: str,
+    ) -> None:
         self.layout = Layout(folder)
         self.id = id
         self.name = name
@@ -312,7 +317,10 @@ class RunView:
         return next(iter(index.metrics), None)
 
     def _counted(
-        self, index: JournalIndex, cell: "NDArray[Any]", epoch: "NDArray[Any]"
+        self,
+        index: JournalIndex,
+        cell: "NDArray[Any]",
+        epoch: "NDArray[Any]",
     ) -> "NDArray[Any]":
         """Return which rows the last table covers; all of them if it does not say."""
         import numpy as np

@@ -70,7 +70,10 @@ def folder_page() -> str:
     return _page().replace("<title>", f"{head}\n<title>")
 
 
-def single_page(documents: Mapping[str, Any], title: str) -> str:
+def single_page(
+    documents: Mapping[str, Any],
+    title: str,
+) -> str:
     """Return one file with everything: the documents as data, the modules as one script."""
     style = (APP / "style.css").read_text("utf-8")
     script = inline_script()
@@ -245,7 +248,10 @@ class SavedRun:
             return {}
 
 
-def saved_runs(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
+def saved_runs(
+    runs: Sequence[RunView],
+    folder: str,
+) -> dict[str, Any]:
     """Return the list of runs for a saved page, with none of them marked as running."""
     document = runs_document(runs, folder)
     document["runs"] = [{**run, "live": False} for run in document["runs"]]
@@ -258,11 +264,17 @@ def data_address(
     type: str | None = None,
 ) -> str:
     """Return a medium as a data URL."""
-    body = found.data() if data is None else data
+    if data is None:
+        body = found.data()
+    else:
+        body = data
     return f"data:{type or found.type};base64,{base64.b64encode(body).decode('ascii')}"
 
 
-def _with_addresses(value: object, media: Mapping[str, Mapping[str, Any]]) -> object:
+def _with_addresses(
+    value: object,
+    media: Mapping[str, Mapping[str, Any]],
+) -> object:
     """Return JSON in which every medium also has the addresses of its files."""
     if isinstance(value, Mapping):
         plain = {}
@@ -312,7 +324,10 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
     was_there = target.exists()
     try:
         for name in ("app", "data", "media"):
-            (target / name).mkdir(parents=True, exist_ok=True)
+            (target / name).mkdir(
+                parents=True,
+                exist_ok=True,
+            )
         for name, data in assets().items():
             (target / "app" / name).write_bytes(data)
         (target / "index.html").write_text(folder_page(), "utf-8")

@@ -224,7 +224,10 @@ def _failed(columns: SampleColumns) -> "NDArray[Any]":
     return failed_or_unscored
 
 
-def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> "NDArray[Any]":
+def _with_outcomes(
+    columns: SampleColumns,
+    outcomes: Sequence[str],
+) -> "NDArray[Any]":
     import numpy as np
 
     from ..core import Outcome
@@ -239,7 +242,10 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> "NDArray[
     return np.isin(columns.outcomes, [_code(columns, outcome) for outcome in outcomes])
 
 
-def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> "NDArray[Any]":
+def _with_tags(
+    columns: SampleColumns,
+    tags: Sequence[str],
+) -> "NDArray[Any]":
     import numpy as np
 
     values_of: dict[str, set[str]] = {}
@@ -255,13 +261,20 @@ def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> "NDArray[Any]":
         texts = columns.texts(f"tag.{name}")
         if texts is None:
             names = list(columns.index.tags)
-            fix = suggest(name, names, "there are") if names else "the task names none"
+            if names:
+                fix = suggest(name, names, "there are")
+            else:
+                fix = "the task names none"
             raise UsageError(f"the samples have no tag {name!r}", fix=fix)
         mask &= np.array([text in values for text in texts[0]], bool)[texts[1]]
     return mask
 
 
-def _order(columns: SampleColumns, places: "NDArray[Any]", sort: str) -> "NDArray[Any]":
+def _order(
+    columns: SampleColumns,
+    places: "NDArray[Any]",
+    sort: str,
+) -> "NDArray[Any]":
     """Return the order of samples by a column. Samples without a value come last in both directions."""
     import numpy as np
 
@@ -280,7 +293,10 @@ def _order(columns: SampleColumns, places: "NDArray[Any]", sort: str) -> "NDArra
         raise UsageError(f"samples cannot be sorted by {name!r}", fix=fix)
     values = [texts[0][code] for code in texts[1][places].tolist()]
     there = [index for index, value in enumerate(values) if value is not None]
-    there.sort(key=lambda index: str(values[index]), reverse=is_down)
+    there.sort(
+        key=lambda index: str(values[index]),
+        reverse=is_down,
+    )
     return np.array(
         [*there, *(index for index, value in enumerate(values) if value is None)],
         np.int64,

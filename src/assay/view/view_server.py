@@ -53,7 +53,10 @@ class _LabelGiven(msgspec.Struct):
 _given_label = msgspec.json.Decoder(_LabelGiven).decode
 
 
-def make_app(root: Path, origin: str | None = None) -> Guard:
+def make_app(
+    root: Path,
+    origin: str | None = None,
+) -> Guard:
     """Return the viewer of a folder as an ASGI app behind its guard."""
     site = Site(RunFolders(root))
     routes = [
@@ -74,7 +77,11 @@ def make_app(root: Path, origin: str | None = None) -> Guard:
 class Query:
     """The query of a request. Each value is checked when it is read."""
 
-    def __init__(self, folders: RunFolders, values: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folders: RunFolders,
+        values: Mapping[str, str],
+    ) -> None:
         self.folders = folders
         self._values = values
 
@@ -345,7 +352,11 @@ class LimitedProtocol(H11Protocol):
     def _await_request(self) -> None:
         self._close_in(REQUEST_SECONDS, self._close_late)
 
-    def _close_in(self, seconds: float, close: Callable[[], None]) -> None:
+    def _close_in(
+        self,
+        seconds: float,
+        close: Callable[[], None],
+    ) -> None:
         self._cancel_deadline()
         self._deadline = self.loop.call_later(seconds, close)
 
@@ -367,7 +378,11 @@ class LimitedProtocol(H11Protocol):
 class ViewerServer(uvicorn.Server):
     """A server that calls a function once it listens."""
 
-    def __init__(self, app: Guard, when_listening: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        app: Guard,
+        when_listening: Callable[[], None],
+    ) -> None:
         config = uvicorn.Config(
             app,
             http=LimitedProtocol,

@@ -190,7 +190,10 @@ class _Parser:
         return token.text
 
     def _compare(
-        self, name: str, sign: str, value: "float | str | None"
+        self,
+        name: str,
+        sign: str,
+        value: "float | str | None",
     ) -> "NDArray[Any]":
         import numpy as np
 
@@ -217,7 +220,12 @@ class _Parser:
         chosen_rows: NDArray[Any] = np.array([*fits, False], bool)[codes]
         return chosen_rows
 
-    def _fits(self, text: "str | None", sign: str, value: "float | str | None") -> bool:
+    def _fits(
+        self,
+        text: "str | None",
+        sign: str,
+        value: "float | str | None",
+    ) -> bool:
         if value is None:
             return (text is None) == (sign in ("==", "="))
         if text is None:
@@ -238,7 +246,10 @@ class _Parser:
             position = self.tokens[self.at].start
         else:
             position = None
-        where = "" if position is None else f" (character {position + 1})"
+        if position is None:
+            where = ""
+        else:
+            where = f" (character {position + 1})"
         raise UsageError(
             f"--where: {why}{where}",
             fix="write it as in --where 'score<0.5 and tag.subject==\"law\"'",

@@ -11,7 +11,10 @@ MOST_LOOKED_AT = 200
 """Maximum number of subfolders that are searched for a Harbor task."""
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a folder is a task of Harbor or contains some; None if it is neither."""
     if not path.is_dir():
         return None

@@ -146,7 +146,10 @@ def base_images(dockerfile: Dockerfile) -> list[str]:
             words = substitute(step.text, step.env).split()
             words = [word for word in words if not word.startswith("--")]
             name = words[0] if words else ""
-            stage = words[2].lower() if len(words) == 3 else str(len(stages))
+            if len(words) == 3:
+                stage = words[2].lower()
+            else:
+                stage = str(len(stages))
         is_stage = name.lower() in stages or name.isdigit() or name == "scratch"
         if name and not is_stage and name not in images:
             images.append(name)
@@ -155,7 +158,11 @@ def base_images(dockerfile: Dockerfile) -> list[str]:
     return images
 
 
-def _need_image(engine: ContainerEngine, name: str, role: str) -> None:
+def _need_image(
+    engine: ContainerEngine,
+    name: str,
+    role: str,
+) -> None:
     """Raise if an image is not on this machine."""
     if ask_engine(engine.image(name)).fault:
         pull = f"{engine.program} pull {name}"

@@ -113,7 +113,10 @@ def read_dockerfile(text: str) -> Dockerfile:
     return Dockerfile(tuple(steps), env, folder)
 
 
-def substitute(text: str, values: Mapping[str, str]) -> str:
+def substitute(
+    text: str,
+    values: Mapping[str, str],
+) -> str:
     """Return a text with its variables replaced. Unknown ones are empty."""
 
     def replaced(match: re.Match[str]) -> str:
@@ -153,7 +156,10 @@ def _instructions(text: str) -> Iterator[_Instruction]:
         yield _Instruction(word.upper(), rest, tuple(heredocs), start + 1)
 
 
-def _joined_line(lines: list[str], index: int) -> tuple[str, int]:
+def _joined_line(
+    lines: list[str],
+    index: int,
+) -> tuple[str, int]:
     """Return a line joined with its continuation lines, and the index of the next line."""
     pieces: list[str] = []
     while index < len(lines):
@@ -195,7 +201,9 @@ def _run_text(instruction: _Instruction) -> str:
             return body  # the whole script is the heredoc
         rest = f"{rest}\n{body}{delimiter}"
     words = _json_list(rest)
-    return rest if words is None else shlex.join(words)
+    if words is None:
+        return rest
+    return shlex.join(words)
 
 
 def _copy_step(
@@ -261,7 +269,11 @@ def _json_list(text: str) -> list[str] | None:
     return words if is_list else None
 
 
-def _pairs(text: str, variables: Mapping[str, str], line: int) -> dict[str, str]:
+def _pairs(
+    text: str,
+    variables: Mapping[str, str],
+    line: int,
+) -> dict[str, str]:
     """Return the variables of ENV, in the form `NAME=value …` or `NAME value`."""
     first = text.split(None, 1)
     if first and "=" not in first[0]:

@@ -116,7 +116,10 @@ def read_task(folder: Path, tiers: Tiers) -> HarborTask:
     except NeedsEngine as error:
         raise NeedsEngine(reason or str(error)) from error
     except CannotRun as error:
-        reasons = f"{reason}, and {error}" if reason else str(error)
+        if reason:
+            reasons = f"{reason}, and {error}"
+        else:
+            reasons = str(error)
         raise CannotRun(reasons) from error
     return HarborTask(folder, config, dockerfile or EMPTY_DOCKERFILE, container=plan)
 
@@ -240,7 +243,9 @@ class HarborEnvironment:
 
     def visible(self) -> tuple[str, ...]:
         """Return the folders of this machine with the Python packages that tasks may use."""
-        return (sys.prefix,) if sys.prefix != sys.base_prefix else ()
+        if sys.prefix != sys.base_prefix:
+            return (sys.prefix,)
+        return ()
 
     def folders(self) -> tuple[str, ...]:
         """Return the top-level folders to which the tasks write."""
@@ -343,7 +348,10 @@ def _script_command(task: HarborTask, name: str) -> list[str]:
     path = f"/{name}"
     if task.container is None:
         return ["bash", path]
-    text = (task.folder / name).read_text(encoding="utf-8", errors="replace")
+    text = (task.folder / name).read_text(
+        encoding="utf-8",
+        errors="replace",
+    )
     if text.startswith("#!"):
         return [*text.partition("\n")[0].removeprefix("#!").split(), path]
     return ["sh", "-c", RUN_SCRIPT, path]
@@ -403,12 +411,18 @@ def _variables(task: HarborTask) -> dict[str, str]:
         **_resolved(task.config.environment_env, where),
         "HOME": "/home/user",
     }
-    own_programs = [f"{sys.prefix}/bin"] if sys.prefix != sys.base_prefix else []
+    if sys.prefix != sys.base_prefix:
+        own_programs = [f"{sys.prefix}/bin"]
+    else:
+        own_programs = []
     usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     return {**env, "PATH": ":".join([*own_programs, PROGRAMS, usual])}
 
 
-def _resolved(env: Mapping[str, str], where: str) -> dict[str, str]:
+def _resolved(
+    env: Mapping[str, str],
+    where: str,
+) -> dict[str, str]:
     """Return variables with `${NAME}` replaced from this machine's environment.
 
     Raise `UsageError` if one is not set.
@@ -440,7 +454,10 @@ def _carry_out(
         _copy(workspace, host_step, task)
         return
     variables = {**step.env, **env}
-    folder = step.folder if step.kind == "RUN" else "/"
+    if step.kind == "RUN":
+        folder = step.folder
+    else:
+        folder = "/"
     done = workspace.exec(
         ["sh", "-c", host_step.command],
         b"",
@@ -450,7 +467,10 @@ def _carry_out(
     )
     if not done.succeeded:
         words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        ended = f"code {done.returncode}" if done.ending == "exited" else done.ending
+        if done.ending == "exited":
+            ended = f"code {done.returncode}"
+        else:
+            ended = done.ending
         raise UsageError(
             f"line {step.line} of the Dockerfile ended with {ended}: {words[-300:]}",
             where=str(task.context / "Dockerfile"),
@@ -458,7 +478,11 @@ def _carry_out(
         )
 
 
-def _copy(workspace: AgentWorkspace, host_step: HostStep, task: HarborTask) -> None:
+def _copy(
+    workspace: AgentWorkspace,
+    host_step: HostStep,
+    task: HarborTask,
+) -> None:
     """Carry out COPY or ADD."""
     step = host_step.step
     destination = os.path.join(step.folder, step.destination)
@@ -472,7 +496,10 @@ def _copy(workspace: AgentWorkspace, host_step: HostStep, task: HarborTask) -> N
         else:
             workspace.put(path, destination)
     for name, text in step.inline.items():
-        target = os.path.join(destination, name) if is_folder else destination
+        if is_folder:
+            target = os.path.join(destination, name)
+        else:
+            target = destination
         workspace.write(target, text)
 
 

@@ -68,7 +68,10 @@ class HarborReward:
         return Score(dict(rewards), Outcome.SCORED, details=details)
 
 
-def tasks_of(reference: str, tiers: Tiers = Tiers()) -> Sequence[Task]:
+def tasks_of(
+    reference: str,
+    tiers: Tiers = Tiers(),
+) -> Sequence[Task]:
     """Return the task in a folder, or one task for all task folders in it."""
     folder = Path(reference).expanduser().resolve()
     is_single = is_task_folder(folder)
@@ -131,7 +134,9 @@ def tier_of(tasks: Mapping[str, HarborTask]) -> str:
     names = set()
     for task in tasks.values():
         names.add("host" if task.container is None else "container")
-    return names.pop() if len(names) == 1 else "mixed"
+    if len(names) == 1:
+        return names.pop()
+    return "mixed"
 
 
 def plan_lines(
@@ -174,7 +179,10 @@ def _where(task: HarborTask) -> str:
 
 def read_instruction(folder: Path) -> str:
     """Return the instruction without the training-data marker at its beginning, as harbor shows it."""
-    text = (folder / INSTRUCTION).read_text(encoding="utf-8", errors="replace")
+    text = (folder / INSTRUCTION).read_text(
+        encoding="utf-8",
+        errors="replace",
+    )
     lines = text.split("\n")
     index = 0
     while index < len(lines) and _is_canary(lines[index].strip()):
@@ -204,4 +212,9 @@ def _sample(id: str, task: HarborTask) -> Sample:
             tags[name] = metadata[name]
     # With the digest among the data of the run, a change of any file is noticed.
     fields = {"folder_digest": task.digest}
-    return Sample(id, input=read_instruction(task.folder), fields=fields, tags=tags)
+    return Sample(
+        id,
+        input=read_instruction(task.folder),
+        fields=fields,
+        tags=tags,
+    )

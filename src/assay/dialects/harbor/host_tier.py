@@ -216,11 +216,10 @@ def _matches(context: Path, source: str) -> Iterator[Path]:
     if relative in ("", ".", "./"):
         yield top
         return
-    paths = (
-        sorted(top.glob(relative))
-        if re.search(r"[*?\[]", relative)
-        else [top / relative]
-    )
+    if re.search(r"[*?\[]", relative):
+        paths = sorted(top.glob(relative))
+    else:
+        paths = [top / relative]
     for path in paths:
         if path.exists() and path.resolve().is_relative_to(top):
             yield path
@@ -269,11 +268,17 @@ def _pieces(text: str) -> list[str] | None:
         return None
     pieces = []
     for piece in _split_outside_quotes(text):
-        bare = piece.strip() if piece != "\n" else piece
+        if piece != "\n":
+            bare = piece.strip()
+        else:
+            bare = piece
         if not bare:
             continue
         try:
-            words = shlex.split(bare) if bare not in ("&&", "||", ";", "\n") else []
+            if bare not in ("&&", "||", ";", "\n"):
+                words = shlex.split(bare)
+            else:
+                words = []
         except ValueError:
             return None
         if words and words[0] in CONTROL_WORDS:
@@ -310,7 +315,11 @@ def _split_outside_quotes(text: str) -> list[str]:
     return pieces
 
 
-def _needed(piece: str, step: Step, findings: _Findings) -> str:
+def _needed(
+    piece: str,
+    step: Step,
+    findings: _Findings,
+) -> str:
     """Return the command to run in the workspace: the given one, or `true` if its effect already exists there."""
     if _LINKS_PYTHON.search(piece):
         return "true"
@@ -425,7 +434,10 @@ def _pip_arguments(words: Sequence[str]) -> list[str] | None:
     return rest[2:] if is_installation else []
 
 
-def _check_requirements(arguments: Sequence[str], findings: _Findings) -> None:
+def _check_requirements(
+    arguments: Sequence[str],
+    findings: _Findings,
+) -> None:
     """Raise if a Python package is missing. A different version is noted."""
     waiting = list(arguments)
     while waiting:

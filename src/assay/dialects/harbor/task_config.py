@@ -206,7 +206,11 @@ def truth(value: object) -> bool:
     raise ValueError("must be true or false")
 
 
-def check_text(table: Mapping[str, Any], *keys: str, prefix: str = "") -> None:
+def check_text(
+    table: Mapping[str, Any],
+    *keys: str,
+    prefix: str = "",
+) -> None:
     """Raise if a value is not a text."""
     for key in keys:
         value = table.get(key)
@@ -214,7 +218,10 @@ def check_text(table: Mapping[str, Any], *keys: str, prefix: str = "") -> None:
             raise ConfigFault(f"{prefix}{key} must be a text, got {shorten(value)}")
 
 
-def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _table(
+    values: Mapping[str, Any],
+    name: str,
+) -> Mapping[str, Any]:
     table = values.get(name, {})
     if not isinstance(table, Mapping):
         raise ConfigFault(f"{name} must be a table, got {shorten(table)}")
@@ -238,12 +245,22 @@ def _optional(
         raise ConfigFault(f"{reason}: {error}") from error
 
 
-def _given(table: Mapping[str, Any], section: str, key: str, usual: float) -> float:
+def _given(
+    table: Mapping[str, Any],
+    section: str,
+    key: str,
+    usual: float,
+) -> float:
     value = _optional(table, section, key, number)
-    return usual if value is None else float(value)
+    if value is None:
+        return usual
+    return float(value)
 
 
-def _texts(table: Mapping[str, Any], section: str) -> Mapping[str, str]:
+def _texts(
+    table: Mapping[str, Any],
+    section: str,
+) -> Mapping[str, str]:
     """Return the environment variables of a section."""
     env = table.get("env", {})
     if not isinstance(env, Mapping):
@@ -255,7 +272,10 @@ def _texts(table: Mapping[str, Any], section: str) -> Mapping[str, str]:
     return dict(env)
 
 
-def _megabytes(table: Mapping[str, Any], kind: str) -> int | None:
+def _megabytes(
+    table: Mapping[str, Any],
+    kind: str,
+) -> int | None:
     """Return a size in MB, also from the older key that has a unit."""
     key = f"{kind}_mb"
     size: int | None = _optional(table, "environment", key, integer)
@@ -346,7 +366,10 @@ def _check_host(host: str, section: str) -> None:
         )
 
 
-def _check_user(table: Mapping[str, Any], section: str) -> None:
+def _check_user(
+    table: Mapping[str, Any],
+    section: str,
+) -> None:
     user = table.get("user")
     if user is not None and not isinstance(user, (str, int)):
         if isinstance(user, float) and user.is_integer():
@@ -359,7 +382,9 @@ def _user(table: Mapping[str, Any]) -> str:
     user = table.get("user")
     if user is None:
         return ""
-    return str(int(user)) if isinstance(user, float) else str(user)
+    if isinstance(user, float):
+        return str(int(user))
+    return str(user)
 
 
 def _healthcheck(value: object) -> HealthCheck | None:
@@ -451,7 +476,10 @@ def _check_step(step: Mapping[str, Any]) -> None:
     _healthcheck(step.get("healthcheck"))
     _check_artifacts(step.get("artifacts", []))
     least = step.get("min_reward")
-    rewards = list(least.values()) if isinstance(least, Mapping) else [least]
+    if isinstance(least, Mapping):
+        rewards = list(least.values())
+    else:
+        rewards = [least]
     for reward in rewards:
         _optional({"min_reward": reward}, "steps", "min_reward", number)
 

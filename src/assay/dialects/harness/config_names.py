@@ -35,7 +35,11 @@ class KnownNames:
     metrics: Collection[str]
     aggregations: Collection[str]
 
-    def fault(self, config: Mapping[str, Any], where: str) -> UsageError | None:
+    def fault(
+        self,
+        config: Mapping[str, Any],
+        where: str,
+    ) -> UsageError | None:
         """Return what is wrong with the keys, filters and metrics of a configuration, or None."""
         error = self._unknown_key(config, where) or self._unknown_filter(config, where)
         if error is not None or config.get("process_results"):
@@ -67,7 +71,11 @@ class KnownNames:
                 )
         return None
 
-    def _unknown_key(self, config: Mapping[str, Any], where: str) -> UsageError | None:
+    def _unknown_key(
+        self,
+        config: Mapping[str, Any],
+        where: str,
+    ) -> UsageError | None:
         """Return what is wrong with the keys of a task, or None. Groups have keys of their own."""
         if "group" in config or "class" in config:
             return None
@@ -75,17 +83,27 @@ class KnownNames:
         for key in config:
             if key not in task_keys | KEYS_OF_FILES:
                 fix = suggest(str(key), sorted(task_keys), "known keys:")
-                return UsageError(f"unknown key {key!r}", where=where, fix=fix)
+                return UsageError(
+                    f"unknown key {key!r}",
+                    where=where,
+                    fix=fix,
+                )
         fewshot = config.get("fewshot_config")
         for key in fewshot if isinstance(fewshot, Mapping) else ():
             if self.fewshot_keys and key not in self.fewshot_keys:
                 fix = suggest(str(key), sorted(self.fewshot_keys), "known keys:")
                 key_path = f"{where}, key `fewshot_config`"
-                return UsageError(f"unknown key {key!r}", where=key_path, fix=fix)
+                return UsageError(
+                    f"unknown key {key!r}",
+                    where=key_path,
+                    fix=fix,
+                )
         return None
 
     def _unknown_filter(
-        self, config: Mapping[str, Any], where: str
+        self,
+        config: Mapping[str, Any],
+        where: str,
     ) -> UsageError | None:
         for pipeline in _mappings(config.get("filter_list")):
             for step in _mappings(pipeline.get("filter")):
@@ -101,10 +119,16 @@ class KnownNames:
         return None
 
 
-def _is_known(name: str, registered: Collection[str]) -> bool:
+def _is_known(
+    name: str,
+    registered: Collection[str],
+) -> bool:
     return name.startswith(FUNCTION) or name in registered
 
 
 def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
-    entries = value if isinstance(value, list) else []
+    if isinstance(value, list):
+        entries = value
+    else:
+        entries = []
     return (entry for entry in entries if isinstance(entry, Mapping))

@@ -51,7 +51,11 @@ COUNTS = {"num_fewshot": 0, "repeats": 1}
 """Keys whose value is an integer, each with the smallest valid value."""
 
 
-def check_task_values(config: Mapping[str, Any], where: str, is_lm_eval: bool) -> None:
+def check_task_values(
+    config: Mapping[str, Any],
+    where: str,
+    is_lm_eval: bool,
+) -> None:
     """Raise for a value of a merged task file that no task can have."""
     check_one_key_each(where)
     if "class" in config:
@@ -73,7 +77,10 @@ def check_task_values(config: Mapping[str, Any], where: str, is_lm_eval: bool) -
         _check_output_type(config, where)
 
 
-def check_group_values(config: Mapping[str, Any], where: str) -> None:
+def check_group_values(
+    config: Mapping[str, Any],
+    where: str,
+) -> None:
     """Raise for a value of a group file that no group can have."""
     check_one_key_each(where)
     members = config.get("task")
@@ -119,7 +126,10 @@ def check_one_key_each(where: str) -> None:
         lines[name] = line
 
 
-def _check_output_type(config: Mapping[str, Any], where: str) -> None:
+def _check_output_type(
+    config: Mapping[str, Any],
+    where: str,
+) -> None:
     """Raise for an unknown output type, and for keys that its kind of task needs."""
     output_type = config.get("output_type", "generate_until")
     if output_type not in LM_EVAL_TYPES:
@@ -147,7 +157,10 @@ def _check_output_type(config: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _check_generation(config: Mapping[str, Any], where: str) -> None:
+def _check_generation(
+    config: Mapping[str, Any],
+    where: str,
+) -> None:
     options = config.get("generation_kwargs")
     if options is None:
         return
@@ -165,7 +178,10 @@ def _check_generation(config: Mapping[str, Any], where: str) -> None:
                 f"write {name} as a number",
             )
     until = options.get("until")
-    endings = until if isinstance(until, list) else [until]
+    if isinstance(until, list):
+        endings = until
+    else:
+        endings = [until]
     if not all(ending is None or isinstance(ending, str) for ending in endings):
         raise _fault(
             where,
@@ -175,7 +191,10 @@ def _check_generation(config: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _check_metrics(config: Mapping[str, Any], where: str) -> None:
+def _check_metrics(
+    config: Mapping[str, Any],
+    where: str,
+) -> None:
     if "metric_list" not in config or config["metric_list"] is None:
         return
     metrics = list(_mappings_in(config, "metric_list", where))
@@ -210,7 +229,10 @@ def _check_metrics(config: Mapping[str, Any], where: str) -> None:
             )
 
 
-def _check_filters(config: Mapping[str, Any], where: str) -> None:
+def _check_filters(
+    config: Mapping[str, Any],
+    where: str,
+) -> None:
     names = set()
     for pipeline in _mappings_in(config, "filter_list", where):
         name = pipeline.get("name")
@@ -240,7 +262,9 @@ def _check_filters(config: Mapping[str, Any], where: str) -> None:
 
 
 def _mappings_in(
-    config: Mapping[str, Any], key: str, where: str
+    config: Mapping[str, Any],
+    key: str,
+    where: str,
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the entries of a list of mappings. Raise if the value is something else."""
     value = config.get(key)
@@ -256,7 +280,11 @@ def _mappings_in(
     yield from entries
 
 
-def _check_function(config: Mapping[str, Any], key: str, where: str) -> None:
+def _check_function(
+    config: Mapping[str, Any],
+    key: str,
+    where: str,
+) -> None:
     value = config.get(key)
     if value is None:
         return
@@ -283,7 +311,12 @@ def _check_kind(
         )
 
 
-def _check_count(config: Mapping[str, Any], key: str, least: int, where: str) -> None:
+def _check_count(
+    config: Mapping[str, Any],
+    key: str,
+    least: int,
+    where: str,
+) -> None:
     value = config.get(key)
     if value is None:
         return
@@ -298,7 +331,9 @@ def _check_count(config: Mapping[str, Any], key: str, least: int, where: str) ->
 
 
 def check_templates(
-    config: Mapping[str, Any], where: str, compile_template: Callable[[str], object]
+    config: Mapping[str, Any],
+    where: str,
+    compile_template: Callable[[str], object],
 ) -> UsageError | None:
     """Return what is wrong with the first template that cannot be compiled, or None."""
     from jinja2 import TemplateError
@@ -316,6 +351,15 @@ def check_templates(
     return None
 
 
-def _fault(where: str, key: str, problem: str, fix: str) -> UsageError:
+def _fault(
+    where: str,
+    key: str,
+    problem: str,
+    fix: str,
+) -> UsageError:
     """Return an error about the value of a key."""
-    return UsageError(f"`{key}` {problem}", where=f"{where}, key `{key}`", fix=fix)
+    return UsageError(
+        f"`{key}` {problem}",
+        where=f"{where}, key `{key}`",
+        fix=fix,
+    )

@@ -34,7 +34,10 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, ...]] = {
 OF_SAMPLING = ("top_p", "top_k", "min_p")
 
 
-def options_of(kwargs: Mapping[str, Any], where: str) -> GenerateOptions:
+def options_of(
+    kwargs: Mapping[str, Any],
+    where: str,
+) -> GenerateOptions:
     """Return lm-eval's generation options as options of assay. Raise for an option that is not supported."""
     rest = dict(kwargs)
     length = None
@@ -64,7 +67,10 @@ def options_of(kwargs: Mapping[str, Any], where: str) -> GenerateOptions:
             options.pop(name, None)
     elif "seed" not in options:
         options["seed"] = OTHER_SEED
-    max_tokens = DEFAULT_MAX_TOKENS if length is None else int(length)
+    if length is None:
+        max_tokens = DEFAULT_MAX_TOKENS
+    else:
+        max_tokens = int(length)
     try:
         return GenerateOptions(
             temperature=temperature,
@@ -74,10 +80,18 @@ def options_of(kwargs: Mapping[str, Any], where: str) -> GenerateOptions:
         )
     except UsageError as error:
         key = f"{where}, key `generation_kwargs`"
-        raise UsageError(error.what, where=key, fix=error.fix) from error
+        raise UsageError(
+            error.what,
+            where=key,
+            fix=error.fix,
+        ) from error
 
 
-def _number(value: Any, name: str, where: str) -> float | None:
+def _number(
+    value: Any,
+    name: str,
+    where: str,
+) -> float | None:
     """Return a generation option as a number, or raise with its key; None stays None."""
     if value is None:
         return None

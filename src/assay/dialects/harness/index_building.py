@@ -16,7 +16,11 @@ def index_of_folder(folder: Path, library: Library) -> Index:
     return index_of_files([path for path, _ in yaml_files(folder)], library)
 
 
-def index_of_files(files: list[str], library: Library, root: str = "") -> Index:
+def index_of_files(
+    files: list[str],
+    library: Library,
+    root: str = "",
+) -> Index:
     """Return the names that YAML files define. If two are equal, the first one counts.
 
     `root` is the folder of the package, whose subfolders are families of tasks.
@@ -39,23 +43,35 @@ def index_of_files(files: list[str], library: Library, root: str = "") -> Index:
     return index
 
 
-def files_named(name: str, folder: Path, library: Library) -> list[str]:
+def files_named(
+    name: str,
+    folder: Path,
+    library: Library,
+) -> list[str]:
     """Return the files of a folder that define the task, group or tag called `name`."""
     index = index_of_folder(folder, library)
     entry = index.get(name)
     if entry is None:
         return []
-    members = entry.members if entry.kind == "tag" else (name,)
+    if entry.kind == "tag":
+        members = entry.members
+    else:
+        members = (name,)
     return [index[member].path for member in members]
 
 
-def group_name(config: Mapping[str, Any], library: Library) -> str | None:
+def group_name(
+    config: Mapping[str, Any],
+    library: Library,
+) -> str | None:
     """Return the name of the group that a file defines; None if it defines tasks."""
     name = config.get("group")
     if not isinstance(name, str) or "class" in config:
         return None
     is_list = isinstance(config.get("task"), list)
-    return name if is_list or not library.groups_are_lists else None
+    if is_list or not library.groups_are_lists:
+        return name
+    return None
 
 
 class _Reader:
@@ -88,7 +104,11 @@ class _Reader:
                 tags = shared_tags + _names_in(item.get("tag"))
                 yield self._task_entry(item_config, path), tags
 
-    def _merged(self, path: str, chain: tuple[str, ...]) -> dict[str, Any]:
+    def _merged(
+        self,
+        path: str,
+        chain: tuple[str, ...],
+    ) -> dict[str, Any]:
         """Return a file with its includes."""
         if path in chain:
             raise UsageError("include cycle", where=path)
@@ -105,7 +125,11 @@ class _Reader:
         merged.update(config)
         return merged
 
-    def _task_entry(self, config: Mapping[str, Any], path: str) -> IndexEntry:
+    def _task_entry(
+        self,
+        config: Mapping[str, Any],
+        path: str,
+    ) -> IndexEntry:
         metrics = []
         for entry in as_list(config.get("metric_list")):
             if isinstance(entry, dict) and "metric" in entry:
@@ -117,7 +141,10 @@ class _Reader:
         shots = config.get("num_fewshot")
         is_class = "class" in config
         output_type = "class" if is_class else "generate_until"
-        family = Path(path).relative_to(self._root).parts[0] if self._root else ""
+        if self._root:
+            family = Path(path).relative_to(self._root).parts[0]
+        else:
+            family = ""
         return IndexEntry(
             name=str(config["task"]),
             kind="task",

@@ -59,7 +59,12 @@ class TaskReference:
         return self.path or f"{self.library}/{self.name}"
 
 
-def described(name: str, task: Any, shots: int, code: str = "") -> LoadedTask:
+def described(
+    name: str,
+    task: Any,
+    shots: int,
+    code: str = "",
+) -> LoadedTask:
     """Return a task with the digest of its resolved configuration. `code` is a digest of its helper modules."""
     config = dict(task.dump_config())
     metadata = config.pop("metadata", None)
@@ -115,7 +120,10 @@ def row_fault(error: Exception, where: str) -> Exception:
         return error
     kind = type(error).__name__
     if isinstance(error, KeyError):
-        missing = str(error.args[0]) if error.args else ""
+        if error.args:
+            missing = str(error.args[0])
+        else:
+            missing = ""
         return UsageError(
             f"the row has no column {missing!r}",
             where=where,

@@ -28,11 +28,19 @@ def translating(where: str, explain: Explain) -> Iterator[None]:
         raise _one_line(error, where, explain) from error
 
 
-def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
+def _one_line(
+    error: BaseException,
+    where: str,
+    explain: Explain,
+) -> UsageError:
     chain = list(_causes(error))
     for cause in chain:
         if isinstance(cause, AssayError):
-            return UsageError(cause.what, where=cause.where or where, fix=cause.fix)
+            return UsageError(
+                cause.what,
+                where=cause.where or where,
+                fix=cause.fix,
+            )
     for cause in chain:
         if isinstance(cause, ModuleNotFoundError) and cause.name:
             if _names_helper(where, cause.name):
@@ -58,7 +66,10 @@ def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
     if unknown is not None:
         return unknown
     if isinstance(error, KeyError) and " " not in str(error.args[:1]):
-        column = str(error.args[0]) if error.args else ""
+        if error.args:
+            column = str(error.args[0])
+        else:
+            column = ""
         return UsageError(
             f"a row has no column {column!r}",
             where=where,

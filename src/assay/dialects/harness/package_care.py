@@ -46,7 +46,11 @@ def cache_templates(environment: Any) -> None:
     environment.template_class = LimitedTemplate
     environment.globals["range"] = safe_range
 
-    def from_string(source: object, *args: object, **kwargs: object) -> Any:
+    def from_string(
+        source: object,
+        *args: object,
+        **kwargs: object,
+    ) -> Any:
         if args or kwargs or not isinstance(source, str):
             return compile_template(environment, source, *args, **kwargs)
         return compiled(source)

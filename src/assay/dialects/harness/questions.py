@@ -68,7 +68,10 @@ def _wav(samples: object, rate: int) -> bytes:
     return buffer.getvalue()
 
 
-def with_media(turns: Sequence[Message], media: Sequence[Part]) -> tuple[Message, ...]:
+def with_media(
+    turns: Sequence[Message],
+    media: Sequence[Part],
+) -> tuple[Message, ...]:
     """Return the turns with media at their marks in the text. Media without a mark come first in the last question."""
     waiting = list(media)
     placed: list[Message] = []
@@ -92,13 +95,19 @@ def _last_question(turns: Sequence[Message]) -> int:
     return 0
 
 
-def _split_at_marks(part: Part, waiting: list[Part]) -> list[Part]:
+def _split_at_marks(
+    part: Part,
+    waiting: list[Part],
+) -> list[Part]:
     if not isinstance(part, Text):
         return [part]
     pieces: list[Part] = []
     rest = part.text
     while waiting:
-        mark = IMAGE_MARK if isinstance(waiting[0], Image) else AUDIO_MARK
+        if isinstance(waiting[0], Image):
+            mark = IMAGE_MARK
+        else:
+            mark = AUDIO_MARK
         before, found_mark, after = rest.partition(mark)
         if not found_mark:
             break
@@ -115,4 +124,6 @@ def as_list(value: object) -> list[Any]:
     """Return a value as a list; None is an empty one."""
     if value is None:
         return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return [value]

@@ -153,7 +153,11 @@ class TaskDriver(ABC):
         failures = self.ask(recording, chosen)
         with self.reading(recording):
             results = self._results(recording, chosen, failures)
-        return Driven(results=results, n=len(chosen), n_expected=len(chosen))
+        return Driven(
+            results=results,
+            n=len(chosen),
+            n_expected=len(chosen),
+        )
 
     def _chosen(self, recording: RecordingEngine) -> Chosen:
         """Return the documents of the run, each with its index in the run."""
@@ -316,7 +320,10 @@ class TaskDriver(ABC):
         for (order, document), (outcome, fault) in zip(entries, verdicts, strict=True):
             item = collected.items.get(document.id)
             number = self.number_of(document.subtask, item)
-            values = {collected.label: number} if is_finite(number) else {}
+            if is_finite(number):
+                values = {collected.label: number}
+            else:
+                values = {}
             details: dict[str, Any] = {"error": fault} if fault else {}
             if item is not None and number is None:
                 details["item"] = shorten(item)
@@ -339,8 +346,13 @@ class TaskDriver(ABC):
 
 def _state_for_metrics(chosen: Chosen) -> RandomState:
     """Return the random numbers that metrics draw from: the state after the last request was built."""
-    last = chosen[-1][1].random_state if chosen else None
-    return last.copy() if last is not None else RandomState()
+    if chosen:
+        last = chosen[-1][1].random_state
+    else:
+        last = None
+    if last is not None:
+        return last.copy()
+    return RandomState()
 
 
 def _outcome_of(
@@ -361,7 +373,10 @@ def _outcome_of(
 
 def _shown_answer(document: Document, label: str) -> str | None:
     """Return a generated answer after the metric's filter, for the record."""
-    filtered = document.instances[0].filtered_resps if document.instances else {}
+    if document.instances:
+        filtered = document.instances[0].filtered_resps
+    else:
+        filtered = {}
     if not filtered:
         return None
     filter_name = label.partition(",")[2]

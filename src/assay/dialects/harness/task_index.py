@@ -57,7 +57,9 @@ class _KeptIndex(msgspec.Struct, frozen=True, array_like=True):
 def installed_index(library: Library) -> Index:
     """Return all names of the installed package, from the stored index if it is current; empty without the package."""
     folder = library.tasks_folder()
-    return {} if folder is None else kept_index(library, folder)
+    if folder is None:
+        return {}
+    return kept_index(library, folder)
 
 
 @cache
@@ -77,7 +79,11 @@ def kept_index(library: Library, folder: Path) -> Index:
     return index
 
 
-def find_entry(name: str, index: Index, library: Library) -> IndexEntry:
+def find_entry(
+    name: str,
+    index: Index,
+    library: Library,
+) -> IndexEntry:
     """Return the entry of a name. For an unknown name, raise with the nearest one."""
     entry = index.get(name)
     if entry is None:
@@ -90,7 +96,11 @@ def find_entry(name: str, index: Index, library: Library) -> IndexEntry:
     return entry
 
 
-def leaf_names(name: str, index: Index, chain: tuple[str, ...] = ()) -> list[str]:
+def leaf_names(
+    name: str,
+    index: Index,
+    chain: tuple[str, ...] = (),
+) -> list[str]:
     """Return the names of the tasks in a group or tag, in order; a task that is not in the index keeps its name."""
     if name in chain:
         names = " -> ".join((*chain, name))
@@ -163,7 +173,11 @@ def _read_kept(file: Path, state: str) -> Index | None:
     return {entry.name: entry for entry in stored.entries}
 
 
-def _keep(file: Path, state: str, index: Index) -> None:
+def _keep(
+    file: Path,
+    state: str,
+    index: Index,
+) -> None:
     """Store the index with the other caches. If the folder is not writable, nothing is stored."""
     document = msgspec.json.encode(_KeptIndex(state, list(index.values())))
     temporary = file.with_suffix(f".{os.getpid()}")

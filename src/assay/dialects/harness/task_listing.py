@@ -92,7 +92,11 @@ def _task_lines(entry: IndexEntry) -> Iterator[str]:
         yield "  runs code that the model wrote, in assay's sandbox"
 
 
-def _member_lines(entry: IndexEntry, index: Index, library: Library) -> Iterator[str]:
+def _member_lines(
+    entry: IndexEntry,
+    index: Index,
+    library: Library,
+) -> Iterator[str]:
     leaves = leaf_names(entry.name, index)
     yield f"  tasks: {len(leaves)}"
     for name in entry.members[:MOST_MEMBERS]:

@@ -31,7 +31,9 @@ ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
 def split_shots(text: str) -> tuple[str, int | None]:
     """Return a reference without its number of examples, and that number: `NAME|5`."""
     name, bar, number = text.rpartition("|")
-    return (name, int(number)) if bar and number.isdigit() else (text, None)
+    if bar and number.isdigit():
+        return (name, int(number))
+    return (text, None)
 
 
 def references_in(text: str, library: Library) -> list[TaskReference]:
@@ -92,12 +94,18 @@ def _only_names_members(path: str, library: Library) -> bool:
     return is_plain and set(config) <= KEYS_OF_A_LIST
 
 
-def names_defined(config: Mapping[str, Any], library: Library) -> list[str]:
+def names_defined(
+    config: Mapping[str, Any],
+    library: Library,
+) -> list[str]:
     """Return the group or the tasks that a merged file defines."""
     group = group_name(config, library)
     if group is not None:
         return [group]
-    names = [config["task"]] if isinstance(config.get("task"), str) else []
+    if isinstance(config.get("task"), str):
+        names = [config["task"]]
+    else:
+        names = []
     for item in config.get("task_list") or ():
         names.append(item["task"])
     return names
@@ -113,7 +121,11 @@ def known_names(reference: TaskReference, library: Library) -> Index:
     return {**installed, **neighbours, **own_names}
 
 
-def check_files(name: str, index: Index, library: Library) -> None:
+def check_files(
+    name: str,
+    index: Index,
+    library: Library,
+) -> None:
     """Raise for an include cycle, a missing include, or code that the command line does not name."""
     folder = library.tasks_folder()
     check_members(name, index, library)
@@ -177,10 +189,16 @@ def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
         if entry.task.OUTPUT_TYPE == "generate_until":
             where = f"task {entry.name!r}"
             options.add(read(entry.task.config.generation_kwargs or {}, where))
-    return next(iter(options)) if len(options) == 1 else DEFAULT_OPTIONS
+    if len(options) == 1:
+        return next(iter(options))
+    return DEFAULT_OPTIONS
 
 
-def run_digest(loaded: Loaded, settings: TaskSettings, library: Library) -> str:
+def run_digest(
+    loaded: Loaded,
+    settings: TaskSettings,
+    library: Library,
+) -> str:
     """Return a digest of the tasks and the version of the library."""
     parts: list[Any] = [[name, entry.digest] for name, entry in loaded.tasks.items()]
     if settings.system is not None:

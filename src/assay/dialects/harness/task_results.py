@@ -43,7 +43,9 @@ class Collected:
 def label_of(metric: object, filter_name: str) -> str:
     """Return the name of a row: the metric alone, or with its filter."""
     name = getattr(metric, "__name__", None) or str(metric)
-    return name if filter_name == NO_FILTER else f"{name},{filter_name}"
+    if filter_name == NO_FILTER:
+        return name
+    return f"{name},{filter_name}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,10 @@ class Summary:
     ) -> Result:
         items = list(collected.items.values())
         try:
-            value = as_number(aggregate(items)) if items else None
+            if items:
+                value = as_number(aggregate(items))
+            else:
+                value = None
             fields = interval_fields(aggregate, items, value, self.library)
         except Exception as error:  # noqa: BLE001 - a task's own code: its other numbers stay
             fields = _failed_fields(error)
@@ -131,7 +136,11 @@ def _is_share(metric: object) -> bool:
     return metric in SHARES or str(metric).startswith(("pass@", "pass_at_"))
 
 
-def aggregation_of(task: Any, metric: Any, library: str) -> Callable[[list[Any]], Any]:
+def aggregation_of(
+    task: Any,
+    metric: Any,
+    library: str,
+) -> Callable[[list[Any]], Any]:
     """Return the aggregation of a metric; the mean if the task names none."""
     aggregations: Mapping[Any, Any] = task.aggregation()
     aggregate: Callable[[list[Any]], Any] | None = aggregations.get(metric)
@@ -170,9 +179,10 @@ def interval_fields(
         "interval": f"none: {name} is computed over the whole set",
     }
     if not is_finite(value):
-        reason = (
-            "nothing was scored" if value is None else f"not a finite number: {value}"
-        )
+        if value is None:
+            reason = "nothing was scored"
+        else:
+            reason = f"not a finite number: {value}"
         return {**without, "flags": (reason,)}
     if kind == "perplexity":
         losses = [-float(item) for item in items]
@@ -290,7 +300,10 @@ def _pooled(
         return {"interval": "none: a task of the group has no standard error"}
     by_size = _weighs_by_size(group, label)
     counts = [row.n for row in parts.values()]
-    total = sum(counts) if by_size else len(counts)
+    if by_size:
+        total = sum(counts)
+    else:
+        total = len(counts)
     shares = [(count if by_size else 1) / total for count in counts]
     variance = sum(
         (share * float(error or 0.0)) ** 2
@@ -345,7 +358,9 @@ def as_number(value: object) -> float | None:
         return float(value)
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         number = value.item()
-        return float(number) if isinstance(number, (bool, int, float)) else None
+        if isinstance(number, (bool, int, float)):
+            return float(number)
+        return None
     return None
 
 

@@ -48,7 +48,11 @@ class GivenData:
     """The split to evaluate; None for a task in Python, which does not name its splits."""
     fewshot_path: Path | None = None
     shots: int = 0
-    _read: dict[Path, Any] = field(default_factory=dict, compare=False, repr=False)
+    _read: dict[Path, Any] = field(
+        default_factory=dict,
+        compare=False,
+        repr=False,
+    )
 
     def dataset(self, split: str) -> Any:
         """Return the rows of one split. Raise if only the evaluated rows are available as examples."""
@@ -119,7 +123,11 @@ def read_dataset(path: Path, where: str) -> Any:
             if isinstance(row, Mapping):
                 rows.append(dict(row))
     if not rows:
-        raise UsageError("no rows", where=str(path), fix="write at least one row")
+        raise UsageError(
+            "no rows",
+            where=str(path),
+            fix="write at least one row",
+        )
     try:
         return datasets.Dataset.from_list(rows)
     except Exception as error:
@@ -180,7 +188,11 @@ def hub_dataset(
 
     load = load or datasets.load_dataset
     try:
-        return load(path=path, name=name, **options)
+        return load(
+            path=path,
+            name=name,
+            **options,
+        )
     except AssayError:
         raise
     except Exception as error:
@@ -190,7 +202,10 @@ def hub_dataset(
             }
             converted = {**other_options, "revision": PARQUET_BRANCH}
             return hub_dataset(path, name, converted, where, load)
-        dataset_name = f"{path} ({name})" if name else str(path)
+        if name:
+            dataset_name = f"{path} ({name})"
+        else:
+            dataset_name = str(path)
         raise UsageError(
             f"the data cannot be loaded: {dataset_name}: {_reason(error)}",
             where=where,
@@ -200,10 +215,16 @@ def hub_dataset(
 
 def _reason(error: BaseException) -> str:
     first_line = str(error).strip().split("\n")[0]
-    return shorten(first_line, 120) if first_line else type(error).__name__
+    if first_line:
+        return shorten(first_line, 120)
+    return type(error).__name__
 
 
-def _own_path(data: Path, task: str, dataset_name: object) -> Path:
+def _own_path(
+    data: Path,
+    task: str,
+    dataset_name: object,
+) -> Path:
     """Return the file or folder in `--data` with the name of a task; else `--data` itself."""
     if not data.is_dir():
         return data

@@ -62,9 +62,10 @@ class TaskSettings:
                 "--fewshot_as_multiturn needs a chat", fix="add --apply_chat_template"
             )
         # As in lm-eval: chats show their examples as turns unless the run says otherwise.
-        multiturn = (
-            chat if run.fewshot_as_multiturn is None else bool(run.fewshot_as_multiturn)
-        )
+        if run.fewshot_as_multiturn is None:
+            multiturn = chat
+        else:
+            multiturn = bool(run.fewshot_as_multiturn)
         return cls(
             data=run.data,
             fewshot_data=run.fewshot_data,
@@ -79,7 +80,9 @@ class TaskSettings:
 
 def len_or_one(value: object) -> int:
     """Return the number of values in an option: its length, or 1."""
-    return len(value) if hasattr(value, "__len__") else 1
+    if hasattr(value, "__len__"):
+        return len(value)
+    return 1
 
 
 def planned_shots(config: Any, settings: TaskSettings) -> int:
@@ -106,5 +109,8 @@ def set_shots(
     shots: dict[str, int] = {}
     for name, task in tasks.items():
         shots[name] = planned_shots(task.config, settings)
-        task.set_config(key="num_fewshot", value=shots[name])
+        task.set_config(
+            key="num_fewshot",
+            value=shots[name],
+        )
     return shots

@@ -20,8 +20,15 @@ class TaskLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore
     """A YAML loader that keeps `!function` as a text."""
 
 
-def _function_text(loader: object, suffix: str, node: Any) -> str:
-    value = node.value if isinstance(node.value, str) else ""
+def _function_text(
+    loader: object,
+    suffix: str,
+    node: Any,
+) -> str:
+    if isinstance(node.value, str):
+        value = node.value
+    else:
+        value = ""
     return f"!{suffix} {value}"
 
 
@@ -43,7 +50,10 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         loaded = yaml.load(data, Loader=TaskLoader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        if mark:
+            where = f"{path}:{mark.line + 1}"
+        else:
+            where = str(path)
         problem = getattr(error, "problem", None) or error
         raise UsageError(f"not valid YAML: {problem}", where=where) from error
     if not isinstance(loaded, dict):
@@ -104,13 +114,20 @@ def _check_size(file: Path) -> None:
         return  # `read_yaml` says where
 
 
-def includes_of(config: dict[str, Any], library: Library) -> list[Any]:
+def includes_of(
+    config: dict[str, Any],
+    library: Library,
+) -> list[Any]:
     """Remove the included files from a configuration, and return them in the order in which they are merged."""
     includes = as_list(config.pop("include", None))
-    return includes[::-1] if library.first_include_wins else includes
+    if library.first_include_wins:
+        return includes[::-1]
+    return includes
 
 
 def as_list(value: object) -> list[Any]:
     if value is None:
         return []
-    return list(value) if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return list(value)
+    return [value]

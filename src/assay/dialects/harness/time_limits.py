@@ -43,7 +43,10 @@ class _Watch:
             self._running.append(running)
             if not self._is_watching:
                 self._is_watching = True
-                threading.Thread(target=self._look, daemon=True).start()
+                threading.Thread(
+                    target=self._look,
+                    daemon=True,
+                ).start()
         return running
 
     def remove(self, running: _Running) -> None:
@@ -71,7 +74,12 @@ _watch = _Watch()
 
 
 @contextmanager
-def limited(seconds: float, what: str, where: str, fix: str) -> Iterator[None]:
+def limited(
+    seconds: float,
+    what: str,
+    where: str,
+    fix: str,
+) -> Iterator[None]:
     """Raise `UsageError` if the block takes longer than `seconds`."""
     running = _watch.add(seconds)
     try:

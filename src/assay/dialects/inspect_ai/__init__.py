@@ -19,6 +19,9 @@ def tasks(reference: str, run: Any) -> Sequence[Task]:
     return tasks_of(reference, run)
 
 
-def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+def model(
+    reference: str,
+    args: Mapping[str, Any],
+) -> Model | None:
     """Return None: files of inspect_ai hold no models for assay."""
     return None

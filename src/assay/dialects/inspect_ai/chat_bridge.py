@@ -144,7 +144,11 @@ def output_of(output: Output, model_name: str) -> Any:
     )
 
 
-def _choice(module: Any, candidate: Candidate, model_name: str) -> Any:
+def _choice(
+    module: Any,
+    candidate: Candidate,
+    model_name: str,
+) -> Any:
     contents = []
     for part in candidate.separated().parts:
         content = _content(module, part)

@@ -31,7 +31,10 @@ def split_task(reference: str) -> tuple[str, str]:
     return reference, ""
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a file defines tasks of inspect_ai, or None."""
     is_importing = any(name.split(".")[0] == PACKAGE for name in imports)
     if not is_importing or not task_names(path):
@@ -72,7 +75,10 @@ def _task_functions(path: Path) -> list[ast.FunctionDef]:
 
 def _is_task(node: ast.FunctionDef) -> bool:
     for decorator in node.decorator_list:
-        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(decorator, ast.Call):
+            function = decorator.func
+        else:
+            function = decorator
         if isinstance(function, ast.Name) and function.id == DECORATOR:
             return True
         if isinstance(function, ast.Attribute) and function.attr == DECORATOR:

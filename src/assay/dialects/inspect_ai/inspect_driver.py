@@ -51,15 +51,26 @@ class InspectDriver:
             if recording.stopped:
                 raise DriverStopped
             if log.status == "error" or log.samples is None:
-                reason = log.error.message if log.error else "it returned no samples"
+                if log.error:
+                    reason = log.error.message
+                else:
+                    reason = "it returned no samples"
                 raise ScorerError(str(reason), where=f"task {self.reference.name!r}")
-            plain = log.model_dump(mode="json", exclude_none=True, exclude={"samples"})
+            plain = log.model_dump(
+                mode="json",
+                exclude_none=True,
+                exclude={"samples"},
+            )
             # inspect_ai reads the samples from its file while they are iterated.
             records = list(self._records(recording, log.samples, plain, orders))
         for record in records:
             recording.write_score(record)
         results = self._results(recording, records, plain, len(orders))
-        return Driven(results=results, n=len(orders), n_expected=len(orders))
+        return Driven(
+            results=results,
+            n=len(orders),
+            n_expected=len(orders),
+        )
 
     def _chosen(self, recording: RecordingEngine) -> dict[str, int]:
         """Return the ids of the run's samples, with their index in the run."""
@@ -85,7 +96,10 @@ class InspectDriver:
         known_ids = {str(id): id for id in _ids_of(task.dataset)}
         count = recording.options.concurrency or MOST_AT_ONCE
 
-        def ask(prompts: Sequence[Prompt], samples: Sequence[str]) -> list[Output]:
+        def ask(
+            prompts: Sequence[Prompt],
+            samples: Sequence[str],
+        ) -> list[Output]:
             return recording.generate(prompts, ids=samples)
 
         models = package.module("model")
@@ -182,6 +196,9 @@ def _ids_of(dataset: Any) -> Iterator[Any]:
 
 def _outcomes(records: Sequence[ScoreRecord]) -> dict[str, int]:
     """Return the number of samples and epochs by outcome of the first scorer."""
-    first = records[0].scorer if records else ""
+    if records:
+        first = records[0].scorer
+    else:
+        first = ""
     counts = Counter(r.outcome for r in records if r.scorer == first)
     return {str(Outcome(outcome)): count for outcome, count in counts.items()}

@@ -91,7 +91,10 @@ def _arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReference]:
+def _references(
+    text: str,
+    arguments: Mapping[str, Any],
+) -> list[InspectReference]:
     arguments_text = json.dumps(arguments, sort_keys=True)
     if text.startswith(PREFIXES):
         package.need_evals()
@@ -140,7 +143,11 @@ def _check_arguments(
         close = nearest(name, parameters)
         if close:
             fix = f"did you mean {close!r}? {fix}"
-        raise UsageError(f"-T: unknown argument {name!r}", where=where, fix=fix)
+        raise UsageError(
+            f"-T: unknown argument {name!r}",
+            where=where,
+            fix=fix,
+        )
 
 
 def _parameters_of_evals(name: str) -> Sequence[str] | None:
@@ -192,7 +199,10 @@ def _argument_words(reference: InspectReference) -> str:
     """Return the arguments of a task for a protocol id: `+difficulty=easy`, or a digest of a long value."""
     words = []
     for name, value in json.loads(reference.arguments).items():
-        text = value if isinstance(value, str) else json.dumps(value)
+        if isinstance(value, str):
+            text = value
+        else:
+            text = json.dumps(value)
         if not SHORT_VALUE.fullmatch(text):
             text = digest_of(value)[:DIGEST_CHARACTERS]
         words.append(f"+{name}={text}")
@@ -203,7 +213,10 @@ def _digest(reference: InspectReference, loaded: Any) -> str:
     """Return a digest of everything that affects the task's results: its settings, and its file or package version."""
     file, _ = split_task(reference.spec)
     path = Path(file)
-    code = path.read_text(encoding="utf-8") if path.is_file() else _evals_version()
+    if path.is_file():
+        code = path.read_text(encoding="utf-8")
+    else:
+        code = _evals_version()
     settings = loaded.config.model_dump(mode="json", exclude_none=True)
     parts = [package.version(), code, settings, loaded.epochs]
     if reference.arguments != NO_ARGUMENTS:
@@ -231,9 +244,21 @@ class InspectRows:
     def __call__(self) -> list[Any]:
         samples = []
         for number, sample in enumerate(load(self.reference).dataset, 1):
-            id = number if sample.id is None else sample.id
-            question = sample.input if isinstance(sample.input, str) else ""
-            samples.append(Sample(str(id), input=question, target=sample.target))
+            if sample.id is None:
+                id = number
+            else:
+                id = sample.id
+            if isinstance(sample.input, str):
+                question = sample.input
+            else:
+                question = ""
+            samples.append(
+                Sample(
+                    str(id),
+                    input=question,
+                    target=sample.target,
+                )
+            )
         return samples
 
 
@@ -247,7 +272,10 @@ class InspectTemplate:
 
     def __call__(self, sample: Sample) -> Prompt:
         for number, entry in enumerate(load(self.reference).dataset, 1):
-            id = number if entry.id is None else entry.id
+            if entry.id is None:
+                id = number
+            else:
+                id = entry.id
             if str(id) == sample.id:
                 return Prompt(messages_of_inspect(entry.input))
         raise UsageError(f"no sample {sample.id!r}", where=self.reference.spec)

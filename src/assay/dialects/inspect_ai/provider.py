@@ -66,7 +66,10 @@ class Collected:
         try:
             outputs = await anyio.to_thread.run_sync(self._ask, prompts, samples)
         except BaseException as error:  # noqa: BLE001 - every waiting call gets the error
-            reason = error if isinstance(error, Exception) else Refused(str(error))
+            if isinstance(error, Exception):
+                reason = error
+            else:
+                reason = Refused(str(error))
             for _, _, future in batch:
                 if not future.done():
                     future.set_exception(reason)
@@ -131,13 +134,19 @@ def _sample_id() -> str:
     from inspect_ai.log._samples import sample_active
 
     active = sample_active()
-    return "" if active is None else str(active.sample.id)
+    if active is None:
+        return ""
+    return str(active.sample.id)
 
 
 class _DirectModel:
     """A model that is used without a run, and loaded at the first call."""
 
-    def __init__(self, name: str, args: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: Mapping[str, Any],
+    ) -> None:
         self._name, self._args = name, args
         self._model: Model | None = None
 

@@ -112,7 +112,10 @@ class ApiCalls(MessageModel):
     ) -> tuple[str, Any]:
         """Return the texts joined by line breaks and the first image; `<image>` stands for each of several images."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]
-        placeholder = "<image>" if len(images) > 1 else None
+        if len(images) > 1:
+            placeholder = "<image>"
+        else:
+            placeholder = None
         text = "\n".join(
             entry["value"] if entry["type"] == "text" else str(placeholder)
             for entry in message
@@ -133,17 +136,13 @@ class ApiCalls(MessageModel):
                 self.logger.info("try %d: %s: %s", number, type(error).__name__, error)
                 continue
             if code == 0 and self.is_answer(answer):
-                return (
-                    {"prediction": answer, "extra_records": log}
-                    if isinstance(log, dict)
-                    else answer
-                )
+                if isinstance(log, dict):
+                    return {"prediction": answer, "extra_records": log}
+                return answer
             self.logger.info("try %d: code %s, %s", number, code, log)
-        return (
-            self.fail_msg
-            if answer is None or (isinstance(answer, str) and answer == "")
-            else answer
-        )
+        if answer is None or (isinstance(answer, str) and answer == ""):
+            return self.fail_msg
+        return answer
 
 
 def without_first(turns: Sequence[Any]) -> list[Any]:

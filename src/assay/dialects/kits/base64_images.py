@@ -57,7 +57,10 @@ def encode_image_file_to_base64(
     return encode_image_to_base64(_opened(data), target_size, fmt or "PNG")
 
 
-def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
+def decode_base64_to_image(
+    base64_string: str,
+    target_size: int = -1,
+) -> "PilImage":
     """Return the Pillow image of a base64 text or a data URL."""
     return _shrunk(_opened(image_bytes(base64_string)), target_size)
 
@@ -109,7 +112,9 @@ def _shrunk(image: "PilImage", target_size: int) -> "PilImage":
 
 
 def _fitting(image: "PilImage", fmt: str) -> "PilImage":
-    return to_rgb(image) if fmt.upper() in _OPAQUE else image
+    if fmt.upper() in _OPAQUE:
+        return to_rgb(image)
+    return image
 
 
 def needs_rgb(image: Image) -> bool:

@@ -67,7 +67,12 @@ class Checkout:
         """The file that lists its models."""
         return self.package / "config.py"
 
-    def dataset(self, name: str, *, with_own: bool = False) -> Defined | None:
+    def dataset(
+        self,
+        name: str,
+        *,
+        with_own: bool = False,
+    ) -> Defined | None:
         """Return the dataset class for a name; raise if its file cannot be loaded.
 
         Without `with_own`, files that assay replaces by its own version are left out.
@@ -202,7 +207,10 @@ def _keyed_values(tree: ast.Module) -> Iterator[tuple[ast.expr | None, ast.expr]
                 yield target.slice, node.value
 
 
-def _class_name(node: ast.expr, config: Path) -> str:
+def _class_name(
+    node: ast.expr,
+    config: Path,
+) -> str:
     """Return the last part of `Class` or `module.Class`."""
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -215,7 +223,11 @@ def _class_name(node: ast.expr, config: Path) -> str:
     )
 
 
-def _arguments(call: ast.Call, tree: ast.Module, config: Path) -> Record:
+def _arguments(
+    call: ast.Call,
+    tree: ast.Module,
+    config: Path,
+) -> Record:
     """Return the keyword arguments of a call. Each must be a plain value or a name that is defined in the file."""
     arguments: Record = {}
     for keyword in call.keywords:
@@ -227,7 +239,11 @@ def _arguments(call: ast.Call, tree: ast.Module, config: Path) -> Record:
     return arguments
 
 
-def _value(node: ast.expr, tree: ast.Module, config: Path) -> Any:
+def _value(
+    node: ast.expr,
+    tree: ast.Module,
+    config: Path,
+) -> Any:
     """Return a literal, a product or sum of numbers, an environment variable, or the value of a name in the file."""
     try:
         return ast.literal_eval(node)

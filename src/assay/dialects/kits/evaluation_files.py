@@ -104,19 +104,19 @@ def link_up(file: Path) -> None:
 
 def judge_digest(judge: str | None) -> str:
     """Return a judge's name; for a judge defined in a user's file, also the file's digest."""
-    path = (
-        Path(split_reference(judge)[0]).expanduser()
-        if judge is not None and is_reference(judge)
-        else None
-    )
-    return (
-        f"{judge} {file_digest(path)}"
-        if path is not None and path.is_file()
-        else str(judge)
-    )
+    if judge is not None and is_reference(judge):
+        path = Path(split_reference(judge)[0]).expanduser()
+    else:
+        path = None
+    if path is not None and path.is_file():
+        return f"{judge} {file_digest(path)}"
+    return str(judge)
 
 
-def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def table_digest(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+) -> str:
     """Return the digest of a table of predictions, computed from its cells as text."""
     return digest_of(
         "\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode(
@@ -125,7 +125,11 @@ def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     )
 
 
-def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
+def _end(
+    folder: Path,
+    stem: str,
+    notes: Mapping[str, Owned],
+) -> None:
     """Record the files that the last evaluation wrote, and restore those that were moved away for it."""
     owned = notes[stem]
     if not owned.running:
@@ -148,14 +152,22 @@ def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
     owned.running, owned.before = "", []
 
 
-def _is_of(name: str, other: str, stem: str) -> bool:
+def _is_of(
+    name: str,
+    other: str,
+    stem: str,
+) -> bool:
     """Return True if the file `name` belongs to the prediction file `other` rather than to `stem`."""
     return name.startswith(other) and (
         len(other) > len(stem) or not name.startswith(stem)
     )
 
 
-def _unnoted(folder: Path, stem: str, notes: Mapping[str, Owned]) -> dict[str, str]:
+def _unnoted(
+    folder: Path,
+    stem: str,
+    notes: Mapping[str, Owned],
+) -> dict[str, str]:
     """Return files of an evaluation that ran before evaluations were recorded; their origin is unknown."""
     ledger = FileLedger(folder)
     unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
@@ -193,7 +205,10 @@ def _read(folder: Path) -> dict[str, Owned]:
         return {}
 
 
-def _write(folder: Path, notes: Mapping[str, Owned]) -> None:
+def _write(
+    folder: Path,
+    notes: Mapping[str, Owned],
+) -> None:
     path = FileLedger(folder).claim(folder / NOTE)
     fresh = path.with_name(f"{NOTE}.new")
     fresh.write_text(

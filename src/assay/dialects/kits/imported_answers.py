@@ -24,7 +24,10 @@ Questions = Mapping[str, Fields]
 """The cells with the question and its options: for each row index, the texts by column."""
 
 
-def read_table(path: Path, load: Callable[[Path], Any]) -> Any:
+def read_table(
+    path: Path,
+    load: Callable[[Path], Any],
+) -> Any:
     """Return what `load` reads from a prediction file; raise `UsageError` if it is damaged."""
     try:
         return load(path)
@@ -129,7 +132,12 @@ class ImportedAnswers:
     path: Path
 
     @classmethod
-    def read(cls, path: Path, name: str, load: Callable[[Path], Any]) -> Self:
+    def read(
+        cls,
+        path: Path,
+        name: str,
+        load: Callable[[Path], Any],
+    ) -> Self:
         """Read the answers of a file with the columns `index` and `prediction`."""
         if not path.is_file():
             raise UsageError("no such prediction file", where=str(path))
@@ -179,7 +187,11 @@ def _frame(plain: object, path: Path) -> Any:
         ) from error
 
 
-def prediction_files(home: Path, stem: str, suffixes: Sequence[str]) -> list[Path]:
+def prediction_files(
+    home: Path,
+    stem: str,
+    suffixes: Sequence[str],
+) -> list[Path]:
     """Return the prediction files of a model's folder and of the folders of its evaluations, the newest last."""
     folders = [*home.glob("T*/"), home]
     paths = [folder / f"{stem}.{suffix}" for folder in folders for suffix in suffixes]

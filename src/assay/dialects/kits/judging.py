@@ -59,14 +59,22 @@ class Desk:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def ask(self, name: str, prompt: Prompt, options: GenerateOptions) -> Output:
+    def ask(
+        self,
+        name: str,
+        prompt: Prompt,
+        options: GenerateOptions,
+    ) -> Output:
         """Return the answer of a judge, from the journal if it is there."""
         with self._lock:
             loop = self._running_loop()
             question_key = digest_of([name, prompt_to_plain(prompt), options.given()])
             again = self._asked[question_key]
             self._asked[question_key] += 1
-        chosen = options.set(seed=(options.seed or 0) + again) if again else options
+        if again:
+            chosen = options.set(seed=(options.seed or 0) + again)
+        else:
+            chosen = options
         return asyncio.run_coroutine_threadsafe(
             self._answer(name, prompt, chosen), loop
         ).result()
@@ -174,7 +182,9 @@ def is_known(name: str) -> bool:
 
 def assay_name(judge: str) -> str:
     """Return assay's name for a judge. An unknown name means a model at an OpenAI-compatible endpoint."""
-    return judge if is_known(judge) else f"openai/{judge}"
+    if is_known(judge):
+        return judge
+    return f"openai/{judge}"
 
 
 def _known(settings: Fields) -> Record:

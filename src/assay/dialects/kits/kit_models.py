@@ -15,7 +15,13 @@ class KitModel(RequestModel):
 
     identity: Fields
 
-    def __init__(self, target: Any, name: str, args: Fields, file: Path | None) -> None:
+    def __init__(
+        self,
+        target: Any,
+        name: str,
+        args: Fields,
+        file: Path | None,
+    ) -> None:
         self.name = name
         self.kind: Any = class_of(target)
         self.source = {

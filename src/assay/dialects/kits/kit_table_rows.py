@@ -28,13 +28,19 @@ class TableRows:
 
     def _assay_line(self, line: object) -> Any:
         """Return a row, given as its number or as the row itself."""
-        return self.data.iloc[line] if isinstance(line, int) else line
+        if isinstance(line, int):
+            return self.data.iloc[line]
+        return line
 
 
 class KnownClasses:
     """The dataset classes of a toolkit. Classes that user files add to its lists come first."""
 
-    def __init__(self, defined: list[Any], *added: list[Any]) -> None:
+    def __init__(
+        self,
+        defined: list[Any],
+        *added: list[Any],
+    ) -> None:
         self._defined, self._added = defined, added
 
     def all(self) -> list[Any]:

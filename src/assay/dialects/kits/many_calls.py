@@ -70,16 +70,16 @@ def track_progress_rich(
 def _call(func: Function, job: object) -> Any:
     if isinstance(job, Mapping):
         return func(**job)
-    return func(*job) if isinstance(job, (tuple, list)) else func(job)
+    if isinstance(job, (tuple, list)):
+        return func(*job)
+    return func(job)
 
 
 def cpu_count() -> int:
     """Return the number of processors this process may use."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 async def async_wait_process(

@@ -24,11 +24,19 @@ class MessageModel:
         """Return True if the model's own `build_prompt` replaces the benchmark's."""
         return False
 
-    def build_prompt(self, line: object, dataset: str | None = None) -> Any:
+    def build_prompt(
+        self,
+        line: object,
+        dataset: str | None = None,
+    ) -> Any:
         """Return the model's own prompt for a line."""
         raise NotImplementedError(f"{type(self).__name__} has no `build_prompt`")
 
-    def generate_inner(self, message: object, dataset: str | None = None) -> Any:
+    def generate_inner(
+        self,
+        message: object,
+        dataset: str | None = None,
+    ) -> Any:
         """Return the answer to a message."""
         raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
 
@@ -36,7 +44,11 @@ class MessageModel:
         """Set the function that writes the images of a line to files."""
         self.dump_image_func = dump_image_func
 
-    def dump_image(self, line: object, dataset: str | None = None) -> list[str]:
+    def dump_image(
+        self,
+        line: object,
+        dataset: str | None = None,
+    ) -> list[str]:
         """Write the images of a line to files and return their paths."""
         if self.dump_image_func is None:
             raise RuntimeError("dump_image is only known while a dataset is run")
@@ -48,7 +60,9 @@ class MessageModel:
 
     def preproc_content(self, inputs: object) -> Any:
         """Return a message as a list of dictionaries with local files."""
-        return prepared(inputs) if as_upstream() else self._assay_read(inputs)
+        if as_upstream():
+            return prepared(inputs)
+        return self._assay_read(inputs)
 
     def _assay_read(self, message: object) -> Entries:
         """Return a message as a list of dictionaries by assay's rules, which accept every form they understand."""
@@ -74,7 +88,10 @@ def check_types(entries: Entries, model: object) -> None:
             )
 
 
-def values_of(message: Sequence[Fields], kind: str) -> list[Any]:
+def values_of(
+    message: Sequence[Fields],
+    kind: str,
+) -> list[Any]:
     """Return the values of a message's entries of one type."""
     return [entry["value"] for entry in message if entry["type"] == kind]
 
@@ -124,7 +141,11 @@ def prepared(message: Any) -> Entries | None:
     return None
 
 
-def checked(message: object, allowed: Sequence[str], owner: str) -> Entries:
+def checked(
+    message: object,
+    allowed: Sequence[str],
+    owner: str,
+) -> Entries:
     """Return a prepared message whose types the model accepts. Raise for any other type."""
     entries = prepared(message)
     if entries is None:

@@ -61,7 +61,10 @@ def message_turns(
         is_mapping = isinstance(entry, (dict, Mapping))
         if is_mapping and "content" in entry:
             content = entry["content"]
-            inner = [content] if isinstance(content, (str, Mapping)) else content
+            if isinstance(content, (str, Mapping)):
+                inner = [content]
+            else:
+                inner = content
             turns.append(
                 Message(
                     str(entry.get("role", "user")),
@@ -69,7 +72,10 @@ def message_turns(
                 )
             )
             continue
-        role = str(entry.get("role") or "user") if is_mapping else "user"
+        if is_mapping:
+            role = str(entry.get("role") or "user")
+        else:
+            role = "user"
         part = message_part(entry, media)
         if turns and turns[-1].role == role and turns[-1].parts is not None:
             turns[-1] = Message(role, (*turns[-1].parts, part))
@@ -78,11 +84,16 @@ def message_turns(
     return tuple(turns)
 
 
-def message_part(entry: object, media: Mapping[str, Media] = EMPTY) -> Part:
+def message_part(
+    entry: object,
+    media: Mapping[str, Media] = EMPTY,
+) -> Part:
     """Return one entry of a message list as a part."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
-        return Text(entry) if kind is None else _medium(kind, entry, media)
+        if kind is None:
+            return Text(entry)
+        return _medium(kind, entry, media)
     if isinstance(entry, (Text, Image, Audio, Video)):
         return entry
     if isinstance(entry, (dict, Mapping)):
@@ -109,7 +120,9 @@ def detected_kind(text: str) -> type[Media] | None:
     if text.startswith("data:"):
         kind, slash, _ = text[5:40].partition("/")
         is_base64 = ";base64," in text[:80]
-        return KINDS.get(kind) if slash and is_base64 else None
+        if slash and is_base64:
+            return KINDS.get(kind)
+        return None
     if len(text) > LONGEST_PATH or "\n" in text or "\0" in text:
         return None
     if text.startswith(("http://", "https://")):
@@ -127,7 +140,10 @@ def _kind_of_suffix(path: str) -> type[Media] | None:
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
     """Return a message as a list of dictionaries, with media as local files and a `role` unless it is user."""
-    role = {} if message.role in ("user", "") else {"role": message.role}
+    if message.role in ("user", ""):
+        role = {}
+    else:
+        role = {"role": message.role}
     return [
         {"type": part.kind, "value": path_of(part), **role}
         if isinstance(part, Media)
@@ -138,12 +154,18 @@ def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
     ]
 
 
-def flat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, str]]:
+def flat_list(
+    messages: Iterable[Message],
+    path_of: PathOf,
+) -> list[dict[str, str]]:
     """Return all messages as one list of dictionaries."""
     return [entry for message in messages for entry in message_list(message, path_of)]
 
 
-def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[Record]:
+def chat_list(
+    messages: Iterable[Message],
+    path_of: PathOf,
+) -> list[Record]:
     """Return messages as a chat `[dict(role, content=[dict(type, value)])]`, without the turn the model will write."""
     return [
         {
@@ -164,21 +186,24 @@ def _image_text_parts(
 ) -> tuple[Part, ...]:
     """Return the parts of `dict(image=path or paths, text=prompt)`: the images, then the words."""
     source = value.get("image")
-    images = (
-        []
-        if source is None
-        else list(source)
-        if isinstance(source, (list, tuple))
-        else [source]
-    )
+    if source is None:
+        images = []
+    else:
+        images = list(source) if isinstance(source, (list, tuple)) else [source]
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
     parts: list[Part] = [_medium(Image, image, media) for image in images]
-    return (*parts, Text(text)) if text is not None else tuple(parts)
+    if text is not None:
+        return (*parts, Text(text))
+    return tuple(parts)
 
 
-def _medium(kind: type[Media], source: object, media: Mapping[str, Media]) -> Part:
+def _medium(
+    kind: type[Media],
+    source: object,
+    media: Mapping[str, Media],
+) -> Part:
     medium: Media
     if isinstance(source, str) and source in media:
         medium = media[source]

@@ -42,11 +42,9 @@ def file_names(
     """
     if named:
         return list(named)
-    return (
-        [f"{index}{single}"]
-        if count == 1
-        else [f"{index}_{number}.png" for number in range(count)]
-    )
+    if count == 1:
+        return [f"{index}{single}"]
+    return [f"{index}_{number}.png" for number in range(count)]
 
 
 def image_file_path(
@@ -70,7 +68,10 @@ def image_file_path(
             column="image_path",
             got=name,
         )
-    data = _encoded(image, name) if encodes else plain_bytes(image)
+    if encodes:
+        data = _encoded(image, name)
+    else:
+        data = plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
         stem, suffix = os.path.splitext(path)
         path = f"{stem}-{image.digest[:8]}{suffix}"
@@ -86,7 +87,10 @@ def image_file_path(
 
 def is_written(path: str, image: Image) -> bool:
     """Return True if this process has already written or checked this image at this path."""
-    whole = path if path[:1] == os.sep else os.path.abspath(path)
+    if path[:1] == os.sep:
+        whole = path
+    else:
+        whole = os.path.abspath(path)
     return _files.get(whole) == image.digest and os.path.exists(whole)
 
 
@@ -121,7 +125,11 @@ def _holds(path: str, data: bytes) -> bool:
         return False
 
 
-def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
+def _put(
+    path: str,
+    data: bytes,
+    key: tuple[str, str, str],
+) -> None:
     same = _paths.get(key)
     if same is not None and _holds(same, data):
         try:
@@ -137,7 +145,11 @@ def write_file(path: str, data: bytes) -> None:
     """Write a file atomically, and create its folder."""
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
+    with tempfile.NamedTemporaryFile(
+        dir=folder,
+        prefix=".part-",
+        delete=False,
+    ) as part:
         part.write(data)
     os.chmod(part.name, 0o644)
     os.replace(part.name, path)
@@ -158,7 +170,10 @@ def media_file(medium: Media, folder: str) -> str:
         return file
     is_converted = isinstance(medium, Image) and needs_rgb(medium)
     kind = medium.format or "bin"
-    suffix = CONVERTED if is_converted else f".{_SUFFIXES.get(kind, kind)}"
+    if is_converted:
+        suffix = CONVERTED
+    else:
+        suffix = f".{_SUFFIXES.get(kind, kind)}"
     path = f"{folder}{os.sep}{medium.digest[:32]}{suffix}"
     if not os.path.exists(path):
         write_file(
@@ -175,11 +190,9 @@ def file_path(medium: Media) -> str | None:
     ):
         return os.fspath(source)
     name = medium.name
-    return (
-        name
-        if name is not None and name[:1] == os.sep and os.path.isfile(name)
-        else None
-    )
+    if name is not None and name[:1] == os.sep and os.path.isfile(name):
+        return name
+    return None
 
 
 def _is_file(source: str) -> bool:

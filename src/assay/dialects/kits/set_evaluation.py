@@ -36,8 +36,16 @@ class SetEvaluation:
     """Digest of the user's file. An edit makes earlier numbers outdated."""
     judge_kwargs: Fields = field(default_factory=lambda: EMPTY)
     """The further arguments of `evaluate`."""
-    cell: PlannedTask | None = field(default=None, compare=False, repr=False)
-    writer: RunWriter | None = field(default=None, compare=False, repr=False)
+    cell: PlannedTask | None = field(
+        default=None,
+        compare=False,
+        repr=False,
+    )
+    writer: RunWriter | None = field(
+        default=None,
+        compare=False,
+        repr=False,
+    )
 
     name: ClassVar[str] = "evaluate"
     bounds: ClassVar[tuple[float, float] | None] = None
@@ -53,7 +61,11 @@ class SetEvaluation:
         """The user's dataset object."""
         raise NotImplementedError
 
-    def file_of(self, folder: Path, label: str | None) -> Path:
+    def file_of(
+        self,
+        folder: Path,
+        label: str | None,
+    ) -> Path:
         """Return the prediction file's path; `label` is the model's name if the original command is run."""
         raise NotImplementedError
 
@@ -118,7 +130,10 @@ class SetEvaluation:
         numbers = as_numbers(result)
         where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
         if not numbers:
-            returned = "nothing" if result is None else f"no numbers: {shorten(result)}"
+            if result is None:
+                returned = "nothing"
+            else:
+                returned = f"no numbers: {shorten(result)}"
             warnings.warn(f"{where}: evaluate returned {returned}", stacklevel=2)
         if undefined := not_finite(numbers):
             names = shorten(", ".join(undefined))
@@ -138,9 +153,16 @@ def bare_name(model: str) -> str:
     """Return the short name of a user's model: the class of `file.py:Class`, the stem of `file.py`."""
     if ".py:" in model:
         return model.rpartition(":")[2]
-    return Path(model).stem if model.endswith(".py") else model
+    if model.endswith(".py"):
+        return Path(model).stem
+    return model
 
 
-def prediction_path(folder: Path, label: str, dataset: str, suffix: str) -> Path:
+def prediction_path(
+    folder: Path,
+    label: str,
+    dataset: str,
+    suffix: str,
+) -> Path:
     """Return the path of a prediction file, `<model>_<dataset>.<suffix>`."""
     return folder / f"{label}_{file_name(dataset, 80)}.{suffix}"

@@ -42,9 +42,9 @@ class Surroundings:
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
         """Return the function that serves a path, or `None` for an ordinary file."""
-        return (
-            self.served.get(Path(path).expanduser().resolve()) if self.served else None
-        )
+        if self.served:
+            return self.served.get(Path(path).expanduser().resolve())
+        return None
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
         """Make `load(path)` read the file itself from now on."""
@@ -75,7 +75,10 @@ def around(surroundings: Surroundings) -> Iterator[None]:
 
 
 @contextmanager
-def working_in(folder: Path, label: str | None = None) -> Iterator[None]:
+def working_in(
+    folder: Path,
+    label: str | None = None,
+) -> Iterator[None]:
     """Let evaluations inside the block write their files to `folder`, as the original command does."""
     process = of_process()
     process.work_folder, process.label = folder, label

@@ -63,12 +63,16 @@ def load_by_suffix(
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")
     kind = _kind(file, fmt, _READERS)
-    return (
-        load_pickle(file, trust=trust_pickle) if kind == "pkl" else _READERS[kind](file)
-    )
+    if kind == "pkl":
+        return load_pickle(file, trust=trust_pickle)
+    return _READERS[kind](file)
 
 
-def dump_by_suffix(data: object, path: str | Path, fmt: str | None = None) -> None:
+def dump_by_suffix(
+    data: object,
+    path: str | Path,
+    fmt: str | None = None,
+) -> None:
     """Write data in the format of the file's suffix, and create the folder."""
     file = Path(path).expanduser()
     kind = _kind(file, fmt, _WRITERS)
@@ -95,15 +99,17 @@ def frame_of(
 ) -> Any:
     """Return rows of text cells as a data frame with typed columns; empty cells are NaN, except in `prediction`."""
     pandas = import_pandas()
-    names = (
-        list(columns)
-        if columns is not None
-        else list(dict.fromkeys(name for row in rows for name in row))
-    )
+    if columns is not None:
+        names = list(columns)
+    else:
+        names = list(dict.fromkeys(name for row in rows for name in row))
     columns_by_name = {}
     for name in names:
         cells = [row.get(name) for row in rows]
-        kind = None if name in ALWAYS_TEXT else column_type(cells)
+        if name in ALWAYS_TEXT:
+            kind = None
+        else:
+            kind = column_type(cells)
         if name in KEPT_AS_TEXT:
             values = ["" if cell is None else cell for cell in cells]
         elif kind is None:
@@ -129,7 +135,11 @@ def write_table(
     elif path.suffix == ".json":
         entries = [dict(zip(columns, row, strict=True)) for row in rows]
         path.write_text(
-            json.dumps(entries, ensure_ascii=False, default=_plain),
+            json.dumps(
+                entries,
+                ensure_ascii=False,
+                default=_plain,
+            ),
             "utf-8",
             "backslashreplace",
         )
@@ -150,7 +160,11 @@ def write_table(
                 )
 
 
-def _kind(file: Path, fmt: str | None, formats: Fields) -> str:
+def _kind(
+    file: Path,
+    fmt: str | None,
+    formats: Fields,
+) -> str:
     kind = (fmt or file.suffix).lstrip(".").lower()
     if kind not in formats:
         raise UsageError(
@@ -173,7 +187,11 @@ def _read_table(path: Path) -> Any:
             for cells in lines:
                 if cells and len(cells) != len(header):
                     reason = f"{len(cells)} cells under {len(header)} columns"
-                    raise DataError(reason, file=str(path), row=lines.line_num)
+                    raise DataError(
+                        reason,
+                        file=str(path),
+                        row=lines.line_num,
+                    )
                 if cells:
                     rows.append(dict(zip(header, cells, strict=True)))
     finally:
@@ -222,7 +240,12 @@ def _write_json(data: Any, path: Path) -> None:
             for row in map(_plain_row, data.to_dict(orient="records"))
         ]
     path.write_text(
-        json.dumps(data, ensure_ascii=False, indent=4, default=_plain),
+        json.dumps(
+            data,
+            ensure_ascii=False,
+            indent=4,
+            default=_plain,
+        ),
         "utf-8",
         "backslashreplace",
     )
@@ -237,13 +260,26 @@ def _plain_row(row: Fields) -> Record:
 
 
 def _write_jsonl(data: Any, path: Path) -> None:
-    entries = data.to_dict(orient="records") if hasattr(data, "columns") else data
-    lines = [json.dumps(entry, ensure_ascii=False, default=_plain) for entry in entries]
+    if hasattr(data, "columns"):
+        entries = data.to_dict(orient="records")
+    else:
+        entries = data
+    lines = [
+        json.dumps(
+            entry,
+            ensure_ascii=False,
+            default=_plain,
+        )
+        for entry in entries
+    ]
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8", "backslashreplace")
 
 
 def _write_frame(data: Any, path: Path) -> None:
-    frame = data if hasattr(data, "columns") else import_pandas().DataFrame(data)
+    if hasattr(data, "columns"):
+        frame = data
+    else:
+        frame = import_pandas().DataFrame(data)
     names = [str(name) for name in frame.columns]
     write_table(
         path,
@@ -256,7 +292,10 @@ def _write_frame(data: Any, path: Path) -> None:
 
 
 def _write_text(data: Any, path: Path) -> None:
-    lines = [data] if isinstance(data, str) else [str(line) for line in data]
+    if isinstance(data, str):
+        lines = [data]
+    else:
+        lines = [str(line) for line in data]
     path.write_text("\n".join(lines), "utf-8", "backslashreplace")
 
 
@@ -265,7 +304,9 @@ def _bare(value: object) -> Any:
     cell = bare(value)
     if is_missing(cell):
         return None
-    return cell if isinstance(cell, (str, int, float, bool)) else str(cell)
+    if isinstance(cell, (str, int, float, bool)):
+        return cell
+    return str(cell)
 
 
 def _cell(value: object, separator: str) -> str:
@@ -284,7 +325,10 @@ def _plain(value: object) -> Any:
     return str(value)
 
 
-def objects(cells: Sequence[Any], like: Any) -> Any:
+def objects(
+    cells: Sequence[Any],
+    like: Any,
+) -> Any:
     """Return a column of objects for the frame `like`.
 
     Lists in it stay lists, and its rows are read faster than those of pandas' string columns.
@@ -294,7 +338,11 @@ def objects(cells: Sequence[Any], like: Any) -> Any:
     column = numpy.empty(len(cells), dtype=object)
     for index, cell in enumerate(cells):
         column[index] = cell
-    return import_pandas().Series(column, index=like.index, dtype=object)
+    return import_pandas().Series(
+        column,
+        index=like.index,
+        dtype=object,
+    )
 
 
 def import_pandas() -> Any:

@@ -42,7 +42,12 @@ class Toolkit:
     own_dataset_files: frozenset[str]
     """Names of dataset files that assay replaces by its own version."""
 
-    def load(self, path: str | Path, *, force: bool = False) -> "UserFile":
+    def load(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+    ) -> "UserFile":
         """Load a user's file once for each version of its source.
 
         A user's module that has the toolkit's name but none of its content is replaced only with `force`.
@@ -67,13 +72,20 @@ class Toolkit:
         return self.adapt(definition[1], reference, args, Path(path).expanduser())
 
     def adapt(
-        self, target: object, name: str, args: Fields, file: Path | None
+        self,
+        target: object,
+        name: str,
+        args: Fields,
+        file: Path | None,
     ) -> Model | None:
         """Adapt a class, a `partial` of one, or an object; return None if it is not a model."""
         kind = class_of(target)
         if not self.is_model(kind):
             return None
-        adapter = self.api_class if getattr(kind, "is_api", False) else self.model_class
+        if getattr(kind, "is_api", False):
+            adapter = self.api_class
+        else:
+            adapter = self.model_class
         return adapter(target, name, args, file)
 
     def checkout(self, folder: Path | None = None) -> Checkout | None:
@@ -97,7 +109,10 @@ class Toolkit:
     def dataset_of_checkout(self, name: str) -> tuple[Any, Fields] | None:
         """Return the class for a dataset in the checkout, with further arguments; None if there is none."""
         checkout = self.checkout()
-        defined = checkout.dataset(name) if checkout is not None else None
+        if checkout is not None:
+            defined = checkout.dataset(name)
+        else:
+            defined = None
         if defined is None:
             return None
         return self.load(defined.file).member(defined.cls), defined.arguments
@@ -105,7 +120,10 @@ class Toolkit:
     def model_of_checkout(self, name: str) -> Callable[[], Any] | None:
         """Return the factory of a model in the checkout's configuration; None if there is none."""
         checkout = self.checkout()
-        defined = checkout.model(name) if checkout is not None else None
+        if checkout is not None:
+            defined = checkout.model(name)
+        else:
+            defined = None
         if defined is None:
             return None
         return partial(self.load(defined.file).member(defined.cls), **defined.arguments)
@@ -114,7 +132,12 @@ class Toolkit:
 class UserFile:
     """A loaded file: its dataset classes, its model classes, and the models it registered by name."""
 
-    def __init__(self, toolkit: Toolkit, guest: Guest, path: Path) -> None:
+    def __init__(
+        self,
+        toolkit: Toolkit,
+        guest: Guest,
+        path: Path,
+    ) -> None:
         self.path = path
         self._toolkit = toolkit
         before = dict(toolkit.models)
@@ -162,14 +185,18 @@ class UserFile:
                 where=str(self.path),
                 hint=f"{self.path.name} has {', '.join(models) or 'none'}",
             )
-        return (name, target) if self._toolkit.is_model(class_of(target)) else None
+        if self._toolkit.is_model(class_of(target)):
+            return (name, target)
+        return None
 
 
 def class_of(factory: object) -> type:
     """Return the class behind a factory: the function of a `partial`, the type of an object."""
     while isinstance(factory, partial):
         factory = factory.func
-    return factory if isinstance(factory, type) else type(factory)
+    if isinstance(factory, type):
+        return factory
+    return type(factory)
 
 
 def find_class(
@@ -188,12 +215,20 @@ def find_class(
         for label, kind in classes_of(file).items():
             classes[label] = (kind, file.path)
     if name not in classes:
-        raise UnknownName(noun, str(name), classes, where=where, hint=HINT)
+        raise UnknownName(
+            noun,
+            str(name),
+            classes,
+            where=where,
+            hint=HINT,
+        )
     return classes[name]
 
 
 def names_of_parts(
-    package: str, names: Mapping[str, str], *parts: str
+    package: str,
+    names: Mapping[str, str],
+    *parts: str,
 ) -> Callable[[str], Any]:
     """Return a module's `__getattr__` that looks a name up in the first part that offers it."""
 

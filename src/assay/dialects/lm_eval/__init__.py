@@ -18,6 +18,9 @@ def tasks(reference: str, run: Any) -> Sequence[Task]:
     return tasks_of(reference, run)
 
 
-def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+def model(
+    reference: str,
+    args: Mapping[str, Any],
+) -> Model | None:
     """Return None: files of lm-eval hold no models."""
     return None

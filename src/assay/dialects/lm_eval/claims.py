@@ -44,7 +44,9 @@ def knows(name: str) -> str | None:
     """Return the full name of a bare name if the installed package has such a task; else None."""
     from ..harness.task_index import installed_index
 
-    return f"lm_eval/{name}" if name in installed_index(LIBRARY) else None
+    if name in installed_index(LIBRARY):
+        return f"lm_eval/{name}"
+    return None
 
 
 def files_named(name: str, folder: Path) -> list[str]:
@@ -54,7 +56,10 @@ def files_named(name: str, folder: Path) -> list[str]:
     return find_files(name, folder, LIBRARY)
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a file is a task or a group of lm-eval, or None."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None

@@ -27,7 +27,11 @@ EXECUTING_CALLS = frozenset({"exec", "eval", "compile", "__import__"})
 EXECUTING_MODULES = frozenset({"subprocess", "multiprocessing", "runpy", "ctypes"})
 
 
-def passes(program: str, test: str, seconds: float = SECONDS) -> tuple[bool, str]:
+def passes(
+    program: str,
+    test: str,
+    seconds: float = SECONDS,
+) -> tuple[bool, str]:
     """Run a program and its test in the sandbox. Return whether both ended without an error, and the reason if not."""
     limits = Limits(wall_seconds=seconds)
     tests = FunctionTests(test=test or "pass")
@@ -100,7 +104,10 @@ def pass_at_k(
     return scores
 
 
-def run_cruxeval_program(program: str, timeout: float = SECONDS) -> bool:
+def run_cruxeval_program(
+    program: str,
+    timeout: float = SECONDS,
+) -> bool:
     """Return True if a program ends without an error. It replaces `check_correctness` of cruxeval."""
     return passes(program, "", timeout)[0]
 
@@ -120,7 +127,11 @@ HARMLESS: frozenset[str] = frozenset(
 """Functions of longproc that only read texts, in a module that also runs compilers."""
 
 
-def check_unsafe(name: str, path: str, functions: Sequence[str]) -> None:
+def check_unsafe(
+    name: str,
+    path: str,
+    functions: Sequence[str],
+) -> None:
     """Raise for a task that runs code in a way that the sandbox does not cover."""
     folder = Path(path).parent
     names = {function.rpartition(".")[2] for function in functions}
@@ -164,7 +175,11 @@ def sandboxed_code_eval() -> Iterator[None]:
         return
     original = evaluate.load
 
-    def load(path: str, *args: object, **kwargs: object) -> Any:
+    def load(
+        path: str,
+        *args: object,
+        **kwargs: object,
+    ) -> Any:
         if path == CODE_EVAL:
             return SandboxedCodeEval()
         return original(path, *args, **kwargs)

@@ -84,7 +84,10 @@ class LmDocuments:
 
     def _build_task(self, subtask: LoadedTask) -> Iterator[Document]:
         is_group = self.loaded.group is not None
-        prefix = f"{subtask.name}/" if is_group else ""
+        if is_group:
+            prefix = f"{subtask.name}/"
+        else:
+            prefix = ""
         task = subtask.task
         task.set_fewshot_seed(seed=self.settings.seed)
         for number, row in enumerate(task.eval_docs):
@@ -126,7 +129,12 @@ class LmDocuments:
         changes = dict(settings.generation)
         document.questions = questions_of(document.instances, changes, where)
 
-    def _context_options(self, task: Any, row: Any, template: Any) -> dict[str, Any]:
+    def _context_options(
+        self,
+        task: Any,
+        row: Any,
+        template: Any,
+    ) -> dict[str, Any]:
         return {
             "system_instruction": self.settings.system,
             "apply_chat_template": self.settings.chat,
@@ -139,7 +147,10 @@ class LmDocuments:
         """Return a document as a sample."""
         is_group = self.loaded.group is not None
         row = document.row
-        fields = dict(row) if isinstance(row, Mapping) else {"document": str(row)}
+        if isinstance(row, Mapping):
+            fields = dict(row)
+        else:
+            fields = {"document": str(row)}
         return Sample(
             document.id,
             input=_shown_question(document),

@@ -47,7 +47,10 @@ class LmDriver(TaskDriver):
             for question in document.questions:
                 instance = document.instances[question.requests[0]]
                 is_weighed = question.prompt.continuations is not None
-                repeats = 1 if is_weighed else instance.repeats or 1
+                if is_weighed:
+                    repeats = 1
+                else:
+                    repeats = instance.repeats or 1
                 pairs += [(document, question)] * repeats
         recording.expect(len(pairs))
         outputs = recording.generate(
@@ -73,10 +76,17 @@ class LmDriver(TaskDriver):
         write_samples(folder, subtask, answered)
 
 
-def _put_answers(document: Document, question: Any, output: Output) -> None:
+def _put_answers(
+    document: Document,
+    question: Any,
+    output: Output,
+) -> None:
     answers = question.answers(output)
     for position, answer in zip(question.requests, answers, strict=True):
         instance = document.instances[position]
         is_weighed = question.prompt.continuations is not None
-        repeats = (instance.repeats or 1) if is_weighed else 1
+        if is_weighed:
+            repeats = instance.repeats or 1
+        else:
+            repeats = 1
         instance.resps.extend([answer] * repeats)

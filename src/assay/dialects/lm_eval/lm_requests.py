@@ -71,7 +71,10 @@ def questions_of(
     return sorted(questions, key=lambda question: question.requests[0])
 
 
-def _weighing(instances: Sequence[Any], positions: Sequence[int]) -> Question:
+def _weighing(
+    instances: Sequence[Any],
+    positions: Sequence[int],
+) -> Question:
     """Return the question that scores all continuations after one context."""
     arguments = instances[positions[0]].args
     media = _media_of(arguments)
@@ -89,12 +92,17 @@ def _context_key(arguments: Sequence[Any]) -> str:
     return f"{kind}\0{arguments[0]}"
 
 
-def _messages(context: object, media: Sequence[Part]) -> tuple[Message, ...]:
+def _messages(
+    context: object,
+    media: Sequence[Part],
+) -> tuple[Message, ...]:
     if isinstance(context, ChatText):
         turns = context.turns
         return with_media(turns, media) if media else turns
     message = Message("", (Text(str(context)),))
-    return with_media((message,), media) if media else (message,)
+    if media:
+        return with_media((message,), media)
+    return (message,)
 
 
 def _media_of(arguments: Sequence[Any]) -> list[Part]:

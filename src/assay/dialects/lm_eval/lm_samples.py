@@ -21,7 +21,11 @@ def write_samples(
         for sample in samples_of(subtask, documents):
             if getattr(subtask.task, "MULTIMODAL", False):
                 sample = package.module("utils").hash_dict_images(sample)
-            line = json.dumps(sample, default=handle, ensure_ascii=False)
+            line = json.dumps(
+                sample,
+                default=handle,
+                ensure_ascii=False,
+            )
             out.write(f"{line}\n")
     return file
 
@@ -31,13 +35,20 @@ def samples_of(
     documents: Sequence[Document],
 ) -> Iterator[dict[str, Any]]:
     """Yield the samples in lm-eval's order: filter by filter, document by document."""
-    filters = documents[0].instances[0].filtered_resps if documents else {}
+    if documents:
+        filters = documents[0].instances[0].filtered_resps
+    else:
+        filters = {}
     for filter_name in filters:
         for document in documents:
             yield _sample(subtask.task, document, filter_name)
 
 
-def _sample(task: Any, document: Document, filter_name: str) -> dict[str, Any]:
+def _sample(
+    task: Any,
+    document: Document,
+    filter_name: str,
+) -> dict[str, Any]:
     utils = package.module("utils")
     requests = sorted(document.instances, key=lambda instance: instance.idx)
     target = task.doc_to_target(document.row)

@@ -90,7 +90,11 @@ def check_own_task(task: Any, path: str) -> None:
         _try_metrics(task, row, path)
 
 
-def _check_functions(task: Any, config: Mapping[str, Any], path: str) -> None:
+def _check_functions(
+    task: Any,
+    config: Mapping[str, Any],
+    path: str,
+) -> None:
     """Raise for a value after `!function` that cannot be called with what lm-eval passes to it."""
     for key, arguments in ARGUMENTS.items():
         text = config.get(key)
@@ -118,7 +122,9 @@ def _check_functions(task: Any, config: Mapping[str, Any], path: str) -> None:
 
 
 def _check_columns(
-    config: Mapping[str, Any], columns: Sequence[str], path: str
+    config: Mapping[str, Any],
+    columns: Sequence[str],
+    path: str,
 ) -> None:
     """Raise for a bare word that is nearly the name of a column. lm-eval takes it for a constant."""
     for key in COLUMN_KEYS:
@@ -134,7 +140,11 @@ def _check_columns(
             )
 
 
-def _try_filters(task: Any, row: Any, path: str) -> None:
+def _try_filters(
+    task: Any,
+    row: Any,
+    path: str,
+) -> None:
     repeats = task.config.repeats or 1
     for pipeline in task._filters:
         answers: Any = [[ANSWER] * repeats]
@@ -151,7 +161,11 @@ def _try_filters(task: Any, row: Any, path: str) -> None:
             ) from error
 
 
-def _try_metrics(task: Any, row: Any, path: str) -> None:
+def _try_metrics(
+    task: Any,
+    row: Any,
+    path: str,
+) -> None:
     """Raise for a metric that cannot be computed for any answer."""
     try:
         values = task.process_results(row, [ANSWER])
@@ -166,7 +180,11 @@ def _try_metrics(task: Any, row: Any, path: str) -> None:
         ) from error
 
 
-def check_own_group(group: Any, tasks: Mapping[str, Any], path: str) -> None:
+def check_own_group(
+    group: Any,
+    tasks: Mapping[str, Any],
+    path: str,
+) -> None:
     """Raise for a metric of a group that none of its tasks computes."""
     metrics = {str(name) for task in tasks.values() for name in task.aggregation()}
     for entry in group.aggregate_metric_list or ():
@@ -180,7 +198,11 @@ def check_own_group(group: Any, tasks: Mapping[str, Any], path: str) -> None:
             )
 
 
-def check_gold(task: Any, row: Any, where: str) -> None:
+def check_gold(
+    task: Any,
+    row: Any,
+    where: str,
+) -> None:
     """Raise if the right answer of a row is none of its choices. lm-eval would count such a row as wrong."""
     counts_choices = task.OUTPUT_TYPE == "multiple_choice" and not task.multiple_input
     if not counts_choices or task.config.process_results is not None:

@@ -139,7 +139,11 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
     base, configurable = task_module.Task, task_module.ConfigurableTask
     original = base.download, configurable.download
 
-    def download_configured(self: Any, dataset_kwargs: Any = None, **_: Any) -> None:
+    def download_configured(
+        self: Any,
+        dataset_kwargs: Any = None,
+        **_: Any,
+    ) -> None:
         config = self.config
         name = str(config.task)
         _process_once(config)
@@ -167,7 +171,11 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
             )
             _check_splits(config, self.dataset)
 
-    def download_in_python(self: Any, *_: Any, **__: Any) -> None:
+    def download_in_python(
+        self: Any,
+        *_: Any,
+        **__: Any,
+    ) -> None:
         name = type(self).__name__
         if settings.data is not None:
             self.dataset = given_data(name, self.DATASET_NAME, None, settings, 0)
@@ -226,7 +234,11 @@ def _process_once(config: Any) -> None:
     config.process_docs = process_once
 
 
-def _confine(task: object, entry: IndexEntry | None, name: str) -> None:
+def _confine(
+    task: object,
+    entry: IndexEntry | None,
+    name: str,
+) -> None:
     """Make a task run the model's programs only in the sandbox. Raise if that is impossible."""
     if not getattr(task, "UNSAFE_CODE", False):
         return

@@ -36,7 +36,11 @@ def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
     return [_task(reference, settings, run) for reference in references]
 
 
-def _task(reference: TaskReference, settings: TaskSettings, run: RunOptions) -> Task:
+def _task(
+    reference: TaskReference,
+    settings: TaskSettings,
+    run: RunOptions,
+) -> Task:
     loaded = load(reference, settings)
     digest = run_digest(loaded, settings, LIBRARY)
     kinds = {entry.task.OUTPUT_TYPE for entry in loaded.tasks.values()}
@@ -48,7 +52,11 @@ def _task(reference: TaskReference, settings: TaskSettings, run: RunOptions) -> 
         driver=LmDriver(reference, settings, digest),
         needs=frozenset({"likelihood"} if kinds & LIKELIHOODS else ()),
         options=common_options(loaded, options_of),
-        fewshot=Fewshot(max(shots), multiturn=settings.multiturn, seed=run.seed or 0),
+        fewshot=Fewshot(
+            max(shots),
+            multiturn=settings.multiturn,
+            seed=run.seed or 0,
+        ),
         system=settings.system,
         protocol=protocol_of(loaded, settings, digest, run, LIBRARY),
         description=description_of(loaded, LIBRARY),

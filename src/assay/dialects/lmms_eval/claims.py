@@ -35,7 +35,9 @@ def knows(name: str) -> str | None:
     """Return the full name of a bare name if the installed package has such a task; else None."""
     from ..harness.task_index import installed_index
 
-    return f"lmms_eval/{name}" if name in installed_index(LIBRARY) else None
+    if name in installed_index(LIBRARY):
+        return f"lmms_eval/{name}"
+    return None
 
 
 def files_named(name: str, folder: Path) -> list[str]:
@@ -45,7 +47,10 @@ def files_named(name: str, folder: Path) -> list[str]:
     return find_files(name, folder, LIBRARY)
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a file is a task or a group of lmms-eval, or None. Included files are considered, too."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None
@@ -58,7 +63,9 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
     if "aggregate_metric_list" in keys:
         return _claim_of_group(path)
     named = _own_keys(path, keys)
-    return f"it has the key {named[0]!r} of lmms-eval" if named else None
+    if named:
+        return f"it has the key {named[0]!r} of lmms-eval"
+    return None
 
 
 def _claim_of_group(path: Path) -> str | None:
@@ -73,7 +80,10 @@ def _claim_of_group(path: Path) -> str | None:
     return None
 
 
-def _own_keys(path: Path, keys: set[str]) -> list[str]:
+def _own_keys(
+    path: Path,
+    keys: set[str],
+) -> list[str]:
     """Return the keys of a file and its includes that only lmms-eval has."""
     if "include" in keys and not keys & OWN_KEYS:
         keys = _keys_with_includes(path)

@@ -29,7 +29,10 @@ def _decode(
     samples, rate = soundfile.read(io.BytesIO(data) if data is not None else path)
     wants_mono = getattr(feature, "mono", False) or feature.num_channels == 1
     if samples.ndim > 1:
-        samples = samples.mean(axis=1) if wants_mono else samples.T
+        if wants_mono:
+            samples = samples.mean(axis=1)
+        else:
+            samples = samples.T
     if feature.sampling_rate and feature.sampling_rate != rate:
         samples = resample(samples, rate, feature.sampling_rate)
         rate = feature.sampling_rate

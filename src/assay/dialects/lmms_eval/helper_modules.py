@@ -77,7 +77,10 @@ def forget_helpers(path: str | Path) -> None:
             del sys.modules[name]
 
 
-def _with_named_functions(config: dict[str, Any], file: Path) -> dict[str, Any]:
+def _with_named_functions(
+    config: dict[str, Any],
+    file: Path,
+) -> dict[str, Any]:
     """Record for each function which file names it, before files are merged."""
 
     def remember(text: str) -> Any:
@@ -89,7 +92,11 @@ def _with_named_functions(config: dict[str, Any], file: Path) -> dict[str, Any]:
     return named
 
 
-def _replace(value: object, change: Any, kind: type = NamedFunction) -> Any:
+def _replace(
+    value: object,
+    change: Any,
+    kind: type = NamedFunction,
+) -> Any:
     """Return a configuration with every value of a kind replaced, at any depth."""
     if isinstance(value, kind):
         return change(value)
@@ -113,7 +120,11 @@ def _function(function: NamedFunction) -> Any:
     return getattr(module, name)
 
 
-def _module(file: Path, name: str, yaml_file: Path) -> ModuleType:
+def _module(
+    file: Path,
+    name: str,
+    yaml_file: Path,
+) -> ModuleType:
     folder = LIBRARY.need_tasks_folder().resolve()
     with placeholder_keys(), replaced_clients(), _kept_search_path():
         if not file.is_file():
@@ -124,7 +135,11 @@ def _module(file: Path, name: str, yaml_file: Path) -> ModuleType:
             return load_file(file)
 
 
-def _absolute_module(name: str, file: Path, yaml_file: Path) -> ModuleType:
+def _absolute_module(
+    name: str,
+    file: Path,
+    yaml_file: Path,
+) -> ModuleType:
     """Return a module by its full name, as `lmms_eval.tasks.librispeech.utils`."""
     try:
         return importlib.import_module(name)
@@ -175,7 +190,10 @@ def _kept_search_path() -> Iterator[None]:
 LOCAL_BUILDERS = frozenset({"csv", "json", "parquet", "text", "pandas", "arrow"})
 
 
-def _with_absolute_files(config: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _with_absolute_files(
+    config: dict[str, Any],
+    folder: Path,
+) -> dict[str, Any]:
     """Return a configuration with absolute data files, so that the working folder does not matter."""
     kwargs = config.get("dataset_kwargs")
     is_local = config.get("dataset_path") in LOCAL_BUILDERS
@@ -183,7 +201,9 @@ def _with_absolute_files(config: dict[str, Any], folder: Path) -> dict[str, Any]
         return config
 
     def absolute(name: str) -> str:
-        return str(folder / name) if (folder / name).is_file() else name
+        if (folder / name).is_file():
+            return str(folder / name)
+        return name
 
     files = _replace(kwargs["data_files"], absolute, str)
     return {**config, "dataset_kwargs": {**kwargs, "data_files": files}}

@@ -51,7 +51,11 @@ class NoJudge(BaseException):
 class RunJudge:
     """The judge of one run. Failures are remembered, because tasks hide them."""
 
-    def __init__(self, name: str | None, desk: Desk) -> None:
+    def __init__(
+        self,
+        name: str | None,
+        desk: Desk,
+    ) -> None:
         self._name = name
         self._desk = desk
         self._failures: list[str] = []
@@ -96,7 +100,11 @@ def judged_by(judge: RunJudge) -> Iterator[None]:
     original = requests.post
     _current.append(judge)
 
-    def post(url: str, *args: Any, **settings: Any) -> Any:
+    def post(
+        url: str,
+        *args: Any,
+        **settings: Any,
+    ) -> Any:
         body = settings.get("json") or _decoded(settings.get("data"))
         if "messages" in body and str(url).split("?")[0].endswith(ADDRESS_END):
             return _http_response(completion(body))
@@ -205,7 +213,10 @@ def replace_providers() -> None:
                 "top_p": config.top_p,
             }
             text = answer(request_body)
-            return Response(content=text.strip(), model_used=config.model_name)
+            return Response(
+                content=text.strip(),
+                model_used=config.model_name,
+            )
 
         async def evaluate_async(self, request: object) -> Any:
             return await asyncio.to_thread(self.evaluate, request)
@@ -273,12 +284,18 @@ def _parts_of(content: Any) -> Iterator[Part]:
         yield Text(content)
         return
     for entry in content or ():
-        kind = entry["type"] if isinstance(entry, Mapping) else "text"
+        if isinstance(entry, Mapping):
+            kind = entry["type"]
+        else:
+            kind = "text"
         if kind == "text":
             yield Text(entry["text"] if isinstance(entry, Mapping) else str(entry))
         elif kind == "image_url":
             address = entry["image_url"]
-            url = address["url"] if isinstance(address, Mapping) else address
+            if isinstance(address, Mapping):
+                url = address["url"]
+            else:
+                url = address
             yield Image(_without_blanks(url))
         elif kind == "input_audio":
             yield Audio(entry["input_audio"]["data"])
@@ -289,7 +306,9 @@ def _parts_of(content: Any) -> Iterator[Part]:
 def _without_blanks(url: Any) -> Any:
     """Return a data URL without the blanks and line ends that endpoints ignore in it."""
     is_data = isinstance(url, str) and url.startswith("data:")
-    return "".join(url.split()) if is_data else url
+    if is_data:
+        return "".join(url.split())
+    return url
 
 
 def _typed(document: dict[str, Any]) -> Any:

@@ -59,7 +59,10 @@ class LmmsDocuments:
                     yield following
 
     def _of_task(self, subtask: LoadedTask) -> Iterator[Document]:
-        prefix = f"{subtask.name}/" if self.loaded.group is not None else ""
+        if self.loaded.group is not None:
+            prefix = f"{subtask.name}/"
+        else:
+            prefix = ""
         for number, row in enumerate(subtask.task.eval_docs_no_media):
             yield Document(f"{prefix}{number}", subtask, number, row)
 
@@ -67,7 +70,10 @@ class LmmsDocuments:
         """Return a document as a sample."""
         is_group = self.loaded.group is not None
         row = document.row
-        fields = dict(row) if isinstance(row, Mapping) else {"document": str(row)}
+        if isinstance(row, Mapping):
+            fields = dict(row)
+        else:
+            fields = {"document": str(row)}
         return Sample(
             document.id,
             input=str(fields.get("question") or ""),
@@ -119,7 +125,10 @@ class LmmsDocuments:
             num_fewshot=document.subtask.shots,
             system_instruction=None if self.settings.chat else self.settings.system,
         )
-        split = task.config.test_split if task.has_test_docs() else None
+        if task.has_test_docs():
+            split = task.config.test_split
+        else:
+            split = None
         metadata = {
             "task": task.config.task,
             "doc_id": document.number,
@@ -133,8 +142,14 @@ class LmmsDocuments:
             # Messages are for generation only.
             task_class = lmms_package.module("api.task").ConfigurableTask
             build = task_class.construct_requests.__get__(task)
-        requests = build(doc_id=document.number, ctx=context, metadata=metadata)
-        return requests if isinstance(requests, list) else [requests]
+        requests = build(
+            doc_id=document.number,
+            ctx=context,
+            metadata=metadata,
+        )
+        if isinstance(requests, list):
+            return requests
+        return [requests]
 
     def _questions(self, document: Document) -> list[Question]:
         row = self.row_with_media(document)
@@ -145,7 +160,11 @@ class LmmsDocuments:
         prompt = self.with_system(messages, options)
         return [Question(prompt, (0,))]
 
-    def with_system(self, messages: tuple[Message, ...], options: Any) -> Prompt:
+    def with_system(
+        self,
+        messages: tuple[Message, ...],
+        options: Any,
+    ) -> Prompt:
         """Return a prompt; in a chat, the system text of the run comes first."""
         if self.settings.chat and self.settings.system is not None:
             messages = (Message("system", (Text(self.settings.system),)), *messages)
@@ -176,7 +195,8 @@ class LmmsDocuments:
             continuations = []
             for position in positions:
                 ending = document.instances[position].args[1]
-                ending = ending(row) if callable(ending) else ending
+                if callable(ending):
+                    ending = ending(row)
                 # The blank joins it to a plain text; in a chat it begins an answer.
                 text = str(ending)
                 continuations.append(text.lstrip() if self.settings.chat else text)
@@ -200,7 +220,10 @@ class WeighedQuestion(Question):
         ]
 
 
-def generation_options(kwargs: Mapping[str, Any], where: str) -> Any:
+def generation_options(
+    kwargs: Mapping[str, Any],
+    where: str,
+) -> Any:
     """Return lmms-eval's generation options as options of assay. Raise for an option that is not supported."""
     for_model = {
         name: value

@@ -77,7 +77,10 @@ class LmmsDriver(TaskDriver):
         """Within the context, judge calls of the tasks' code go to the judge of the run."""
         options = recording.options
         name = options.judges.get("judge")
-        settings = {} if name is None else {name: options.judge_args_of("judge")}
+        if name is None:
+            settings = {}
+        else:
+            settings = {name: options.judge_args_of("judge")}
         task = recording.planned.task.name
         desk = Desk(recording.asking.writer, task, options.concurrency, settings)
         judge = RunJudge(name, desk)
@@ -189,7 +192,10 @@ class _Asking:
         for document in documents:
             for question in document.questions:
                 is_weighed = question.prompt.continuations is not None
-                repeats = 1 if is_weighed else document.instances[0].repeats or 1
+                if is_weighed:
+                    repeats = 1
+                else:
+                    repeats = document.instances[0].repeats or 1
                 pairs += [(document, question)] * repeats
         prompts = [(document.id, question.prompt) for document, question in pairs]
         outputs = self._generate(prompts)

@@ -10,7 +10,11 @@ from . import lmms_package
 class LmmsGroup:
     """A loaded group. Its numbers are those of lmms-eval's own `consolidate_group_results`."""
 
-    def __init__(self, key: Any, members: Mapping[Any, Any]) -> None:
+    def __init__(
+        self,
+        key: Any,
+        members: Mapping[Any, Any],
+    ) -> None:
         self._key = key
         self._members = members
         self.name: str = str(key.group_name)

@@ -41,7 +41,10 @@ _loaded: dict[Any, Loaded] = {}
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     """Load a task or a group. If that fails, raise a one-line error."""
-    state = Path(reference.path).stat().st_mtime_ns if reference.path else 0
+    if reference.path:
+        state = Path(reference.path).stat().st_mtime_ns
+    else:
+        state = 0
     key = (reference, settings, state)
     with _lock:
         if key not in _loaded:
@@ -88,7 +91,10 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
             fault = _names_of_package().unknown_aggregation(metrics, reference.where)
             if fault is not None:
                 raise fault
-        path = index[name].path if name in index else entry.path
+        if name in index:
+            path = index[name].path
+        else:
+            path = entry.path
         code = helpers_digest(path)
         loaded_tasks[name] = described(name, task, shots[name], code)
     group = None
@@ -132,7 +138,10 @@ def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
     """Return a name in the form of the package's own index."""
     if entry.kind == "tag":
         return {"type": "tag", "task": list(entry.members), "yaml_path": -1}
-    kind = "python_task" if entry.output_type == "class" else entry.kind
+    if entry.output_type == "class":
+        kind = "python_task"
+    else:
+        kind = entry.kind
     return {"type": kind, "task": -1, "yaml_path": entry.path}
 
 
@@ -192,7 +201,12 @@ class _DatasetLoader:
     """Configuration and settings of the task that reads its rows now."""
     original: Any = None
 
-    def __call__(self, path: Any = None, name: Any = None, **options: Any) -> Any:
+    def __call__(
+        self,
+        path: Any = None,
+        name: Any = None,
+        **options: Any,
+    ) -> Any:
         if self.task is None:
             return self.original(path, name, **options)
         config, settings = self.task

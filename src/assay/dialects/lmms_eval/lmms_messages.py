@@ -34,14 +34,23 @@ def messages_of(turns: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def plain_messages(context: str, visuals: object, role: str) -> tuple[Message, ...]:
+def plain_messages(
+    context: str,
+    visuals: object,
+    role: str,
+) -> tuple[Message, ...]:
     """Return a text with its media: at their marks, or else first, as in lmms-eval's simple models."""
     media = [part_of(visual) for visual in as_list(visuals)]
     message = Message(role, (Text(context),))
-    return with_media((message,), media) if media else (message,)
+    if media:
+        return with_media((message,), media)
+    return (message,)
 
 
-def visual_content(visual: object, upstream: Callable[[Any], Any]) -> Any:
+def visual_content(
+    visual: object,
+    upstream: Callable[[Any], Any],
+) -> Any:
     """Return the message entry for a return value of `doc_to_visual`.
 
     lmms-eval declares a clip as a video and keeps only its file name.
@@ -76,11 +85,17 @@ def _parts_of(content: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
                 f"a message contains {shorten(kind)}, which is not a medium"
             )
         _check_whole(entry)
-        url = entry["url"] if "url" in entry else entry.get(kind)
+        if "url" in entry:
+            url = entry["url"]
+        else:
+            url = entry.get(kind)
         yield part_of(url, kind)
 
 
-def _part_of_dictionary(visual: Mapping[str, Any], kind: str) -> Part:
+def _part_of_dictionary(
+    visual: Mapping[str, Any],
+    kind: str,
+) -> Part:
     _check_whole(visual)
     if visual.get("array") is not None or kind == "audio":
         clip: Part = medium_of(Audio, visual)

@@ -34,7 +34,11 @@ def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
     return [_task(reference, settings, run) for reference in references]
 
 
-def _task(reference: TaskReference, settings: TaskSettings, run: RunOptions) -> Task:
+def _task(
+    reference: TaskReference,
+    settings: TaskSettings,
+    run: RunOptions,
+) -> Task:
     loaded = load(reference, settings)
     digest = run_digest(loaded, settings, LIBRARY)
     weighs = any(is_weighed(entry.task) for entry in loaded.tasks.values())
@@ -46,7 +50,11 @@ def _task(reference: TaskReference, settings: TaskSettings, run: RunOptions) -> 
         driver=LmmsDriver(reference, settings, digest),
         needs=frozenset({"likelihood"} if weighs else ()),
         options=common_options(loaded, generation_options),
-        fewshot=Fewshot(max(shots), multiturn=settings.multiturn, seed=run.seed or 0),
+        fewshot=Fewshot(
+            max(shots),
+            multiturn=settings.multiturn,
+            seed=run.seed or 0,
+        ),
         system=settings.system,
         protocol=protocol_of(loaded, settings, digest, run, LIBRARY),
         description=description_of(loaded, LIBRARY),

@@ -21,6 +21,10 @@ def write_samples(
         for number in range(filters):
             for document in documents:
                 sample = document.logged[number]
-                line = json.dumps(sample, default=handle, ensure_ascii=False)
+                line = json.dumps(
+                    sample,
+                    default=handle,
+                    ensure_ascii=False,
+                )
                 out.write(f"{line}\n")
     return file

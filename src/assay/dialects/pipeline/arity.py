@@ -19,7 +19,9 @@ class Generated(tuple[Any, ...]):
 
     def __iter__(self) -> Iterator[Any]:
         name_count = _names_on_the_left(sys._getframe(1))
-        return iter(self[:2]) if name_count == 2 else super().__iter__()
+        if name_count == 2:
+            return iter(self[:2])
+        return super().__iter__()
 
 
 def _names_on_the_left(frame: Any) -> int | None:

@@ -116,7 +116,10 @@ def perplexity_as_upstream(
         context, target = item["prompt"], item["reference"]
         if "text" in raw:
             context, *last = raw["text"].rsplit(" ", 1)
-            target = f" {last[0]}" if last else ""
+            if last:
+                target = f" {last[0]}"
+            else:
+                target = ""
         rows.append((context, str(target), item["prompt"]))
     weighed = _weighed(engine, rows, batch_size, pad_eod)
     return _summed([likelihood for _, likelihood in weighed])
@@ -160,7 +163,10 @@ def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> Record:
         total += 1
         greedy += likelihood.greedy
         logprob += likelihood.logprob
-    mean = -logprob / total if total else math.inf
+    if total:
+        mean = -logprob / total
+    else:
+        mean = math.inf
     return {
         "perplexity": math.exp(mean) if mean < 700 else math.inf,
         "accuracy": greedy / total if total else 0.0,
@@ -168,7 +174,11 @@ def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> Record:
     }
 
 
-def _reject(engine: object, item: Fields, why: str) -> None:
+def _reject(
+    engine: object,
+    item: Fields,
+    why: str,
+) -> None:
     if isinstance(engine, Engine):
         engine.reject(item, why)
     else:
@@ -227,14 +237,22 @@ def generation(
             output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl",
             lines,
         )
-    total_tokens = engine.written - before if counts else size
-    rate = total_tokens / spent if spent > 0 else 0
-    speeds = [{"forward_tps": rate, "full_tps": rate}] if counts else speeds
-    means = (
-        {name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS}
-        if speeds
-        else {}
-    )
+    if counts:
+        total_tokens = engine.written - before
+    else:
+        total_tokens = size
+    if spent > 0:
+        rate = total_tokens / spent
+    else:
+        rate = 0
+    if counts:
+        speeds = [{"forward_tps": rate, "full_tps": rate}]
+    if speeds:
+        means = {
+            name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS
+        }
+    else:
+        means = {}
     return {
         "total_samples": len(data),
         "total_tokens": total_tokens,
@@ -256,7 +274,10 @@ def _generated(
 ) -> tuple[Any, float, Any]:
     """Return tokens, seconds and speed. An engine of the earlier revision does not report speed."""
     takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
-    asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
+    if takes_it and checkout.measures_speed():
+        asks = {"return_speed": True}
+    else:
+        asks = {}
     generated = engine.generate_batch(
         prompts,
         max_length=max_length,
@@ -266,10 +287,18 @@ def _generated(
     return generated[0], generated[1], generated[2] if len(generated) > 2 else None
 
 
-def save_lines(name: str, lines: Sequence[Fields]) -> None:
+def save_lines(
+    name: str,
+    lines: Sequence[Fields],
+) -> None:
     """Write a JSONL file."""
     text = "".join(
-        json.dumps(plain(line), ensure_ascii=False, default=str) + "\n"
+        json.dumps(
+            plain(line),
+            ensure_ascii=False,
+            default=str,
+        )
+        + "\n"
         for line in lines
     )
     path = Path(name).expanduser()

@@ -27,7 +27,10 @@ _RELATIVE = (
 )
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a file belongs to this dialect: it imports a name that only this dialect has. None if it does not."""
     telling_name = next(
         (name for name in (*_TELLING, *_RELATIVE) if name in imports), None

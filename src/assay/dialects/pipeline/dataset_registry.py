@@ -93,7 +93,10 @@ class DatasetRegistry:
             )
         if is_upstream("pipeline"):
             loaded = config.loader(path)
-            chosen = loaded[:limit] if limit else loaded
+            if limit:
+                chosen = loaded[:limit]
+            else:
+                chosen = loaded
             return [
                 {
                     "prompt": config.prompt_template(raw),
@@ -145,7 +148,9 @@ def _in_their_words(config: DatasetConfig) -> DatasetConfig:
     file = checkout.task_file(config.name.removesuffix("_cot"))
     if file is None:
         words = checkout.words_of_dataset(config.name)
-        return replace(config, **words) if words else config
+        if words:
+            return replace(config, **words)
+        return config
     if f"{file}:{config.name}" not in _theirs:
         from ..guest import Guest
         from .claims import NAMES

@@ -36,7 +36,11 @@ def as_upstream(holds: bool) -> AbstractContextManager[None]:
     return following("pipeline", UPSTREAM) if holds else nullcontext()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(
+    frozen=True,
+    slots=True,
+    repr=False,
+)
 class Rows:
     """The rows of a registered dataset as samples, loaded on first use."""
 
@@ -56,8 +60,13 @@ class Rows:
     @property
     def file(self) -> Path | None:
         """The file that the loader reads; None if it does not read a file."""
-        file = Path(self.path).expanduser() if self.path is not None else None
-        return file if file is not None and file.is_file() else None
+        if self.path is not None:
+            file = Path(self.path).expanduser()
+        else:
+            file = None
+        if file is not None and file.is_file():
+            return file
+        return None
 
     def __call__(self) -> list[Sample | DataError]:
         if self.path is None:
@@ -232,7 +241,11 @@ def _without_numbers(
         )
         for position, name in enumerate(flatten(metrics))
     ]
-    return Driven(results=rows, n=0, n_expected=expected)
+    return Driven(
+        results=rows,
+        n=0,
+        n_expected=expected,
+    )
 
 
 _LOSSES = "perplexity|ppl|loss|nll"

@@ -30,11 +30,10 @@ def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
     if len(ids) != len(candidate.tokens):
         ids = [None] * len(candidate.tokens)
     for token_id, token in zip(ids, candidate.tokens, strict=True):
-        number = (
-            token_id
-            if token_id is not None
-            else (engine.tokenizer.encode(token.text) or [0])[0]
-        )
+        if token_id is not None:
+            number = token_id
+        else:
+            number = (engine.tokenizer.encode(token.text) or [0])[0]
         yield Weighed(
             number,
             token.text,
@@ -43,7 +42,11 @@ def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
         )
 
 
-def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
+def echoed(
+    engine: "Engine",
+    prompt: str,
+    top: int,
+) -> Iterator[Weighed]:
     """Yield the tokens of a prompt with their log-probability and the model's own most probable tokens there."""
     decode = engine.tokenizer.decode
     ids = engine.tokenizer.encode(prompt)
@@ -64,10 +67,16 @@ def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
 
         through = decode(ids[: position + 1])
         piece = through[len(before) :]
-        logprob = likely.get(piece) if piece else 0.0
+        if piece:
+            logprob = likely.get(piece)
+        else:
+            logprob = 0.0
         if logprob is None:
             [weighed] = engine.weigh([before], [piece], [prompt])
-            logprob = weighed.logprob if weighed is not None else float("-inf")
+            if weighed is not None:
+                logprob = weighed.logprob
+            else:
+                logprob = float("-inf")
         yield Weighed(token, text, logprob, likely)
 
 

@@ -72,7 +72,13 @@ class EvaluatorRegistry:
         return list(cls._registry)
 
     @classmethod
-    def evaluate(cls, name: str, engine: object, data: Any, **kwargs: object) -> Any:
+    def evaluate(
+        cls,
+        name: str,
+        engine: object,
+        data: Any,
+        **kwargs: object,
+    ) -> Any:
         """Return the evaluator's result for a model on some rows.
 
         A warning repeats how many rows could not be loaded, since the numbers do not include them.

@@ -91,7 +91,11 @@ class WeighedModel:
 class Logits(Sequence[Any]):
     """Rows of logits, one after each given token. The row after the last token is unknown."""
 
-    def __init__(self, engine: "Engine", tokens: Sequence[int]) -> None:
+    def __init__(
+        self,
+        engine: "Engine",
+        tokens: Sequence[int],
+    ) -> None:
         self._engine = engine
         self._tokens = tokens
 
@@ -105,7 +109,10 @@ class Logits(Sequence[Any]):
     def __getitem__(self, position: int | slice) -> Any:
         if isinstance(position, slice):
             return [self[index] for index in range(*position.indices(len(self)))]
-        index = position + len(self) if position < 0 else position
+        if position < 0:
+            index = position + len(self)
+        else:
+            index = position
         if not 0 <= index < len(self):
             raise IndexError(position)
         if index == len(self) - 1:
@@ -144,7 +151,9 @@ class Logits(Sequence[Any]):
     @staticmethod
     def _as_torch(row: object) -> Any:
         torch = sys.modules.get("torch")  # code that imported torch expects tensors
-        return row if torch is None else torch.from_numpy(row)
+        if torch is None:
+            return row
+        return torch.from_numpy(row)
 
 
 def _spread(weighed: Likelihood, token: int) -> Any:
@@ -152,12 +161,14 @@ def _spread(weighed: Likelihood, token: int) -> Any:
     import numpy
 
     share = math.exp(weighed.logprob)
-    others = 1.0 if share <= 0 else (1.0 - share) / share + 1.0
-    size = (
-        int(min(max(token + 2, others + 2), LARGEST_VOCABULARY))
-        if weighed.greedy
-        else token + 2
-    )
+    if share <= 0:
+        others = 1.0
+    else:
+        others = (1.0 - share) / share + 1.0
+    if weighed.greedy:
+        size = int(min(max(token + 2, others + 2), LARGEST_VOCABULARY))
+    else:
+        size = token + 2
     rest = max(1.0 - share, 0.0)
     row = numpy.full(size, -numpy.inf, dtype=numpy.float64)
     if weighed.greedy:

@@ -125,14 +125,22 @@ def words_of_evaluator(name: str) -> Fields:
 def task_file(name: str) -> Path | None:
     """Return the file of a checkout that registers a dataset; None if there is none."""
     code = at_hand()
-    file = code / "tasks" / f"register_{name}.py" if code is not None else None
-    return file if file is not None and file.is_file() else None
+    if code is not None:
+        file = code / "tasks" / f"register_{name}.py"
+    else:
+        file = None
+    if file is not None and file.is_file():
+        return file
+    return None
 
 
 def measures_speed() -> bool:
     """Return True if results include the four speeds, which the earliest revisions lack."""
     code = at_hand()
-    file = code / "pipeline.py" if code is not None else None
+    if code is not None:
+        file = code / "pipeline.py"
+    else:
+        file = None
     return (
         file is None
         or not file.is_file()

@@ -19,7 +19,10 @@ from .pipeline_launch import Evaluation, document_of, save
 from .pipeline_planning import broken_files, discover, load, registered_here
 
 
-def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
+def register_all(
+    files: Sequence[str],
+    folder: Path,
+) -> tuple[str, ...]:
     """Load the folder's `register_*.py` files and the named ones; return their paths.
 
     Raise if one cannot be loaded. If files are named, the others of the folder may fail with a note.
@@ -82,7 +85,10 @@ def listing() -> list[str]:
     ]
 
 
-def _bullets(entries: Sequence[Any], below: Sequence[str]) -> Iterator[str]:
+def _bullets(
+    entries: Sequence[Any],
+    below: Sequence[str],
+) -> Iterator[str]:
     for entry, more in zip(entries, below, strict=True):
         yield f"  • {entry.name:15s} - {entry.description}"
         yield f"    {'':15s}   {more}"

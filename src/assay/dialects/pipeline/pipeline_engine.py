@@ -53,7 +53,9 @@ class Asker(Protocol):
 
 def as_turn(sample: Sample) -> str | Prompt:
     """Return a sample as a prompt with one user turn."""
-    return sample.input if isinstance(sample.input, str) else Prompt(sample.input)
+    if isinstance(sample.input, str):
+        return sample.input
+    return Prompt(sample.input)
 
 
 class Engine:
@@ -124,9 +126,16 @@ class Engine:
             (tokens, seconds, speed_of(self._speeds[-1:]) if return_speed else None)
         )
 
-    def decode_tokens(self, tokens: Any, utf8_errors: str = "ignore") -> list[str]:
+    def decode_tokens(
+        self,
+        tokens: Any,
+        utf8_errors: str = "ignore",
+    ) -> list[str]:
         """Return the text of each row; empty for a row with unknown ids."""
-        rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+        if hasattr(tokens, "tolist"):
+            rows = tokens.tolist()
+        else:
+            rows = list(tokens)
         if (
             rows
             and not isinstance(rows[0], Sequence)
@@ -188,8 +197,15 @@ class Engine:
             max_length=1,
             top_logprobs=top_k,
         )
-        likely = answer["top_logprobs"][0] if answer["top_logprobs"] else {}
-        best = sorted(likely.items(), key=lambda pair: pair[1], reverse=True)[:top_k]
+        if answer["top_logprobs"]:
+            likely = answer["top_logprobs"][0]
+        else:
+            likely = {}
+        best = sorted(
+            likely.items(),
+            key=lambda pair: pair[1],
+            reverse=True,
+        )[:top_k]
         return [
             {
                 "token": (self.tokenizer.encode(text) or [0])[0],
@@ -262,7 +278,10 @@ class Engine:
             tokens.tolist() if save_tokens else (),
             strict=False,
         ):
-            line.update(tokens=row, num_tokens=len(row))
+            line.update(
+                tokens=row,
+                num_tokens=len(row),
+            )
         return responses, _saved(task_name, output_dir, lines, facts)
 
     def __getattr__(self, name: str) -> Any:
@@ -317,17 +336,19 @@ class Engine:
     @property
     def speed(self) -> dict[str, float]:
         """The speed of all generations or, without any, of the likelihoods; empty without either."""
-        return (
-            speed_of(self._speeds if self.written else self._read)
-            if self.written or self._read
-            else {}
-        )
+        if self.written or self._read:
+            return speed_of(self._speeds if self.written else self._read)
+        return {}
 
     def logits(self, tokens: Sequence[int]) -> Logits:
         """Return the logits of each given token after the previous ones."""
         return Logits(self, tokens)
 
-    def _ask(self, prompts: Sequence[str], options: GenerateOptions) -> list[Output]:
+    def _ask(
+        self,
+        prompts: Sequence[str],
+        options: GenerateOptions,
+    ) -> list[Output]:
         if isinstance(prompts, str):
             raise TypeError(
                 f"generate_batch takes a list of prompts, not the text {prompts[:40]!r}"
@@ -382,9 +403,14 @@ class Engine:
     def _continued(self, text: str) -> Sample | None:
         """Return the row whose prompt is the longest beginning of a text; None if several rows match equally."""
         for length in self._lengths:
-            begun = self._samples.get(text[:length]) if length < len(text) else None
+            if length < len(text):
+                begun = self._samples.get(text[:length])
+            else:
+                begun = None
             if begun is not None:
-                return begun[0] if len(begun) == 1 else None
+                if len(begun) == 1:
+                    return begun[0]
+                return None
         return None
 
     def _with(
@@ -396,7 +422,10 @@ class Engine:
         key = (max_length, noise, logprobs)
         if key not in self._set:
             usual = self._options.temperature
-            temperature = noise if noise > 0 else (0.0 if usual is None else usual)
+            if noise > 0:
+                temperature = noise
+            else:
+                temperature = 0.0 if usual is None else usual
             self._set[key] = self._options.set(
                 max_tokens=max_length,
                 temperature=temperature,
@@ -431,15 +460,26 @@ def _saved(
 
 
 def _tokens_read(output: Output) -> int:
-    read = output.usage.input_tokens if output.usage is not None else None
+    if output.usage is not None:
+        read = output.usage.input_tokens
+    else:
+        read = None
     return (read or 0) + sum(
         likelihood.tokens or 0 for likelihood in output.likelihoods
     )
 
 
-def _written(output: Output, row: Sequence[int]) -> int:
-    counted = output.usage.output_tokens if output.usage is not None else None
-    return counted if counted is not None else len(row)
+def _written(
+    output: Output,
+    row: Sequence[int],
+) -> int:
+    if output.usage is not None:
+        counted = output.usage.output_tokens
+    else:
+        counted = None
+    if counted is not None:
+        return counted
+    return len(row)
 
 
 def speed_of(
@@ -453,15 +493,17 @@ def speed_of(
     """
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)
-    rate = tokens / seconds if seconds > 0 else 0.0
+    if seconds > 0:
+        rate = tokens / seconds
+    else:
+        rate = 0.0
     steps = sorted(
         1000 * spent * size / count for size, count, spent in batches if count
     ) or [0.0]
-    step_ms = (
-        quantiles(steps, n=100, method="inclusive")[percentile - 1]
-        if len(steps) > 1
-        else steps[0]
-    )
+    if len(steps) > 1:
+        step_ms = quantiles(steps, n=100, method="inclusive")[percentile - 1]
+    else:
+        step_ms = steps[0]
     return {
         "batch_size": max((size for size, _, _ in batches), default=0),
         "forward_tps": rate,

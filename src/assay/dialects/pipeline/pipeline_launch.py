@@ -71,11 +71,10 @@ class Evaluation:
             tasks=(str(Reference(None, self.dataset, self.evaluator)),),
             register=(),
         )
-        model = (
-            Path(options.models[0].partition(":")[0]).stem
-            if isinstance(self.model, str)
-            else _name(self.model)
-        )
+        if isinstance(self.model, str):
+            model = Path(options.models[0].partition(":")[0]).stem
+        else:
+            model = _name(self.model)
         label = f"{file_name(f'{self.dataset}_{self.evaluator}', 40)}--{file_name(model, 24)}-{bare.folder_digest()}"
         return options.but(output=str(Path(self.output_dir) / label))
 
@@ -168,7 +167,10 @@ def document_of(evaluation: Evaluation, result: RunResult) -> Record:
             where=str(result.folder),
         )
     details = result[0].details
-    measured = details.get("speed", {}) if checkout.measures_speed() else {}
+    if checkout.measures_speed():
+        measured = details.get("speed", {})
+    else:
+        measured = {}
     metrics = {**details.get("metrics", {}), **rounded(measured)}
     result_document = document(evaluation, result[0].n_expected or 0, metrics)
     if is_upstream("pipeline"):
@@ -185,7 +187,10 @@ def document_of(evaluation: Evaluation, result: RunResult) -> Record:
 def shortfall(result: RunResult) -> str:
     """Return one line that says how many rows of a run have no number, and why."""
     if not result.results:
-        reason = result.notes[-1] if result.notes else "no numbers"
+        if result.notes:
+            reason = result.notes[-1]
+        else:
+            reason = "no numbers"
         return f"{result.status}: {reason}"
     first = result[0]
     expected = first.n_expected or 0
@@ -214,7 +219,11 @@ def failed_rows(result: RunResult) -> list[Record]:
     ]
 
 
-def save(document: Fields, folder: str | Path, name: str) -> Path:
+def save(
+    document: Fields,
+    folder: str | Path,
+    name: str,
+) -> Path:
     """Write a result file. A file written in the same second is not overwritten."""
     plain = json.loads(json.dumps(document, default=str))
     home = Path(folder)

@@ -232,13 +232,14 @@ def _evaluator(name: str) -> EvaluatorConfig:
     return config
 
 
-def _matching(dataset: str, evaluators: Sequence[str]) -> str:
+def _matching(
+    dataset: str,
+    evaluators: Sequence[str],
+) -> str:
     if dataset in evaluators:
         return dataset
     if len(evaluators) == 1:
         return evaluators[0]
-    return (
-        dataset
-        if not evaluators and EvaluatorRegistry.get(dataset) is not None
-        else DEFAULT_EVALUATOR
-    )
+    if not evaluators and EvaluatorRegistry.get(dataset) is not None:
+        return dataset
+    return DEFAULT_EVALUATOR

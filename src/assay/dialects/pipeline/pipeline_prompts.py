@@ -24,7 +24,11 @@ class Shipped:
     description: str
 
 
-def _cell(row: Row, *names: str, otherwise: object = "") -> Any:
+def _cell(
+    row: Row,
+    *names: str,
+    otherwise: object = "",
+) -> Any:
     """Return the value of the first of these columns that the row has."""
     for name in names:
         if row.get(name, row) is not row:
@@ -153,9 +157,10 @@ def evaluate_as_upstream(
 
 def read_choice(answer: str, raw: Fields) -> str | None:
     """Return the letter that the answer chooses, or None if it names none."""
-    texts = (
-        options_of(raw) if "options" in raw or "choices" in raw else [""] * len(LETTERS)
-    )
+    if "options" in raw or "choices" in raw:
+        texts = options_of(raw)
+    else:
+        texts = [""] * len(LETTERS)
     return extract_choice(answer, dict(zip(LETTERS, texts, strict=False))).answer
 
 
@@ -183,11 +188,9 @@ def right_letter_as_upstream(reference: object) -> str:
     if isinstance(reference, int):
         return LETTERS[reference]
     text = str(reference).upper()
-    return (
-        next((letter for letter in text if letter in LETTERS), text)
-        if isinstance(reference, str)
-        else text
-    )
+    if isinstance(reference, str):
+        return next((letter for letter in text if letter in LETTERS), text)
+    return text
 
 
 def _counted(

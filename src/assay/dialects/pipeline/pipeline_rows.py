@@ -99,7 +99,10 @@ def reference_as_upstream(raw: Fields) -> Any:
     return raw.get("answer") or raw.get("reference", "")
 
 
-def _loaded(loader: Callable[[str], Any], path: str) -> Any:
+def _loaded(
+    loader: Callable[[str], Any],
+    path: str,
+) -> Any:
     name = f"loader {getattr(loader, '__name__', 'loader')!r}, {defined_at(loader)}"
     try:
         rows = loader(path)
@@ -136,11 +139,9 @@ def load_jsonl(path: str) -> list[Fields]:
     if is_upstream("pipeline"):
         with file.open(encoding="utf-8") as lines:
             return [json.loads(line) for line in lines]
-    return (
-        read_file(path)
-        if format_of(file) is not None or not file.is_file()
-        else list(_lines(file))
-    )
+    if format_of(file) is not None or not file.is_file():
+        return read_file(path)
+    return list(_lines(file))
 
 
 def load_json(path: str) -> list[Fields]:
@@ -155,7 +156,9 @@ def load_json(path: str) -> list[Fields]:
             else rows
         )
     single = _single_object(file)
-    return read_file(path) if single is None else _unwrapped([single])
+    if single is None:
+        return read_file(path)
+    return _unwrapped([single])
 
 
 def read_test_split(path: str) -> list[Fields]:
@@ -164,10 +167,15 @@ def read_test_split(path: str) -> list[Fields]:
     has_test = folder.is_dir() and any(
         "test" in file.name for file in folder.rglob("*") if file.is_file()
     )
-    return _read(folder, "test") if has_test else read_file(path)
+    if has_test:
+        return _read(folder, "test")
+    return read_file(path)
 
 
-def _read(path: Path, split: str | None) -> list[Fields]:
+def _read(
+    path: Path,
+    split: str | None,
+) -> list[Fields]:
     rows: list[Fields] = []
     shards, _ = open_files(path, split, "")
     for shard in shards:

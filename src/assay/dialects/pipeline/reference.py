@@ -22,11 +22,9 @@ class Reference:
 
     def __str__(self) -> str:
         names = f"{self.dataset}/{self.evaluator}"
-        return (
-            f"{names}?{json.dumps(dict(self.settings), sort_keys=True)}"
-            if self.settings
-            else names
-        )
+        if self.settings:
+            return f"{names}?{json.dumps(dict(self.settings), sort_keys=True)}"
+        return names
 
 
 def parse(text: str) -> Reference:
@@ -39,7 +37,10 @@ def parse(text: str) -> Reference:
         names = bare
     dataset, _, evaluator = (names or "").partition("/")
     try:
-        keywords = json.loads(settings) if mark else {}
+        if mark:
+            keywords = json.loads(settings)
+        else:
+            keywords = {}
     except ValueError as error:
         raise UsageError(
             f"the settings are not valid JSON: {error}", where=text

@@ -48,7 +48,9 @@ class Direct:
         ]
         scheduler = Scheduler(self.model)
         if not requests or not scheduler.is_async:
-            return call_model(self.model, requests) if requests else []
+            if requests:
+                return call_model(self.model, requests)
+            return []
 
         async def ask() -> list[Output]:
             return await Standing(scheduler).ask(
@@ -83,11 +85,10 @@ class RWKVInferenceEngine(Engine):
         head_size: int = 64,
         seed: int = 42,
     ) -> None:
-        model = (
-            build_model(model_name(model_path))
-            if isinstance(model_path, str)
-            else adapt_model(model_path)
-        )
+        if isinstance(model_path, str):
+            model = build_model(model_name(model_path))
+        else:
+            model = adapt_model(model_path)
         super().__init__(
             Direct(model),
             options=GenerateOptions(seed=seed),

@@ -35,7 +35,10 @@ class EvaluationPipeline:
         self.model_path = model_path
         self.seed = seed
         self.output_dir = output_dir
-        Path(output_dir).mkdir(parents=True, exist_ok=True)
+        Path(output_dir).mkdir(
+            parents=True,
+            exist_ok=True,
+        )
         self._engine: Any = None
         self._is_own = RWKVInferenceEngine is not _OURS
         if self._is_own:
@@ -82,9 +85,10 @@ class EvaluationPipeline:
             eval_kwargs,
             source_files(Reference(None, dataset_name, evaluator_name)),
         )
-        document = (
-            self._driven(evaluation) if self._is_own else self._recorded(evaluation)
-        )
+        if self._is_own:
+            document = self._driven(evaluation)
+        else:
+            document = self._recorded(evaluation)
         if save_results:
             launch.save(document, self.output_dir, f"{dataset_name}_{evaluator_name}")
         return document
@@ -125,7 +129,10 @@ class EvaluationPipeline:
         ):
             return {}
         return launch.rounded(
-            self._engine.measure_decode_speed(batch_size=batch_size, length=32)
+            self._engine.measure_decode_speed(
+                batch_size=batch_size,
+                length=32,
+            )
         )
 
     def run_multiple(
@@ -150,7 +157,11 @@ class UnknownRegistered(UnknownName, ValueError):
     """Raised for an unregistered name, with the nearest one; also a `ValueError`, which scripts expect."""
 
 
-def _check(dataset: str, path: str, evaluator: str) -> None:
+def _check(
+    dataset: str,
+    path: str,
+    evaluator: str,
+) -> None:
     """Raise for unregistered names and a missing file, with the errors that scripts expect."""
     for kind, name, names in (
         ("dataset", dataset, DatasetRegistry.list_datasets()),
@@ -171,7 +182,11 @@ def _check(dataset: str, path: str, evaluator: str) -> None:
 class PipelineBuilder:
     """Collects tasks, then runs them."""
 
-    def __init__(self, model_path: object, output_dir: str = "./eval_results") -> None:
+    def __init__(
+        self,
+        model_path: object,
+        output_dir: str = "./eval_results",
+    ) -> None:
         self.model_path = model_path
         self.output_dir = output_dir
         self.tasks: list[Record] = []

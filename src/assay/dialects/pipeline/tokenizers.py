@@ -22,7 +22,11 @@ class Tokenizer(Protocol):
     @property
     def end(self) -> int: ...
     def encode(self, text: str) -> list[int]: ...
-    def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str: ...
+    def decode(
+        self,
+        tokens: Iterable[int],
+        utf8_errors: str = "ignore",
+    ) -> str: ...
     def row(self, candidate: Candidate, most: int) -> list[int]: ...
 
 
@@ -42,7 +46,11 @@ class PrivateTokenizer:
         """Return one id for each word with the blanks before it."""
         return [self._id(piece) for piece in _PIECES.findall(text)]
 
-    def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
+    def decode(
+        self,
+        tokens: Iterable[int],
+        utf8_errors: str = "ignore",
+    ) -> str:
         """Return the text of the ids. The end of the text has no characters."""
         pieces = self._pieces
         return "".join([pieces[token] for token in _plain(tokens) if token])
@@ -82,7 +90,9 @@ class ModelTokenizer:
     def end(self) -> int:
         """The id that ends a text and pads short rows."""
         end = getattr(self._own, "eos_token_id", None)
-        return END_OF_TEXT if end is None else int(end)
+        if end is None:
+            return END_OF_TEXT
+        return int(end)
 
     def encode(self, text: str) -> list[int]:
         """Return the model's token ids, without special tokens at the beginning or the end."""
@@ -93,7 +103,11 @@ class ModelTokenizer:
             )
         ]
 
-    def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
+    def decode(
+        self,
+        tokens: Iterable[int],
+        utf8_errors: str = "ignore",
+    ) -> str:
         """Return the text of the ids, without the padding and without an incomplete last character."""
         ids = _plain(tokens)
         while ids and ids[-1] == self.end:
@@ -101,7 +115,9 @@ class ModelTokenizer:
         wished = {"utf8_errors": utf8_errors, "skip_special_tokens": False}
         options = accepted_by(self._own.decode, wished)
         text = str(self._own.decode(ids, **options))
-        return text.rstrip("\ufffd") if utf8_errors == "ignore" else text
+        if utf8_errors == "ignore":
+            return text.rstrip("\ufffd")
+        return text
 
     def row(self, candidate: Candidate, most: int) -> list[int]:
         """Return the ids that the model reported, or those of the text if it reported none."""
@@ -121,14 +137,14 @@ def tokenizer_of(model: Model) -> Tokenizer:
         "__dict__",
         (),
     )
-    return (
-        ModelTokenizer(model)
-        if model.abilities.tokens and has_one
-        else PrivateTokenizer()
-    )
+    if model.abilities.tokens and has_one:
+        return ModelTokenizer(model)
+    return PrivateTokenizer()
 
 
 def _plain(tokens: Any) -> list[int]:
     if hasattr(tokens, "tolist"):
         tokens = tokens.tolist()
-    return list(tokens) if isinstance(tokens, (Sequence, Iterable)) else [tokens]
+    if isinstance(tokens, (Sequence, Iterable)):
+        return list(tokens)
+    return [tokens]

@@ -58,7 +58,11 @@ def _tasks(
             where=str(tree.folder),
             fix="add infer_task/mine.yaml",
         )
-    shop = Workshop(tree, roles=frozenset(run.judges), is_upstream=is_upstream)
+    shop = Workshop(
+        tree,
+        roles=frozenset(run.judges),
+        is_upstream=is_upstream,
+    )
     shop.check(chosen)
     return [task for name in chosen for task in shop.tasks(name)]
 
@@ -68,7 +72,9 @@ def names_in(reference: str) -> Sequence[str]:
     from .tree import read_tree
 
     path = Path(reference).expanduser()
-    return read_tree(path).names("infer_task") if path.is_dir() else ()
+    if path.is_dir():
+        return read_tree(path).names("infer_task")
+    return ()
 
 
 def model(reference: str, args: Fields) -> Model | None:

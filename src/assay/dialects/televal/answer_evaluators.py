@@ -164,18 +164,22 @@ class OptionExtractor:
     )
 
     @classmethod
-    def extract(cls, pred: str, question: str, cushion: bool = False) -> str | None:
+    def extract(
+        cls,
+        pred: str,
+        question: str,
+        cushion: bool = False,
+    ) -> str | None:
         """Return the letter; with `cushion`, also a letter that is the only one in the text."""
         for pattern in (
             cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS
         ):
             if match := pattern.search(pred):
                 return match["option"].upper()
-        present = (
-            {letter.upper() for letter in re.findall(_LETTER, pred)}
-            if cushion
-            else set()
-        )
+        if cushion:
+            present = {letter.upper() for letter in re.findall(_LETTER, pred)}
+        else:
+            present = set()
         return present.pop() if len(present) == 1 else None
 
     @classmethod
@@ -239,7 +243,9 @@ class LLMExtractor:
 
 def _number(score: Any) -> float:
     value = float(score)
-    return int(value) if value.is_integer() else value
+    if value.is_integer():
+        return int(value)
+    return value
 
 
 CHINESE_MARKS = (
@@ -267,14 +273,19 @@ class TextProcessor:
         remove_space: bool = True,
     ) -> str:
         """Remove punctuation and blanks."""
-        text = TextProcessor.RE_PUNCTUATION.sub("", text) if remove_punct else text
-        return TextProcessor.RE_SPACES.sub("", text) if remove_space else text
+        if remove_punct:
+            text = TextProcessor.RE_PUNCTUATION.sub("", text)
+        if remove_space:
+            return TextProcessor.RE_SPACES.sub("", text)
+        return text
 
     @staticmethod
     def convert_cn(text: str) -> str:
         """Convert traditional characters to simplified ones."""
         zhconv = _optional("zhconv")
-        return str(zhconv.convert(text, "zh-cn")) if zhconv else simplify(text)
+        if zhconv:
+            return str(zhconv.convert(text, "zh-cn"))
+        return simplify(text)
 
     def normalize_text(self, text: str) -> str:
         """Spell out numbers, dates and units."""
@@ -289,8 +300,10 @@ class TextProcessor:
         remove_space: bool = True,
     ) -> str:
         """Apply all steps in the required order."""
-        text = self.convert_cn(text) if simplified_zh else text
-        text = self.normalize_text(text) if do_normalize else text
+        if simplified_zh:
+            text = self.convert_cn(text)
+        if do_normalize:
+            text = self.normalize_text(text)
         return self.clean_text(
             text,
             remove_punct=remove_punct,
@@ -342,7 +355,12 @@ class BuiltInEvaluator(Evaluator):
         if max_workers is not None:
             self.max_workers = max_workers
 
-    def score(self, pred: object, ref: object, pred_info: Record) -> Score:
+    def score(
+        self,
+        pred: object,
+        ref: object,
+        pred_info: Record,
+    ) -> Score:
         """Return the scorer's verdict on one prediction."""
         sample = Sample(
             str(pred_info.get("key", "")),
@@ -363,7 +381,12 @@ class BuiltInEvaluator(Evaluator):
         """Return the verdict in TELEVAL's format."""
         return self.judged(pred, ref, pred_info)
 
-    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
+    def judged(
+        self,
+        pred: object,
+        ref: object,
+        pred_info: Record,
+    ) -> Record:
         """Return the verdict on one prediction in TELEVAL's format."""
         score = self.score(pred, ref, pred_info).value
         return {"key": pred_info.get("key"), "pred": pred, "ref": ref, "score": score}
@@ -387,12 +410,15 @@ class WithPunctuation:
         if score.outcome is not Outcome.SCORED or not score.value:
             return score
         is_there = _holds(as_reference(sample.target), _with_marks(output.text))
-        return (
-            score if is_there else Score(0.0, details={"rule": "punctuation differs"})
-        )
+        if is_there:
+            return score
+        return Score(0.0, details={"rule": "punctuation differs"})
 
 
-def _holds(wanted: object, tokens_there: list[str]) -> bool:
+def _holds(
+    wanted: object,
+    tokens_there: list[str],
+) -> bool:
     if isinstance(wanted, (list, tuple)):
         return (all if isinstance(wanted, tuple) else any)(
             _holds(reference, tokens_there) for reference in wanted
@@ -420,12 +446,21 @@ def _with_marks(text: str) -> list[str]:
 class ExistMatch(BuiltInEvaluator):
     """1 if a reference occurs in the answer: any of a list, all of a tuple."""
 
-    def __init__(self, keep_punc: bool = False, max_workers: int | None = None) -> None:
+    def __init__(
+        self,
+        keep_punc: bool = False,
+        max_workers: int | None = None,
+    ) -> None:
         super().__init__(max_workers)
         self.keep_punc = keep_punc
         self.scorer = WithPunctuation() if keep_punc else ExistsMatch()
 
-    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
+    def judged(
+        self,
+        pred: object,
+        ref: object,
+        pred_info: Record,
+    ) -> Record:
         """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
             return super().judged(pred, ref, pred_info)
@@ -447,12 +482,21 @@ class ExistMatch(BuiltInEvaluator):
 class SingleOptionMatch(BuiltInEvaluator):
     """`cover`: an option could be read from the answer; `correct`: the option is right."""
 
-    def __init__(self, max_workers: int | None = None, cushion: bool = False) -> None:
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        cushion: bool = False,
+    ) -> None:
         super().__init__(max_workers)
         self.cushion = cushion
         self.scorer = SingleChoiceZh(cushion=cushion)
 
-    def judged(self, pred: object, ref: Any, pred_info: Record) -> Record:
+    def judged(
+        self,
+        pred: object,
+        ref: Any,
+        pred_info: Record,
+    ) -> Record:
         """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
         if not is_upstream("televal"):
             return super().judged(pred, ref, pred_info)

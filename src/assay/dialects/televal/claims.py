@@ -19,15 +19,16 @@ KINDS = (
 )
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Recognise a registry tree by its folders, a YAML file by its classes, a Python file by its imports."""
     if path.is_dir():
         kinds = kinds_in(path) or kinds_in(path / "registry")
-        return (
-            f"a TELEVAL registry of {', '.join(kinds)}"
-            if len(kinds) > 1 or "infer_task" in kinds
-            else None
-        )
+        if len(kinds) > 1 or "infer_task" in kinds:
+            return f"a TELEVAL registry of {', '.join(kinds)}"
+        return None
     if path.suffix in (".yaml", ".yml"):
         return _claims_yaml(path)
     used = sorted(
@@ -35,7 +36,9 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         for name in imports
         if any(name == module or name.startswith(f"{module}.") for module in NAMES)
     )
-    return f"imports {used[0]}, a TELEVAL module" if used else None
+    if used:
+        return f"imports {used[0]}, a TELEVAL module"
+    return None
 
 
 def home_of(script: Path) -> Path:
@@ -57,11 +60,11 @@ def kinds_in(folder: Path) -> list[str]:
 
 def yaml_files(folder: Path) -> Iterator[Path]:
     """Return an iterator over the YAML files in a folder, by name."""
-    return (
-        iter(sorted(p for p in folder.glob("*") if p.suffix in (".yaml", ".yml")))
-        if folder.is_dir()
-        else iter(())
-    )
+    if folder.is_dir():
+        return iter(
+            sorted(p for p in folder.glob("*") if p.suffix in (".yaml", ".yml"))
+        )
+    return iter(())
 
 
 def _claims_yaml(path: Path) -> str | None:
@@ -71,8 +74,6 @@ def _claims_yaml(path: Path) -> str | None:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return None
-    return (
-        "a YAML file of a TELEVAL registry"
-        if "class:" in text and "src." in text
-        else None
-    )
+    if "class:" in text and "src." in text:
+        return "a YAML file of a TELEVAL registry"
+    return None

@@ -85,16 +85,24 @@ def _compile(
     return lambda row: piece
 
 
-def _render_mapping(parts: Mapping[Any, Render], row: Row) -> dict[Any, Any]:
+def _render_mapping(
+    parts: Mapping[Any, Render],
+    row: Row,
+) -> dict[Any, Any]:
     return {key: render(row) for key, render in parts.items()}
 
 
-def _render_list(items: Iterable[Render], row: Row) -> list[Any]:
+def _render_list(
+    items: Iterable[Render],
+    row: Row,
+) -> list[Any]:
     return [render(row) for render in items]
 
 
 def _leaf(text: str, place: str) -> Render:
-    return _structure(text) if place in STRUCTURAL else _text(text)
+    if place in STRUCTURAL:
+        return _structure(text)
+    return _text(text)
 
 
 def _upstream_leaf(era: Era) -> Callable[[str, str], Render]:
@@ -128,7 +136,9 @@ def _upstream_getvar(row: Row, era: Era) -> Function:
 
 def _without_gap(value: object) -> Any:
     """Return a value, with None for NaN, which tables use for a missing value."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
 
 
 def _text(text: str) -> Render:
@@ -150,7 +160,10 @@ def _rendering(text: str) -> Callable[[Row], str]:
     return lambda row: template.render(plain_values(_known(row, names)))
 
 
-def _known(row: Row, names: Iterable[str]) -> Record:
+def _known(
+    row: Row,
+    names: Iterable[str],
+) -> Record:
     """Return the values of the columns that a row has."""
     return {name: _without_gap(row[name]) for name in names if name in row}
 
@@ -163,7 +176,9 @@ def _column(name: str) -> Render:
             raise jinja2.UndefinedError(f"{name!r} is undefined") from None
         if value is None or type(value) is str:
             return value
-        return None if _without_gap(value) is None else str(value)
+        if _without_gap(value) is None:
+            return None
+        return str(value)
 
     return read
 
@@ -175,7 +190,9 @@ def _structure(text: str) -> Render:
     def read(row: Row) -> Any:
         text = render(row)
         try:
-            return decoded(json.loads(text)) if isinstance(text, str) else text
+            if isinstance(text, str):
+                return decoded(json.loads(text))
+            return text
         except ValueError:
             return text
 
@@ -204,7 +221,11 @@ def _whole(text: str) -> Render:
 
 
 @pass_context
-def _getvar(context: Context, name: str, default: object = None) -> Any:
+def _getvar(
+    context: Context,
+    name: str,
+    default: object = None,
+) -> Any:
     """Return an optional column, with None for NaN."""
     value = context.resolve_or_missing(name)
     if value is missing or callable(value):

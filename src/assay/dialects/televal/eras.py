@@ -115,7 +115,10 @@ def era_here() -> Era:
 def root_here() -> Path:
     """Return the folder of the run's tree, or else of the tree around the script or the working folder."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    script = os.path.dirname(os.path.abspath(main)) if main else ""
+    if main:
+        script = os.path.dirname(os.path.abspath(main))
+    else:
+        script = ""
     return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()
 
 
@@ -136,7 +139,9 @@ def era_of(root: Path) -> Era:
 @lru_cache(maxsize=64)
 def _era_near(script: str, working: str) -> Era:
     tree = _tree_near(script, working)
-    return era_of(tree) if tree is not None else NEWEST
+    if tree is not None:
+        return era_of(tree)
+    return NEWEST
 
 
 def _tree_near(script: str, working: str) -> Path | None:
@@ -174,7 +179,9 @@ def _from_registry(folder: Path) -> Era | None:
                 continue
     if any(word in text for word in NEWEST_WORDS):
         return NEWEST
-    return SEED if any(word in text for word in SEED_WORDS) else None
+    if any(word in text for word in SEED_WORDS):
+        return SEED
+    return None
 
 
 def _without_sizes(file: Path) -> str:

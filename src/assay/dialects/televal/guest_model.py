@@ -147,7 +147,9 @@ class GuestModel(RequestModel):
 
     def answer(self, model: object, request: Request) -> Output:
         """Return the answer to one question, or to one round of a dialogue."""
-        return self._round(request) if _is_dialogue(request) else self._once(request)
+        if _is_dialogue(request):
+            return self._round(request)
+        return self._once(request)
 
     def failed(self, error: Exception) -> Output:
         """Return the failure of a request, without the keys of the YAML file in its message."""
@@ -188,7 +190,10 @@ class GuestModel(RequestModel):
         """Return the answer of one round of a dialogue, with the dialogue as the state for the next one."""
         extras, messages = _split_head(request)
         questions = [message for message in messages if message.role == "user"]
-        earlier = request.state if len(questions) > 1 else None
+        if len(questions) > 1:
+            earlier = request.state
+        else:
+            earlier = None
         dialogue: Dialogue = earlier or self._begun(extras)
         changes: list[str] = []
         heard = self._heard(questions[-1], changes)
@@ -237,7 +242,10 @@ class GuestModel(RequestModel):
         record = returned
         if isinstance(returned, list):
             record = returned[min(dialogue.round, len(returned) - 1)]
-        fields = record if isinstance(record, Mapping) else {}
+        if isinstance(record, Mapping):
+            fields = record
+        else:
+            fields = {}
         dialogue.answers.append({"pred": "", **fields})
         output = self._output(dialogue.answers[-1], None, changes)
         is_kept = isinstance(returned, (list, Mapping))
@@ -251,12 +259,14 @@ class GuestModel(RequestModel):
         if isinstance(answer, Mapping):
             output = self._output({"pred": "", **answer}, None, ())
             return replace(output, details={RETURNED: encoded(answer)})
-        records = answer if isinstance(answer, list) else []
-        text = (
-            str(records[-1].get("pred"))
-            if records and isinstance(records[-1], Mapping)
-            else str(answer)
-        )
+        if isinstance(answer, list):
+            records = answer
+        else:
+            records = []
+        if records and isinstance(records[-1], Mapping):
+            text = str(records[-1].get("pred"))
+        else:
+            text = str(answer)
         return Output(
             (Candidate((Text(text),)),),
             details={RETURNED: encoded(records) if records else False},
@@ -269,9 +279,16 @@ class GuestModel(RequestModel):
         settled: Fields = EMPTY,
     ) -> Any:
         path = self._output_path(request, extras)
-        paths = {} if path is None else {"pred_audio": [path]}
+        if path is None:
+            paths = {}
+        else:
+            paths = {"pred_audio": [path]}
         flags = {**FLAGS, **extras.get("flags", {}), **settled}
-        return self.built.inference([decoded(extras["structure"])], **flags, **paths)[0]
+        return self.built.inference(
+            [decoded(extras["structure"])],
+            **flags,
+            **paths,
+        )[0]
 
     def _output_path(
         self,
@@ -313,14 +330,22 @@ class GuestModel(RequestModel):
             details=details,
         )
 
-    def _heard(self, message: Message, changes: list[str]) -> str | None:
+    def _heard(
+        self,
+        message: Message,
+        changes: list[str],
+    ) -> str | None:
         """Return the path of the first audio clip of a message, converted for the class; None without one."""
         for part in message.parts or ():
             if isinstance(part, Audio):
                 return self._file(part, changes)
         return None
 
-    def _file(self, audio: Audio, changes: list[str]) -> str:
+    def _file(
+        self,
+        audio: Audio,
+        changes: list[str],
+    ) -> str:
         """Return a path of the audio clip, converted to the channels and the rate that the class declares."""
         rate = int(getattr(self.built, "inputs_sr", RATE))
         mono = bool(getattr(self.built, "mono_only", True))
@@ -335,7 +360,12 @@ class GuestModel(RequestModel):
             name = Path(str(audio.name))
             parent, stem = name.parent, name.stem
         folder = self._clips.setdefault(parent, AudioFolder(parent))
-        path, conversions = folder.put(audio, stem, rate=rate, mono=mono)
+        path, conversions = folder.put(
+            audio,
+            stem,
+            rate=rate,
+            mono=mono,
+        )
         changes += conversions
         return str(path)
 

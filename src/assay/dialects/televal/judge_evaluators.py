@@ -53,7 +53,13 @@ class JudgePrompt:
     shown: Mapping[str, tuple[str, ...]]
     """For each label, the columns to look in; the first non-empty one is shown. `ref` is the reference."""
 
-    def __call__(self, /, pred: object, ref: object, **info: object) -> str:
+    def __call__(
+        self,
+        /,
+        pred: object,
+        ref: object,
+        **info: object,
+    ) -> str:
         columns = {**info, "ref": ref}
         beside = {
             label: next(
@@ -186,7 +192,11 @@ class JudgedByModel(GivenModels):
     judge_task: str
     whole_scores: bool = False
     """True to cut off decimals, as TELEVAL does."""
-    prompt: Callable[..., str] | None = field(default=None, compare=False, repr=False)
+    prompt: Callable[..., str] | None = field(
+        default=None,
+        compare=False,
+        repr=False,
+    )
     """Builds the judge's prompt; by default assay's own."""
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)
@@ -272,7 +282,12 @@ class LLMScorer(Evaluator):
             fix="api_keys in the YAML file, or --judge MODEL",
         )
 
-    def api_generate(self, temp: str, api_key: str, url: str) -> str:
+    def api_generate(
+        self,
+        temp: str,
+        api_key: str,
+        url: str,
+    ) -> str:
         """Return the judge's reply to a prompt."""
         if api_key in PLACEHOLDERS:
             raise self._no_key()
@@ -376,11 +391,10 @@ def checked_prompt(judge_task: str) -> Callable[..., str]:
     prompt = prompt_of(judge_task)
     if prompt is None:
         close = nearest(judge_task, TASK_PROMPT_MAP)
-        fix = (
-            f"did you mean {close!r}?"
-            if close
-            else f"known: {', '.join(TASK_PROMPT_MAP)}"
-        )
+        if close:
+            fix = f"did you mean {close!r}?"
+        else:
+            fix = f"known: {', '.join(TASK_PROMPT_MAP)}"
         fault = UsageError(f"unknown judge task {judge_task!r}", fix=fix)
         raise error_of_rule("televal", fault, ValueError)
     return prompt

@@ -52,7 +52,10 @@ def _faults(tree: Tree) -> dict[tuple[str, str], str]:
     fault_texts: dict[tuple[str, str], str] = {}
     for entry in tree.all():
         faults: list[AssayError] = []
-        class_fault = classes.fault(entry) if entry.cls else None
+        if entry.cls:
+            class_fault = classes.fault(entry)
+        else:
+            class_fault = None
         if class_fault is not None:
             faults.append(class_fault)
         for argument, kind, name in tree.linked(entry):

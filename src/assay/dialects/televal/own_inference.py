@@ -84,8 +84,15 @@ def _only(
     flags: Fields,
     pred_audio: str | None,
 ) -> Any:
-    paths = {} if pred_audio is None else {"pred_audio": [pred_audio]}
-    answers = model.inference([structure], **flags, **paths)
+    if pred_audio is None:
+        paths = {}
+    else:
+        paths = {"pred_audio": [pred_audio]}
+    answers = model.inference(
+        [structure],
+        **flags,
+        **paths,
+    )
     if (
         not isinstance(answers, Sequence)
         or isinstance(answers, str)

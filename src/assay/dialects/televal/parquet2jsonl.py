@@ -43,7 +43,12 @@ def convert(
                     isinstance(row.get(column), str) for column in AUDIO_COLUMNS
                 )
                 lines.write(
-                    json.dumps(encoded(row), ensure_ascii=False, default=str) + "\n"
+                    json.dumps(
+                        encoded(row),
+                        ensure_ascii=False,
+                        default=str,
+                    )
+                    + "\n"
                 )
     part.replace(file)
     FileLedger(file.parent).note(file, digest=file_digest(file))

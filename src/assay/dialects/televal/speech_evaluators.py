@@ -36,7 +36,9 @@ from .facade.utils import parallel_batch as parallel_batch
 
 def recogniser(name: object, **options: object) -> Any:
     """Return the funasr model with a name, loaded on first use. An object with `generate` is returned unchanged."""
-    return name if hasattr(name, "generate") else Recogniser(name, options)
+    if hasattr(name, "generate"):
+        return name
+    return Recogniser(name, options)
 
 
 class Recogniser:
@@ -66,7 +68,10 @@ class Recogniser:
                     fix="pip install funasr, or give a model by role: --judge asr=MODEL, --judge emotion=MODEL",
                 )
             package: Any = self._package or importlib.import_module("funasr")
-            self._model = package.AutoModel(model=self.name, **self._options)
+            self._model = package.AutoModel(
+                model=self.name,
+                **self._options,
+            )
         return self._model.generate(*inputs, **options)
 
 
@@ -148,7 +153,11 @@ class Compared:
         }
 
 
-def compared(heard: str, text: str, whole_case: bool) -> Compared:
+def compared(
+    heard: str,
+    text: str,
+    whole_case: bool,
+) -> Compared:
     """Compare a transcript with the text. Raise if the text has no characters after normalization."""
     clean = TextProcessor("zh").normalize_and_clean if whole_case else normalize_chinese
     reference, transcript = clean(text), clean(heard)
@@ -197,11 +206,17 @@ class ASR(BuiltInEvaluator):
         c = compared(hypo, truth, self.whole_case)
         return c.text, c.heard, c.rate, c.subs, c.dele, c.inse, c.ref_len
 
-    def judged(self, pred: Any, ref: object, pred_info: Record) -> Record:
+    def judged(
+        self,
+        pred: Any,
+        ref: object,
+        pred_info: Record,
+    ) -> Record:
         """Judge the model's speech as transcribed by funasr."""
-        heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0][
-            "text"
-        ]
+        heard = self.model.generate(
+            input=pred_info["pred_audio"],
+            batch_size_s=300,
+        )[0]["text"]
         c = compared(heard, pred, self.whole_case)
         return {
             "key": pred_info["key"],
@@ -237,10 +252,14 @@ class OverallMos:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = Dnsmos()(sample, output)
-        value = (
-            score.value.get("ovrl") if isinstance(score.value, Mapping) else score.value
-        )
-        others = dict(score.value) if isinstance(score.value, Mapping) else {}
+        if isinstance(score.value, Mapping):
+            value = score.value.get("ovrl")
+        else:
+            value = score.value
+        if isinstance(score.value, Mapping):
+            others = dict(score.value)
+        else:
+            others = {}
         return Score(
             value,
             score.outcome,
@@ -265,7 +284,12 @@ class DNSMOS(BuiltInEvaluator):
         self.compute_score: Callable[[str, int], Fields] = _rated
         self.scorer = OverallMos()
 
-    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
+    def judged(
+        self,
+        pred: object,
+        ref: object,
+        pred_info: Record,
+    ) -> Record:
         """Return the overall rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
         return {"key": pred_info["key"], "score": rating["OVRL"]}
@@ -298,9 +322,9 @@ async def listen(
         heard = structure_of(await ask_specialist(models, role, (audio,)))
     except ModelError as error:
         return no_verdict(str(error))
-    return (
-        heard if isinstance(heard, Mapping) else no_verdict("the helper gave no JSON")
-    )
+    if isinstance(heard, Mapping):
+        return heard
+    return no_verdict("the helper gave no JSON")
 
 
 def audio_of(output: Output) -> Audio | None:
@@ -308,7 +332,11 @@ def audio_of(output: Output) -> Audio | None:
     return next((medium for medium in output.media if isinstance(medium, Audio)), None)
 
 
-def counted(labels: Sequence[Any], *, strict: bool = True) -> list[str]:
+def counted(
+    labels: Sequence[Any],
+    *,
+    strict: bool = True,
+) -> list[str]:
     """Return the emotions that count. With `strict`, `neutral` counts only if most labels say so."""
     emotions = [str(label).lower() for label in labels]
     if strict and 2 * emotions.count(NEUTRAL) <= len(emotions):
@@ -316,7 +344,10 @@ def counted(labels: Sequence[Any], *, strict: bool = True) -> list[str]:
     return emotions
 
 
-def chance(heard: Fields, wanted: Sequence[str]) -> Any:
+def chance(
+    heard: Fields,
+    wanted: Sequence[str],
+) -> Any:
     """Return the highest probability of an expected emotion; labels may be bilingual, such as `开心/happy`."""
     chances = {
         str(label).split("/")[-1].lower(): probability
@@ -336,13 +367,10 @@ class HeardFeeling(GivenModels):
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         cell = sample.fields.get(WANTED)
-        labels = (
-            cell
-            if isinstance(cell, (list, tuple))
-            else sample.targets
-            if cell is None
-            else (cell,)
-        )
+        if isinstance(cell, (list, tuple)):
+            labels = cell
+        else:
+            labels = sample.targets if cell is None else (cell,)
         if not labels:
             reason = f"no feelings to listen for: neither `{WANTED}` nor a reference"
             return data_error(reason)
@@ -442,7 +470,10 @@ class HeardDialect(GivenModels):
         heard = await listen(self.models, "dialect", output)
         if isinstance(heard, Score):
             return heard
-        label = str(max(heard, key=lambda name: float(heard[name]))) if heard else ""
+        if heard:
+            label = str(max(heard, key=lambda name: float(heard[name])))
+        else:
+            label = ""
         expected = {str(target).lower() for target in sample.targets}
         return Score(
             float(bool({label.lower(), NAMES.get(label, label).lower()} & expected)),
@@ -465,7 +496,12 @@ class DialectClassify(BuiltInEvaluator):
         """An object with `classify(path)`, for local classification."""
         self.scorer = HeardDialect()
 
-    def judged(self, pred: object, ref: object, pred_info: Record) -> Record:
+    def judged(
+        self,
+        pred: object,
+        ref: object,
+        pred_info: Record,
+    ) -> Record:
         """Return the verdict on the dialect that `onnx_sess` recognises in the audio."""
         audio = pred_info["pred_audio"]
         if self.onnx_sess is None:

@@ -92,9 +92,10 @@ class AudioFolder:
     def _index(self) -> dict[str, str]:
         if self._known is None:
             index = self.folder / INDEX
-            lines = (
-                index.read_text(encoding="utf-8").splitlines() if index.exists() else []
-            )
+            if index.exists():
+                lines = index.read_text(encoding="utf-8").splitlines()
+            else:
+                lines = []
             self._known = dict(json.loads(line) for line in lines if line.endswith("]"))
         return self._known
 
@@ -110,7 +111,11 @@ def as_wav(
 
     from ...media import audio_from, decode_audio
 
-    waveform = decode_audio(audio, rate=rate, channels=1 if mono else None)
+    waveform = decode_audio(
+        audio,
+        rate=rate,
+        channels=1 if mono else None,
+    )
     # A filter may exceed full scale slightly.
     clip = audio_from(np.clip(waveform.samples, -1.0, 1.0), waveform.rate)
     return clip.data(), waveform.conversions
@@ -120,11 +125,9 @@ def audio_bytes(cell: object) -> bytes | None:
     """Return the bytes of a Parquet cell with an audio clip: plain bytes, or the struct that Hugging Face writes."""
     if isinstance(cell, dict):
         cell = cell.get("bytes")
-    return (
-        bytes(cell)
-        if isinstance(cell, (bytes, bytearray, memoryview)) and cell
-        else None
-    )
+    if isinstance(cell, (bytes, bytearray, memoryview)) and cell:
+        return bytes(cell)
+    return None
 
 
 ROLES = ("user", "assistant", "instruct", "system")
@@ -190,7 +193,10 @@ def read_structure(
     )
 
 
-def _question(turns: list[Any], as_upstream: bool = False) -> Question:
+def _question(
+    turns: list[Any],
+    as_upstream: bool = False,
+) -> Question:
     fields: Record = {}
     for turn in turns:
         if not isinstance(turn, Mapping):
@@ -215,7 +221,11 @@ def _question(turns: list[Any], as_upstream: bool = False) -> Question:
     return Question(**fields)
 
 
-def _script(structure: Fields, reverse: bool, as_upstream: bool) -> Script:
+def _script(
+    structure: Fields,
+    reverse: bool,
+    as_upstream: bool,
+) -> Script:
     dialogue = structure["dialogue"]
     if not isinstance(dialogue, list) or not dialogue:
         raise ValueError(f"`dialogue` must be a list of turns, not {shorten(dialogue)}")
@@ -237,12 +247,18 @@ def _script(structure: Fields, reverse: bool, as_upstream: bool) -> Script:
     if not rounds:
         after = ", the first of which speaks again" if reverse else ""
         raise ValueError(f"a dialogue needs turns of two speakers{after}")
-    instruct = _turn(structure["instruct"]).text if structure.get("instruct") else ""
+    if structure.get("instruct"):
+        instruct = _turn(structure["instruct"]).text
+    else:
+        instruct = ""
     return Script(tuple(users[:rounds]), tuple(replies[:rounds]), instruct or "")
 
 
 def _turn(turn: object) -> Turn:
-    content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
+    if isinstance(turn, Mapping):
+        content = turn.get("content", {})
+    else:
+        content = turn
     if not isinstance(content, Mapping):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
     meta = dict(content)

@@ -80,7 +80,9 @@ class Stage:
             name: value for name, value in self.options.items() if value is not None
         }
         head = f"{self.registry}#{self.mode}/{self.task}/{dataset}"
-        return f"{head}?{json.dumps(options, sort_keys=True)}" if options else head
+        if options:
+            return f"{head}?{json.dumps(options, sort_keys=True)}"
+        return head
 
 
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
@@ -113,7 +115,10 @@ def tree_at(registry: str) -> Tree:
 def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
     """Return the tasks of a stage, one for each dataset."""
     config = shop.infer_task(shop.tree.get("infer_task", stage.task))
-    datasets = config.dataset if isinstance(config.dataset, list) else [config.dataset]
+    if isinstance(config.dataset, list):
+        datasets = config.dataset
+    else:
+        datasets = [config.dataset]
     if stage.mode == "infer":
         tasks = shop.tasks(
             stage.task,
@@ -149,7 +154,10 @@ def _judging(
     model = options.get("model") or config.model
     eval_task = options.get("eval_task") or config.eval_task
     folder = Folder(options.get("save_dir") or ".", model)
-    label = dataset if shop.is_upstream else label_of(stage.task, dataset, datasets)
+    if shop.is_upstream:
+        label = dataset
+    else:
+        label = label_of(stage.task, dataset, datasets)
     file = _predictions(folder, model, label, dataset)
     if not shop.is_upstream:
         _refuse_foreign_file(folder, file, stage.task, label, shop.tree)
@@ -185,7 +193,11 @@ def _judging(
     )
 
 
-def _sharing(tree: Tree, task: str, dataset: str) -> list[str]:
+def _sharing(
+    tree: Tree,
+    task: str,
+    dataset: str,
+) -> list[str]:
     """Return the other infer_tasks of the registry on the same dataset."""
     names = []
     for name, entry in tree.entries["infer_task"].items():
@@ -221,14 +233,28 @@ def _refuse_foreign_file(
         )
 
 
-def _notes(stage: Stage, shop: Workshop, dataset: str, task: Task) -> tuple[str, ...]:
+def _notes(
+    stage: Stage,
+    shop: Workshop,
+    dataset: str,
+    task: Task,
+) -> tuple[str, ...]:
     """Return one line that names the prediction file, and the tasks that may have written it."""
     if stage.mode == "infer":
         return ()
     rows = task.dataset
-    unanswered = rows.unanswered if isinstance(rows, WithUnanswered) else ()
-    lines = rows.lines if isinstance(rows, WithUnanswered) else rows
-    file = Path(lines.loader.file) if isinstance(lines, Batches) else Path(lines)
+    if isinstance(rows, WithUnanswered):
+        unanswered = rows.unanswered
+    else:
+        unanswered = ()
+    if isinstance(rows, WithUnanswered):
+        lines = rows.lines
+    else:
+        lines = rows
+    if isinstance(lines, Batches):
+        file = Path(lines.loader.file)
+    else:
+        file = Path(lines)
     note = f"{task.name}: predictions read from {file}"
     if unanswered:
         note += f"; {len(unanswered)} rows of --mode infer have no prediction"
@@ -257,7 +283,12 @@ def _same_lines(file: Path) -> Path | None:
     return None
 
 
-def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
+def _predictions(
+    folder: Folder,
+    model: str,
+    label: str,
+    dataset: str,
+) -> Path:
     """Return the prediction file named after the infer_task, or else the one that upstream names after the dataset."""
     for name in (label, dataset):
         if (file := folder.file("prediction", name)).is_file():
@@ -271,6 +302,14 @@ def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
     )
 
 
-def _referred(task: Task, reference: str, notes: tuple[str, ...]) -> StageTask:
+def _referred(
+    task: Task,
+    reference: str,
+    notes: tuple[str, ...],
+) -> StageTask:
     fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
-    return StageTask(**fields, reference=reference, notes=notes)
+    return StageTask(
+        **fields,
+        reference=reference,
+        notes=notes,
+    )

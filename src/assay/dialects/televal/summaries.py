@@ -63,7 +63,11 @@ class Summarizer:
         """Rescale 0 to 5 to 0 to 100, spreading out high scores."""
         return (score / FULL_MARKS) ** power * 100
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
+    def statistic(
+        self,
+        scores: list[Any],
+        **kwargs: object,
+    ) -> Record:
         """Summarize the raw `score` values in the order of the file. Users write it."""
         raise NotImplementedError(f"{type(self).__name__} has no statistic")
 
@@ -76,7 +80,11 @@ class Summarizer:
 class AvgInfo(Summarizer):
     """The mean in percent; for named scores, one for each name."""
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
+    def statistic(
+        self,
+        scores: list[Any],
+        **kwargs: object,
+    ) -> Record:
         if nothing := _nothing(scores, "AVG: no scores"):
             return nothing
         first = scores[0]
@@ -105,7 +113,11 @@ class Avg(AvgInfo):
         super().__init__(rescale, power, reverse)
         self.score_scale = score_scale
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
+    def statistic(
+        self,
+        scores: list[Any],
+        **kwargs: object,
+    ) -> Record:
         return super().statistic(
             [_divided(score, self.score_scale) for score in scores]
         )
@@ -128,7 +140,11 @@ class AvgThreshold(Summarizer):
         super().__init__(rescale or "base", power, reverse)
         self.threshold = threshold
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
+    def statistic(
+        self,
+        scores: list[Any],
+        **kwargs: object,
+    ) -> Record:
         bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
         nothing = _nothing(scores, "AVG: no scores")
         if nothing:
@@ -148,7 +164,10 @@ class AvgThreshold(Summarizer):
         """The rescaled mean, and the share above the threshold on the original scale of the scores."""
         if self.rescale == "base":
             return (Mean(), Threshold(self.threshold, inclusive=False))
-        power = self.power if self.rescale == "power" else 1.0
+        if self.rescale == "power":
+            power = self.power
+        else:
+            power = 1.0
         bar = FULL_MARKS * (self.threshold / 100.0) ** (1.0 / power)
         return (
             Rescaled(0.0, FULL_MARKS, 100.0, power),
@@ -173,12 +192,19 @@ class AvgWER(Summarizer):
         super().__init__(rescale, power, reverse)
         self._era = era_here()
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
+    def statistic(
+        self,
+        scores: list[Any],
+        **kwargs: object,
+    ) -> Record:
         words = sum(score.get("ref_len", 0) for score in scores)
         errors = sum(score.get(name, 0.0) for score in scores for name in EDITS)
         if not words and is_upstream("televal"):
             raise ValueError("the references have no words at all")
-        rate = errors / words * 100 if words else 0.0
+        if words:
+            rate = errors / words * 100
+        else:
+            rate = 0.0
         return {
             "score": f"Consis: {100 - rate:.2f}%"
             if self.reverse
@@ -194,15 +220,24 @@ class AvgWER(Summarizer):
 class AvgMOS(Summarizer):
     """Summarizes DNSMOS ratings as the mean opinion score."""
 
-    def statistic(self, scores: list[Any], **kwargs: object) -> Record:
+    def statistic(
+        self,
+        scores: list[Any],
+        **kwargs: object,
+    ) -> Record:
         return _nothing(scores, "DNSMOS: no scores") or {
             "score": f"DNSMOS: {_mean(scores):.2f}"
         }
 
 
-def _nothing(scores: list[Any], words: str) -> Record | None:
+def _nothing(
+    scores: list[Any],
+    words: str,
+) -> Record | None:
     """Return the summary of an empty list, or None if there are scores. Upstream's rule divides by zero."""
-    return {"score": words} if not scores and not is_upstream("televal") else None
+    if not scores and not is_upstream("televal"):
+        return {"score": words}
+    return None
 
 
 def _mean(values: Sequence[Any]) -> float:
@@ -239,8 +274,14 @@ class Statistic:
         """Return numbers with intervals if the scores are numbers, and the numbers in the user's own dictionary."""
         lines = by_line(records)
         statistic = self.statistic(lines)
-        own_summarizers = self.summarizer.results if self._is_ours else None
-        numbers = own_summarizers if own_summarizers is not None else (Mean(),)
+        if self._is_ours:
+            own_summarizers = self.summarizer.results
+        else:
+            own_summarizers = None
+        if own_summarizers is not None:
+            numbers = own_summarizers
+        else:
+            numbers = (Mean(),)
         expected = len(lines) if len(lines) != len(records) else context.n_expected
         counted = replace(
             context, n_expected=expected
@@ -343,13 +384,10 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
             continue
         for number, verdict in enumerate(rounds, 1):
             value = verdict.get("value")
-            named = (
-                value
-                if isinstance(value, Mapping)
-                else {"": value}
-                if value is not None
-                else {}
-            )
+            if isinstance(value, Mapping):
+                named = value
+            else:
+                named = {"": value} if value is not None else {}
             lines.append(
                 replace(
                     record,
@@ -395,5 +433,9 @@ def as_number(value: object) -> float | None:
     single = bare(value)
     if isinstance(single, str):
         numbers = _NUMBER.findall(single)
-        return float(numbers[0]) if len(numbers) == 1 else None
-    return float(single) if isinstance(single, (bool, int, float)) else None
+        if len(numbers) == 1:
+            return float(numbers[0])
+        return None
+    if isinstance(single, (bool, int, float)):
+        return float(single)
+    return None

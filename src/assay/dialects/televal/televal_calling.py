@@ -42,7 +42,9 @@ class Dialogue:
 
     def heard(self, place: int) -> str | None:
         """Return the path of the audio clip that the model gets in the round with this number; None without one."""
-        return self.audio[place] if self.audio else self.script.users[place].audio
+        if self.audio:
+            return self.audio[place]
+        return self.script.users[place].audio
 
     def arguments(self) -> tuple[str | None, list[Any], list[Any]]:
         """Return the audio of this round, the earlier clips, and the replies to them."""
@@ -61,11 +63,10 @@ class Dialogue:
         """Return the keyword arguments of this round."""
         now = self.round
         queries = [user.text for user in self.script.users[: now + 1]]
-        spoken = (
-            [answer.get("pred_audio") for answer in self.answers]
-            if self.own_history
-            else [reply.audio for reply in self.script.replies[:now]]
-        )
+        if self.own_history:
+            spoken = [answer.get("pred_audio") for answer in self.answers]
+        else:
+            spoken = [reply.audio for reply in self.script.replies[:now]]
         words: Record = {
             "instruct": self.script.instruct,
             "user_query": queries[-1],
@@ -80,7 +81,11 @@ class Dialogue:
             words["pred_audio"] = pred_audio
         return words
 
-    def ask(self, model: Any, pred_audio: str | None = None) -> Record:
+    def ask(
+        self,
+        model: Any,
+        pred_audio: str | None = None,
+    ) -> Record:
         """Ask for the answer of this round, and keep it for the next one."""
         heard, earlier, replies = self.arguments()
         words = self.keywords(pred_audio)
@@ -100,10 +105,16 @@ class Dialogue:
         for number in range(1, len(self.script.users) + 1):
             self.ask(model, round_path(str(path), number) if path else None)
         records = round_records(self.script, self.answers, self.era)
-        return records[-1:] if options.get("save_latest_only") else records
+        if options.get("save_latest_only"):
+            return records[-1:]
+        return records
 
 
-def checked(answer: object, model: object, method: str) -> Record:
+def checked(
+    answer: object,
+    model: object,
+    method: str,
+) -> Record:
     """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
     definition = defined_at(getattr(model, method))
@@ -118,7 +129,11 @@ def checked(answer: object, model: object, method: str) -> Record:
     return dict(answer)
 
 
-def converse(model: Any, structure: object, options: Fields) -> Any:
+def converse(
+    model: Any,
+    structure: object,
+    options: Fields,
+) -> Any:
     """Implement `Model.inference` for one rendered template: return the answer, or the records of all rounds."""
     flags = {**FLAGS, **options}
     is_reversed = bool(flags["reverse_spkr"])
@@ -134,7 +149,10 @@ def converse(model: Any, structure: object, options: Fields) -> Any:
     return Dialogue(spoken, own_history, era_here(), clips).records(model, flags)
 
 
-def fitted(model: object, path: str | None) -> str | None:
+def fitted(
+    model: object,
+    path: str | None,
+) -> str | None:
     """Return an audio file with the channels and the rate that the class declares, converting it if necessary."""
     if path is None:
         return None
@@ -145,7 +163,14 @@ def fitted(model: object, path: str | None) -> str | None:
     )
     if facts.rate == rate and (facts.channels == 1 or not mono):
         return path
-    return str(_converted.put(audio, audio.digest[:24], rate=rate, mono=mono)[0])
+    return str(
+        _converted.put(
+            audio,
+            audio.digest[:24],
+            rate=rate,
+            mono=mono,
+        )[0]
+    )
 
 
 def heard_file(path: str) -> tuple[Audio, Facts]:
@@ -232,9 +257,10 @@ def _dialogue(model: object, structure: Fields) -> Record:
     if not turns:
         raise ValueError("the dialogue has no turns")
     contents = [_content(model, turn) for turn in turns]
-    instruct = (
-        _content(model, structure["instruct"])[1] if "instruct" in structure else ""
-    )
+    if "instruct" in structure:
+        instruct = _content(model, structure["instruct"])[1]
+    else:
+        instruct = ""
     apart = {
         "type": "multi_turn",
         "nrounds": structure.get("nrounds"),
@@ -242,11 +268,9 @@ def _dialogue(model: object, structure: Fields) -> Record:
         "query": [text for _, text, _ in contents],
         "instruct": instruct,
     }
-    return (
-        apart
-        if era_here() == SEED
-        else {**apart, "meta_info": [meta for _, _, meta in contents]}
-    )
+    if era_here() == SEED:
+        return apart
+    return {**apart, "meta_info": [meta for _, _, meta in contents]}
 
 
 def _content(model: object, turn: Fields) -> tuple[Any, Any, Record]:
@@ -275,7 +299,11 @@ def _check_audio(model: Any, path: str) -> None:
         )
 
 
-def converse_as_upstream(model: Any, structure: object, options: Fields) -> Any:
+def converse_as_upstream(
+    model: Any,
+    structure: object,
+    options: Fields,
+) -> Any:
     """Answer one input: return the result of `generate_once`, or the records of a dialogue's rounds."""
     apart = model._process_inputs(structure)
     if apart["type"] == "single_turn":
@@ -305,7 +333,11 @@ def _script(apart: Fields, *, is_reversed: bool) -> Script:
     )
 
 
-def _turns(clips: Any, texts: Any, metas: Any) -> tuple[Turn, ...]:
+def _turns(
+    clips: Any,
+    texts: Any,
+    metas: Any,
+) -> tuple[Turn, ...]:
     turns = []
     for clip, text, meta in zip(clips, texts, metas, strict=False):
         turns.append(Turn(clip, text, meta))

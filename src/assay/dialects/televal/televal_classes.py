@@ -39,19 +39,24 @@ class Classes:
         file = self._defining_file(entry.cls)
         try:
             if file is not None:
-                name = (
-                    attribute
-                    if attribute in names_in(file)
-                    else _only_class(file) or attribute
-                )
+                if attribute in names_in(file):
+                    name = attribute
+                else:
+                    name = _only_class(file) or attribute
                 return getattr(self.guest.load(file), name)
             return getattr(self.guest.module(module), attribute)
         except AssayError:
             raise
         except Exception as error:
             user_file = self._user_file(module)
-            line = failing_line(error, user_file) if user_file else ""
-            where = f"{user_file}{line}" if user_file else entry.at("class")
+            if user_file:
+                line = failing_line(error, user_file)
+            else:
+                line = ""
+            if user_file:
+                where = f"{user_file}{line}"
+            else:
+                where = entry.at("class")
             raise UsageError(
                 f"{entry.cls}: {describe_failure(error)}", where=where
             ) from error
@@ -177,7 +182,9 @@ class Classes:
             for file in sorted(folder.glob("*.py"))
             if attribute in _classes_in(file)
         ]
-        return defining[0] if len(defining) == 1 else None
+        if len(defining) == 1:
+            return defining[0]
+        return None
 
     def _classes_below(self, module: str) -> list[str]:
         return [
@@ -189,11 +196,12 @@ class Classes:
     def _modules_near(self, module: str) -> list[str]:
         """Return the user's modules and the built-in ones."""
         source = self.root / "src"
-        files = (
-            [f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")]
-            if source.is_dir()
-            else []
-        )
+        if source.is_dir():
+            files = [
+                f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")
+            ]
+        else:
+            files = []
         return [*(".".join(p.parts).removesuffix(".__init__") for p in files), *NAMES]
 
 
@@ -211,7 +219,10 @@ def names_in(file: Path) -> frozenset[str]:
                 bound_name = alias.asname or alias.name
                 names.add(bound_name.partition(".")[0])
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            else:
+                targets = [node.target]
             for target in targets:
                 if isinstance(target, ast.Name):
                     names.add(target.id)
@@ -226,7 +237,9 @@ def _classes_in(file: Path) -> list[str]:
 
 def _only_class(file: Path) -> str | None:
     classes = _classes_in(file)
-    return classes[0] if len(classes) == 1 else None
+    if len(classes) == 1:
+        return classes[0]
+    return None
 
 
 def _top(file: Path) -> list[ast.stmt]:
@@ -253,11 +266,19 @@ def _lacking(
 ) -> UsageError:
     names = sorted(set(candidates) - {"*"})
     close = nearest(attribute, names)
-    listing = (
-        f"{module} has {', '.join(names[:8])}" if names else f"{module} has no class"
+    if names:
+        listing = f"{module} has {', '.join(names[:8])}"
+    else:
+        listing = f"{module} has no class"
+    if close:
+        fix = f"did you mean {close!r}? {listing}"
+    else:
+        fix = listing
+    return UsageError(
+        f"unknown class {path!r}",
+        where=where,
+        fix=fix,
     )
-    fix = f"did you mean {close!r}? {listing}" if close else listing
-    return UsageError(f"unknown class {path!r}", where=where, fix=fix)
 
 
 def _no_module(
@@ -268,7 +289,10 @@ def _no_module(
 ) -> UsageError:
     close = nearest(module, modules)
     file = module.replace(".", "/") + ".py"
-    fix = f"did you mean {close!r}?" if close else f"write {file} beside the registry"
+    if close:
+        fix = f"did you mean {close!r}?"
+    else:
+        fix = f"write {file} beside the registry"
     return UsageError(
         f"unknown class {path!r}: there is no module {module!r}",
         where=where,

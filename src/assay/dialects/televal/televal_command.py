@@ -60,7 +60,10 @@ def execute(
         **({"save_pred_audio": wanted.save_pred_audio} if is_infer else {}),
         **({"bsz": wanted.bsz} if as_upstream or not is_infer else {}),
     }
-    save_dir = None if is_infer else str(folder.root.resolve())
+    if is_infer:
+        save_dir = None
+    else:
+        save_dir = str(folder.root.resolve())
     options = {
         "model": wanted.model,
         "eval_task": wanted.eval_task,
@@ -82,7 +85,10 @@ def execute(
         stage,
         shop,
         folder,
-        base.but(models=(folder.model,), dialect="televal"),
+        base.but(
+            models=(folder.model,),
+            dialect="televal",
+        ),
         watcher,
     )
 
@@ -102,7 +108,10 @@ def _infer(
             "prediction",
             folder.model,
         )
-    options = base.but(output=str(folder.run(wanted.task)), batch_size=wanted.bsz)
+    options = base.but(
+        output=str(folder.run(wanted.task)),
+        batch_size=wanted.bsz,
+    )
     result = run(tasks, options=options, watcher=watcher)
     reader = RunReader(folder.run(wanted.task))
     files = []
@@ -163,10 +172,15 @@ def _evaluate(
 def _name_in(result: RunResult, model: str) -> str:
     """Return the run's name for its only model. A model given by its file is named after its class."""
     names = {row.model for row in result.results}
-    return model if model in names or len(names) != 1 else names.pop()
+    if model in names or len(names) != 1:
+        return model
+    return names.pop()
 
 
-def _statistic(results: Sequence[Result], task: str) -> dict[str, object] | None:
+def _statistic(
+    results: Sequence[Result],
+    task: str,
+) -> dict[str, object] | None:
     """Return the result of the user's summarizer for a task."""
     for result in results:
         if result.task == task and STATISTIC in result.details:

@@ -45,7 +45,11 @@ class Evaluation:
     batches_of: str = ""
     """The digest of the file with the batches, because a changed line affects the other lines of its batch."""
     era: Era = "newest"
-    secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    secrets: tuple[str, ...] = field(
+        default=(),
+        compare=False,
+        repr=False,
+    )
     higher_is_better: bool = True
     bounds: tuple[float, float] | None = None
     rule: Rule = PLAIN_RULE
@@ -123,7 +127,12 @@ class BuiltIn(GivenModels, LikeInner):
             [as_score(self.scorer(*pair)) for pair in self._rounds(sample, output)]
         )
 
-    def _shown(self, sample: Sample, output: Output, verdict: Any) -> Score:
+    def _shown(
+        self,
+        sample: Sample,
+        output: Output,
+        verdict: Any,
+    ) -> Score:
         """Return the score with the dictionary that upstream's evaluator would return for it."""
         if self.results is None or LINE not in sample.fields:
             return verdict  # type: ignore[no-any-return]
@@ -154,7 +163,10 @@ class AwaitedBuiltIn(BuiltIn):
     """A `BuiltIn` for an asynchronous scorer, such as a judge."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
-        scorer = replace(self.scorer, models=self.models) if self.needs else self.scorer
+        if self.needs:
+            scorer = replace(self.scorer, models=self.models)
+        else:
+            scorer = self.scorer
         if not sample.turns:
             return self._shown(sample, output, await scorer(sample, output))
         return joined(
@@ -270,34 +282,35 @@ class Worker:
                 [info_of(line) for line in lines],
             )
         if not isinstance(results, (list, tuple)) or len(results) != len(lines):
-            got = (
-                f"{len(results)} results"
-                if isinstance(results, (list, tuple))
-                else f"a {type(results).__name__}"
-            )
+            if isinstance(results, (list, tuple)):
+                got = f"{len(results)} results"
+            else:
+                got = f"a {type(results).__name__}"
             raise TypeError(
                 f"{type(self._evaluator).__name__}.evaluate returned {got} for {len(lines)} predictions"
             )
         return results
 
 
-def read_result(result: object, line: Fields, name: str) -> Score:
+def read_result(
+    result: object,
+    line: Fields,
+    name: str,
+) -> Score:
     """Turn an evaluator's dictionary into a score: `score` is the value, the whole dictionary is the details."""
     if not isinstance(result, Mapping) or "score" not in result:
-        has = (
-            ", ".join(map(str, result))
-            if isinstance(result, Mapping)
-            else f"a {type(result).__name__}"
-        )
+        if isinstance(result, Mapping):
+            has = ", ".join(map(str, result))
+        else:
+            has = f"a {type(result).__name__}"
         raise TypeError(
             f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}"
         )
     raw = plain(result["score"])
-    verdict = (
-        {**result, "score": raw}
-        if "key" in result
-        else {"key": line.get("key"), **result, "score": raw}
-    )
+    if "key" in result:
+        verdict = {**result, "score": raw}
+    else:
+        verdict = {"key": line.get("key"), **result, "score": raw}
     # Most verdicts are plain numbers and texts; only others have tuples to mark.
     is_plain = all(type(value) in LEAVES for value in verdict.values())
     details: Record = {"result": verdict if is_plain else encoded(verdict)}
@@ -338,7 +351,10 @@ def joined(scores: Sequence[Score]) -> Score:
     failed = next(
         (score for score in scores if score.outcome is not Outcome.SCORED), None
     )
-    outcome = failed.outcome if failed is not None and not numbers else Outcome.SCORED
+    if failed is not None and not numbers:
+        outcome = failed.outcome
+    else:
+        outcome = Outcome.SCORED
     details: Record = {"rounds": rounds}
     if failed is not None and "reason" in failed.details:
         details["reason"] = failed.details["reason"]

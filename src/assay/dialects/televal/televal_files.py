@@ -25,7 +25,11 @@ from .televal_rows import STRUCTURE
 class Folder:
     """`<save_dir>`: the folder with the files of all models and tasks."""
 
-    def __init__(self, save_dir: str | Path, model: str) -> None:
+    def __init__(
+        self,
+        save_dir: str | Path,
+        model: str,
+    ) -> None:
         self.root = Path(save_dir).expanduser()
         self.model = model
         self.ledger = FileLedger(self.root)
@@ -47,11 +51,21 @@ class Folder:
         """Return the folder with the audio clips of a prediction file."""
         return self.root / "prediction" / self._model_folder / label
 
-    def write(self, stage: str, label: str, lines: Sequence[Fields]) -> Path:
+    def write(
+        self,
+        stage: str,
+        label: str,
+        lines: Sequence[Fields],
+    ) -> Path:
         """Write a file atomically. An earlier file is replaced only when the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
         text = "".join(
-            json.dumps(encoded(line), ensure_ascii=False, default=str) + "\n"
+            json.dumps(
+                encoded(line),
+                ensure_ascii=False,
+                default=str,
+            )
+            + "\n"
             for line in lines
         )
         write_whole(file, text.encode("utf-8", "replace"))
@@ -181,7 +195,10 @@ def _named_audio(
     label: str,
 ) -> str:
     source = Path(str(line["pred_audio"]))
-    nround = f"_round{line['nround']}" if "nround" in line else ""
+    if "nround" in line:
+        nround = f"_round{line['nround']}"
+    else:
+        nround = ""
     target = (
         folder.sounds(label)
         / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"

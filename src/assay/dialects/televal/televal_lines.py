@@ -46,7 +46,8 @@ def prediction_lines(
     key = sample.fields.get(
         KEY, sample.fields.get(getattr(loader, "key_col", None) or "key")
     )
-    key = sample.id if key is None else key
+    if key is None:
+        key = sample.id
     if (
         STRUCTURE in sample.fields
         and (lines := _as_returned(sample, output, loader, key, extra)) is not None
@@ -88,11 +89,10 @@ def _as_returned(
         return [{"key": key, "query": query, "ref": ref, **returned, **extra}]
     if not isinstance(returned, list):
         return []
-    records = (
-        returned[-1:]
-        if sample.fields.get(SWITCHES, {}).get("save_latest_only")
-        else returned
-    )
+    if sample.fields.get(SWITCHES, {}).get("save_latest_only"):
+        records = returned[-1:]
+    else:
+        records = returned
     return [{"key": key, **record, **extra} for record in records]
 
 

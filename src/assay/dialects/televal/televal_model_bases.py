@@ -37,7 +37,11 @@ class Model:
         self.mono_only = True
         self.inputs_sr = 16000
 
-    def generate_once(self, audio: str | None, **kwargs: object) -> Record:
+    def generate_once(
+        self,
+        audio: str | None,
+        **kwargs: object,
+    ) -> Record:
         """Return the answer to one question."""
         raise NotImplementedError(
             f"{type(self).__name__} has no generate_once, so it cannot do single-turn tasks"

@@ -59,7 +59,10 @@ class ReadLine:
                 got=sorted(line),
             )
         key = str(line["key"])
-        nround = None if self.is_upstream else line.get("nround")
+        if self.is_upstream:
+            nround = None
+        else:
+            nround = line.get("nround")
         query = line.get("query")
         if position is not None:
             id = position["id"]
@@ -102,7 +105,11 @@ class WithUnanswered:
         yield from self.unanswered
 
 
-def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[Record]:
+def unanswered_rows(
+    run: Path,
+    task: str,
+    keys: frozenset[str],
+) -> list[Record]:
     """Return a row for each sample of an infer run without an answer whose key is not among `keys`."""
     if not run.is_dir():
         return []
@@ -137,7 +144,10 @@ def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[Record]:
     return rows
 
 
-def _removed(ids: Sequence[str], keys: frozenset[str]) -> list[str]:
+def _removed(
+    ids: Sequence[str],
+    keys: frozenset[str],
+) -> list[str]:
     """Return the ids whose keys a file lacks, or none if the file has keys of other data."""
     known_keys = frozenset(map(_key_of, ids))
     is_of_other_data = not keys or bool(keys - known_keys)

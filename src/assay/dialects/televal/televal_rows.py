@@ -80,7 +80,10 @@ class Reader:
         columns, clips = loader.prepare(row) if self.is_streamed else (dict(row), {})
         position = columns.pop(PLACE, None)
         key = columns.get(self.id_column)
-        id = "" if key is None else str(key)
+        if key is None:
+            id = ""
+        else:
+            id = str(key)
         if position is not None:
             id = position["id"]
             columns[KEY] = columns.get(self.id_column, position["place"])
@@ -125,11 +128,9 @@ class Reader:
         if question.query is not None:
             parts.append(Text(str(question.query)))
         user = Message("user", tuple(parts))
-        return (
-            (Message("system", (Text(question.system),)), user)
-            if question.system
-            else (user,)
-        )
+        if question.system:
+            return (Message("system", (Text(question.system),)), user)
+        return (user,)
 
     def _dialogue(
         self,
@@ -154,7 +155,11 @@ class Reader:
             turns=tuple(turns[1:]),
         )
 
-    def _user(self, turn: Turn, clips: Mapping[str, Audio]) -> Message:
+    def _user(
+        self,
+        turn: Turn,
+        clips: Mapping[str, Audio],
+    ) -> Message:
         """Return the user's message. If there is audio, only the audio, since the text is its transcript."""
         if turn.audio:
             return Message("user", (self._audio(turn.audio, clips),))
@@ -162,16 +167,24 @@ class Reader:
             raise DataError("a round of the dialogue has neither audio nor text")
         return Message("user", (Text(str(turn.text)),))
 
-    def _reply(self, turn: Turn, clips: Mapping[str, Audio]) -> tuple[Part, ...]:
+    def _reply(
+        self,
+        turn: Turn,
+        clips: Mapping[str, Audio],
+    ) -> tuple[Part, ...]:
         text = first_text(turn.text)
-        return (
-            (Text(text), self._audio(turn.audio, clips))
-            if turn.audio
-            else (Text(text),)
-        )
+        if turn.audio:
+            return (Text(text), self._audio(turn.audio, clips))
+        return (Text(text),)
 
-    def _audio(self, path: str, clips: Mapping[str, Audio]) -> Audio:
-        return clips[path] if path in clips else Audio(self._located(path), name=path)
+    def _audio(
+        self,
+        path: str,
+        clips: Mapping[str, Audio],
+    ) -> Audio:
+        if path in clips:
+            return clips[path]
+        return Audio(self._located(path), name=path)
 
     def _located(self, path: str) -> Path:
         """Resolve a relative path: next to the registry, else in the working folder, else next to the data."""

@@ -72,7 +72,10 @@ def _with_references(value: object, *, is_key: bool = False) -> Any:
     return f"${{env:{value}}}"
 
 
-def without_secrets(value: object, secrets: tuple[str, ...]) -> Any:
+def without_secrets(
+    value: object,
+    secrets: tuple[str, ...],
+) -> Any:
     """Remove keys from a text, or from all texts in a value."""
     if not secrets:
         return value

@@ -66,7 +66,12 @@ class Tree:
         """Return all names of a kind, in the order of the files."""
         return list(self.entries.get(kind, {}))
 
-    def get(self, kind: str, name: object, where: str | None = None) -> Entry:
+    def get(
+        self,
+        kind: str,
+        name: object,
+        where: str | None = None,
+    ) -> Entry:
         """Return the entry with a name. For an unknown name, raise with its location and similar names."""
         entries = self.entries.get(kind, {})
         if not isinstance(name, str) or name not in entries:
@@ -76,14 +81,16 @@ class Tree:
     def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
         """Yield the links of an entry: argument, kind and name."""
         # An offline judge is named in the arguments of its evaluator.
-        offline = (
-            OFFLINE_LINKS
-            if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer")
-            else {}
-        )
+        if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer"):
+            offline = OFFLINE_LINKS
+        else:
+            offline = {}
         for argument, kind in {**LINKS.get(entry.kind, {}), **offline}.items():
             value = entry.args.get(argument)
-            names = value if isinstance(value, list) else [value]
+            if isinstance(value, list):
+                names = value
+            else:
+                names = [value]
             yield from ((argument, kind, name) for name in names if name is not None)
 
     def reached(
@@ -135,12 +142,17 @@ def dangling(
     ):
         close.append(name_nearby)
     listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    others = (
-        f"near: {', '.join(close)}"
-        if len(close) > 1
-        else f"the registry has {listed or 'none'}"
+    if len(close) > 1:
+        others = f"near: {', '.join(close)}"
+    else:
+        others = f"the registry has {listed or 'none'}"
+    return UnknownName(
+        kind,
+        str(name),
+        names,
+        where=where,
+        hint=others,
     )
-    return UnknownName(kind, str(name), names, where=where, hint=others)
 
 
 def read_tree(path: Path) -> Tree:
@@ -205,7 +217,10 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
                 )
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"{file}:{mark.line + 1}" if mark else str(file)
+        if mark:
+            where = f"{file}:{mark.line + 1}"
+        else:
+            where = str(file)
         raise UsageError(
             f"not valid YAML: {getattr(error, 'problem', error)}", where=where
         ) from error
@@ -250,11 +265,10 @@ def _entry(
         if part not in ("class", "args"):
             close = nearest(part, ["class", "args"])
             location = f"{file}:{parts[part][0].start_mark.line + 1}"
-            fix = (
-                f"did you mean {close!r}?"
-                if close
-                else "an entry has `class` and `args`"
-            )
+            if close:
+                fix = f"did you mean {close!r}?"
+            else:
+                fix = "an entry has `class` and `args`"
             raise UsageError(
                 f"{kind} {name!r} has no {part!r}",
                 where=location,
@@ -273,7 +287,10 @@ def _entry(
         else:
             lines |= {str(key.value): key.start_mark.line + 1 for key, _ in inner.value}
             args = {str(key): value for key, value in construct(inner).items()}
-    cls = construct(parts["class"][1]) if "class" in parts else ""
+    if "class" in parts:
+        cls = construct(parts["class"][1])
+    else:
+        cls = ""
     if not isinstance(cls, str):
         raise UsageError(
             f"`class` of {kind} {name!r} is {shorten(cls)}",
@@ -282,7 +299,11 @@ def _entry(
     return Entry(kind, name, cls, args, file, line, lines)
 
 
-def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
+def _pairs(
+    node: Any,
+    file: Path,
+    wanted: str,
+) -> Sequence[tuple[Any, Any]]:
     """Return the keys and values of a mapping. Raise for a repeated key; YAML would silently drop its first value."""
     where = f"{file}:{node.start_mark.line + 1}"
     if not isinstance(node, yaml.MappingNode):

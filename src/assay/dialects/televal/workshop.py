@@ -77,7 +77,9 @@ class Workshop:
 
     def protocol(self, name: str) -> str:
         """Return the protocol name of a task."""
-        return f"{name}{UPSTREAM}" if self.is_upstream else name
+        if self.is_upstream:
+            return f"{name}{UPSTREAM}"
+        return name
 
     def check(
         self,
@@ -133,16 +135,28 @@ class Workshop:
         """
         entry = self.tree.get("infer_task", name)
         task = self.infer_task(entry)
-        datasets = task.dataset if isinstance(task.dataset, list) else [task.dataset]
-        speaks = task.save_pred_audio if save_pred_audio is None else save_pred_audio
+        if isinstance(task.dataset, list):
+            datasets = task.dataset
+        else:
+            datasets = [task.dataset]
+        if save_pred_audio is None:
+            speaks = task.save_pred_audio
+        else:
+            speaks = save_pred_audio
         switches = {flag: bool(getattr(task, flag)) for flag in FLAGS}
         # Upstream puts the audio clips of all datasets of a task into the folder of the last one.
-        clips = str(datasets[-1]) if self.is_upstream else ""
+        if self.is_upstream:
+            clips = str(datasets[-1])
+        else:
+            clips = ""
         tasks: list[Task] = []
         for dataset in datasets:
             loader = self.loader(dataset)
             loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
-            label = dataset if by_dataset else label_of(name, dataset, datasets)
+            if by_dataset:
+                label = dataset
+            else:
+                label = label_of(name, dataset, datasets)
             template = self._built("template", task.template)
             reader = Reader.of(
                 loader,
@@ -250,11 +264,10 @@ class Workshop:
             raise UsageError(
                 f"{entry.cls} has no method `evaluate`", where=entry.at("class")
             )
-        size = (
-            1
-            if hasattr(kind.evaluate, "single")
-            else int(batch_size or config.batch_size or 1)
-        )
+        if hasattr(kind.evaluate, "single"):
+            size = 1
+        else:
+            size = int(batch_size or config.batch_size or 1)
         return (
             Evaluation(
                 entry.name,
@@ -281,11 +294,9 @@ class Workshop:
         """
         if kind is LLMScorer:
             has_keys = bool(known_secrets(expand(entry.args)))
-            return (
-                None
-                if has_keys and "judge" not in self.roles
-                else self.build(entry).scorer
-            )
+            if has_keys and "judge" not in self.roles:
+                return None
+            return self.build(entry).scorer
         if not isinstance(kind, type) or not issubclass(kind, BuiltInEvaluator):
             return None
         if not str(getattr(kind.evaluate, "__module__", "")).startswith(OURS):
@@ -294,9 +305,13 @@ class Workshop:
         needs = tuple(getattr(evaluator.scorer, "needs", ()))
         if not needs:
             is_text = isinstance(evaluator, (ExistMatch, SingleOptionMatch))
-            return None if self.is_upstream and is_text else evaluator.scorer
+            if self.is_upstream and is_text:
+                return None
+            return evaluator.scorer
         is_served = getattr(getattr(evaluator, "model", None), "can_hear", False)
-        return None if is_served and not self.roles & set(needs) else evaluator.scorer
+        if is_served and not self.roles & set(needs):
+            return None
+        return evaluator.scorer
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
         """Return the models of the tree, the task's own first."""
@@ -332,21 +347,34 @@ class Workshop:
         return str(beside if is_beside else relative)
 
 
-def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:
+def label_of(
+    name: str,
+    dataset: str,
+    datasets: Sequence[str],
+) -> str:
     """Return the name of one dataset of an infer_task.
 
     If it has a single dataset, the name of the infer_task is used, as in its files.
     """
-    return name if len(datasets) == 1 else f"{name}.{dataset}"
+    if len(datasets) == 1:
+        return name
+    return f"{name}.{dataset}"
 
 
-def check_columns(entry: Entry, loader: object, reader: Reader) -> None:
+def check_columns(
+    entry: Entry,
+    loader: object,
+    reader: Reader,
+) -> None:
     """Raise if `ref_col` names a column that the first rows of the data lack.
 
     Scores do not depend on `key_col`, `query_col` and `extra_col`, so a misspelled column there only gets a warning.
     In a dialogue the template names the columns, so nothing is checked.
     """
-    rows = loader.first_rows(HEAD_ROWS) if isinstance(loader, BatchLoader) else []
+    if isinstance(loader, BatchLoader):
+        rows = loader.first_rows(HEAD_ROWS)
+    else:
+        rows = []
     if not rows or reader.is_dialogue(rows[0]):
         return
     columns = sorted({str(name) for row in rows for name in row})

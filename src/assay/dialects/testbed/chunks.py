@@ -31,7 +31,10 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 
 def _chunked(task: Task, run: RunOptions) -> Task:
     protocol = f"{task.name}{UPSTREAM}"
-    num = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
+    if run.num_fewshot is None:
+        num = task.fewshot.num
+    else:
+        num = run.num_fewshot
     if task.to_sample is None or not num:
         return task.but(
             protocol=protocol
@@ -42,7 +45,12 @@ def _chunked(task: Task, run: RunOptions) -> Task:
             fix="leave --fewshot_data out",
         )
     chunks = Chunks(task, run, num)
-    fewshot = Fewshot(num=num, source=chunks.shown, pick=chunks, seed=task.fewshot.seed)
+    fewshot = Fewshot(
+        num=num,
+        source=chunks.shown,
+        pick=chunks,
+        seed=task.fewshot.seed,
+    )
     return task.but(
         dataset=Queries(chunks),
         to_sample=None,

@@ -17,17 +17,18 @@ LIBRARIES = {
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a file or folder belongs to the testbed, or `None` if it does not."""
     if path.is_dir():
         return _claims_folder(path)
     if _imports_testbed(imports):
         return "imports testbed"
-    return (
-        "is a loading script: it defines a dataset builder"
-        if defines_builder(path)
-        else None
-    )
+    if defines_builder(path):
+        return "is a loading script: it defines a dataset builder"
+    return None
 
 
 def _claims_folder(path: Path) -> str | None:
@@ -35,11 +36,9 @@ def _claims_folder(path: Path) -> str | None:
     if is_dataset_folder(path):
         return f"is a dataset folder of the testbed: {path.name}/{path.name}.py or __init__.py with a retriever"
     home = datasets_home(path)
-    return (
-        f"is a tree of dataset folders: {home.relative_to(path.parent)}"
-        if home is not None
-        else None
-    )
+    if home is not None:
+        return f"is a tree of dataset folders: {home.relative_to(path.parent)}"
+    return None
 
 
 def datasets_home(path: Path) -> Path | None:
@@ -72,7 +71,10 @@ def defines_builder(path: Path) -> bool:
     """Return True if a Python file defines a class derived from a builder of the `datasets` library."""
     if path.suffix != ".py" or not path.is_file():
         return False
-    tree = parsed(path) if b"BasedBuilder" in path.read_bytes() else None
+    if b"BasedBuilder" in path.read_bytes():
+        tree = parsed(path)
+    else:
+        tree = None
     if tree is None:
         return False
     bases = [
@@ -103,9 +105,12 @@ def _relative_parents(path: Path) -> frozenset[str]:
     if path.parent.parent.name != "data" or path.parent.parent.parent.name != "testbed":
         return frozenset()
     tree = parsed(path)
-    levels = (
-        [node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        if tree
-        else []
-    )
-    return frozenset({"testbed"}) if any(level > 1 for level in levels) else frozenset()
+    if tree:
+        levels = [
+            node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+        ]
+    else:
+        levels = []
+    if any(level > 1 for level in levels):
+        return frozenset({"testbed"})
+    return frozenset()

@@ -45,7 +45,12 @@ class ConcatSampler:
 class MultiBatchSampler:
     """`multi_merge_size` contexts joined into one batch of indices."""
 
-    def __init__(self, sampler: Any, multi_merge_size: int, drop_last: bool) -> None:
+    def __init__(
+        self,
+        sampler: Any,
+        multi_merge_size: int,
+        drop_last: bool,
+    ) -> None:
         if (
             not isinstance(multi_merge_size, int)
             or isinstance(multi_merge_size, bool)
@@ -83,7 +88,9 @@ class MultiBatchSampler:
 
 
 def _as_list(entry: Any) -> Sequence[int]:
-    return entry if isinstance(entry, (list, tuple)) else [entry]
+    if isinstance(entry, (list, tuple)):
+        return entry
+    return [entry]
 
 
 Place = tuple[int, int]
@@ -238,7 +245,10 @@ def chunk_loader(
         raise ValueError("sampler and samplers cannot be given together")
     where = "prepare_dataloader as upstream"
     torch_data = library("torch.utils.data", "torch", "'assay[hf]'", where=where)
-    several = datasets if isinstance(datasets, list) else [datasets]
+    if isinstance(datasets, list):
+        several = datasets
+    else:
+        several = [datasets]
     size = _context_size(num_shots, num_per_dataset)
     counts = _one_each(
         "num_per_dataset",
@@ -261,7 +271,9 @@ def chunk_loader(
 
     def contexts(rows: list[Any]) -> Any:
         batch = [rows[start : start + size] for start in range(0, len(rows), size)]
-        return collate_fn(batch) if collate_fn is not None else batch
+        if collate_fn is not None:
+            return collate_fn(batch)
+        return batch
 
     joined = torch_data.ConcatDataset(several)
     merged = ConcatSampler(chunked, joined.cumulative_sizes)
@@ -274,21 +286,33 @@ def chunk_loader(
     # Attributes that torch's loader does not know are set past its own check.
     own_samplers = [sampler for sampler in chosen if sampler is not None]
     vars(loader).update(
-        datasets=several, counts=counts, samplers=own_samplers, seed="torch's"
+        datasets=several,
+        counts=counts,
+        samplers=own_samplers,
+        seed="torch's",
     )
     MADE.append(loader)
     return loader
 
 
-def _context_size(num_shots: int | None, num_per_dataset: Any) -> int:
+def _context_size(
+    num_shots: int | None,
+    num_per_dataset: Any,
+) -> int:
     if num_shots is not None:
         return num_shots + 1
     if num_per_dataset is None:
         raise ValueError("num_shots and num_per_dataset cannot both be None")
-    return num_per_dataset if isinstance(num_per_dataset, int) else sum(num_per_dataset)
+    if isinstance(num_per_dataset, int):
+        return num_per_dataset
+    return sum(num_per_dataset)
 
 
-def _one_each(name: str, values: object, datasets: Sequence[Any]) -> list[Any]:
+def _one_each(
+    name: str,
+    values: object,
+    datasets: Sequence[Any],
+) -> list[Any]:
     if not isinstance(values, list):
         return [values]
     if len(values) != len(datasets):
@@ -298,7 +322,12 @@ def _one_each(name: str, values: object, datasets: Sequence[Any]) -> list[Any]:
     return values
 
 
-def _chunks_of_dataset(dataset: object, sampler: Any, size: int, shuffle: bool) -> Any:
+def _chunks_of_dataset(
+    dataset: object,
+    sampler: Any,
+    size: int,
+    shuffle: bool,
+) -> Any:
     """Return a sampler that yields the indices of a sampler of single rows in lists.
 
     A sampler that yields lists of the right length is returned unchanged.
@@ -306,7 +335,10 @@ def _chunks_of_dataset(dataset: object, sampler: Any, size: int, shuffle: bool) 
     from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
     if sampler is None:
-        sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
+        if shuffle:
+            sampler = RandomSampler(dataset)
+        else:
+            sampler = SequentialSampler(dataset)
     first = next(iter(sampler))
     if isinstance(first, int):
         return BatchSampler(sampler, size, True)

@@ -36,16 +36,27 @@ class Contexts:
         for name, places in self._named().items():
             dataset, index = places[-1]
             row = self.loader.datasets[dataset][index]
-            fields = row if isinstance(row, Mapping) else {"row": row}
+            if isinstance(row, Mapping):
+                fields = row
+            else:
+                fields = {"row": row}
             retrieval = self.retrievals[dataset]
             try:
                 target = ToSample(retrieval, self.column)(row).target
             except DataError as error:
-                named = NamedFault(error.what, row=index, fix=error.fix)
+                named = NamedFault(
+                    error.what,
+                    row=index,
+                    fix=error.fix,
+                )
                 named.sample_id = name
                 yield named
             else:
-                yield Sample(id=name, target=target, fields=fields)
+                yield Sample(
+                    id=name,
+                    target=target,
+                    fields=fields,
+                )
 
     def __call__(self, sample: Sample) -> Prompt:
         places = self._named()[sample.id]
@@ -63,7 +74,11 @@ class Contexts:
                 )
             except DataError as error:
                 where = f"row {index} of dataset {dataset}, sample {sample.id!r}"
-                raise TemplateError(error.what, where=where, fix=error.fix) from error
+                raise TemplateError(
+                    error.what,
+                    where=where,
+                    fix=error.fix,
+                ) from error
         details: Record = {
             "shots": [self._id(row_place) for row_place in places[:-1]],
             "picked_by": self._picker(),
@@ -72,18 +87,14 @@ class Contexts:
 
     def _picker(self) -> str:
         samplers = self.loader.samplers
-        return (
-            ", ".join(type(sampler).__name__ for sampler in samplers)
-            if samplers
-            else f"seed {self.loader.seed}"
-        )
+        if samplers:
+            return ", ".join(type(sampler).__name__ for sampler in samplers)
+        return f"seed {self.loader.seed}"
 
     def _id(self, place: Place) -> str:
-        return (
-            str(place[1])
-            if len(self.loader.datasets) == 1
-            else f"{place[0]}:{place[1]}"
-        )
+        if len(self.loader.datasets) == 1:
+            return str(place[1])
+        return f"{place[0]}:{place[1]}"
 
     def _named(self) -> dict[str, tuple[Place, ...]]:
         """Return the contexts by the id of their query. A repeated query gets a number."""

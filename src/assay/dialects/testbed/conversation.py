@@ -98,7 +98,10 @@ def plain_answer(solved: Any, query: Any) -> str | None:
     return "".join(more) if more else None
 
 
-def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
+def answer_of(
+    solved: Sequence[Message],
+    query: Sequence[Message],
+) -> str | None:
     """Return the text that a solved example has in addition to the question; `None` if there is none."""
     spoken = [message for message in query if message.parts is not None]
     more = [
@@ -106,25 +109,37 @@ def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None
         for message in solved
         if message.parts is not None and message not in spoken
     ]
-    return "".join(message.text for message in more) if more else None
+    if more:
+        return "".join(message.text for message in more)
+    return None
 
 
-def cut_at(text: str, stop_words: Sequence[str]) -> str:
+def cut_at(
+    text: str,
+    stop_words: Sequence[str],
+) -> str:
     """Return the text before the first stop word, stripped. An empty stop word is ignored."""
     return (before_stop(text, stop_words) if stop_words else text).strip()
 
 
-def before_stop(text: str, stop_words: Sequence[str]) -> str:
+def before_stop(
+    text: str,
+    stop_words: Sequence[str],
+) -> str:
     """Return the text before the first of the stop words."""
     ends = [
         position for word in stop_words if word and (position := text.find(word)) >= 0
     ]
-    return text[: min(ends)] if ends else text
+    if ends:
+        return text[: min(ends)]
+    return text
 
 
 def _pieces(turn: Fields) -> Sequence[Any]:
     content = turn.get("content", ())
-    return content if isinstance(content, (list, tuple)) else (content,)
+    if isinstance(content, (list, tuple)):
+        return content
+    return (content,)
 
 
 def _is_place(piece: object) -> bool:
@@ -134,7 +149,10 @@ def _is_place(piece: object) -> bool:
     )
 
 
-def _message(turn: Fields, images: Iterator[Image]) -> Message:
+def _message(
+    turn: Fields,
+    images: Iterator[Image],
+) -> Message:
     role = str(turn["role"])
     if "content" not in turn:
         return Message(role)
@@ -146,7 +164,10 @@ def _message(turn: Fields, images: Iterator[Image]) -> Message:
     return Message(role, tuple(_part(piece, images) for piece in _pieces(turn)))
 
 
-def _part(piece: object, images: Iterator[Image]) -> Part:
+def _part(
+    piece: object,
+    images: Iterator[Image],
+) -> Part:
     if isinstance(piece, str):
         return Text(piece)
     if _is_place(piece):
@@ -162,7 +183,10 @@ def _part(piece: object, images: Iterator[Image]) -> Part:
     return as_part(piece)
 
 
-def _images(extras: Sequence[Any], folder: Path | None) -> Iterator[Image]:
+def _images(
+    extras: Sequence[Any],
+    folder: Path | None,
+) -> Iterator[Image]:
     """Yield the images among a retriever's extra outputs, in order; other extras are ignored."""
     for extra in extras:
         if isinstance(extra, (list, tuple)):
@@ -171,7 +195,10 @@ def _images(extras: Sequence[Any], folder: Path | None) -> Iterator[Image]:
             yield image
 
 
-def as_image(value: object, folder: Path | None = None) -> Image | None:
+def as_image(
+    value: object,
+    folder: Path | None = None,
+) -> Image | None:
     """Return an image from a cell: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
 
     A PIL image that was only opened is passed on as its file, so that the dataset's own bytes are used.
@@ -189,9 +216,7 @@ def as_image(value: object, folder: Path | None = None) -> Image | None:
         return Image((folder or Path()) / value)
     if isinstance(value, str) and value:
         is_inline = value.startswith("data:") or len(value) > 255
-        return (
-            Image(value)
-            if is_inline
-            else Image((folder or Path()) / value, name=shorten(value))
-        )
+        if is_inline:
+            return Image(value)
+        return Image((folder or Path()) / value, name=shorten(value))
     return None

@@ -67,16 +67,19 @@ def prepare_dataloader(
     holds_datasets = isinstance(datasets, (list, tuple)) and not (
         datasets and isinstance(datasets[0], Mapping)
     )
-    several = list(datasets) if holds_datasets else [datasets]
+    if holds_datasets:
+        several = list(datasets)
+    else:
+        several = [datasets]
     sampler = kwargs.pop("sampler", None)
     if sampler is not None and samplers is not None:
         raise ValueError("sampler and samplers cannot be given together")
-    chosen = (
-        samplers
-        if isinstance(samplers, (list, tuple)) or samplers is None
-        else [samplers]
-    )
-    chosen = [sampler] if sampler is not None else chosen
+    if isinstance(samplers, (list, tuple)) or samplers is None:
+        chosen = samplers
+    else:
+        chosen = [samplers]
+    if sampler is not None:
+        chosen = [sampler]
     counts = _counts(several, num_shots, num_per_dataset)
     if chosen is not None and len(chosen) != len(several):
         raise ValueError(
@@ -115,9 +118,10 @@ def _counts(
                 f"{len(datasets)} datasets need num_per_dataset, how many rows each gives to a context"
             )
         return [int(num_shots or 0) + 1]
-    counts = (
-        [num_per_dataset] if isinstance(num_per_dataset, int) else list(num_per_dataset)
-    )
+    if isinstance(num_per_dataset, int):
+        counts = [num_per_dataset]
+    else:
+        counts = list(num_per_dataset)
     if len(counts) != len(datasets):
         raise ValueError(
             f"num_per_dataset should be a list of the same length as datasets, got {num_per_dataset!r}"
@@ -157,11 +161,9 @@ def postprocess_generation(
     def read(prediction: str) -> Any:
         return process("" if stops_at_once else cut_at(prediction, stop_words or ()))
 
-    return (
-        read(predictions)
-        if isinstance(predictions, str)
-        else [read(prediction) for prediction in predictions]
-    )
+    if isinstance(predictions, str):
+        return read(predictions)
+    return [read(prediction) for prediction in predictions]
 
 
 Extras = list[tuple[Any, ...] | None]
@@ -187,11 +189,10 @@ def prepare_input(
         )
         rest: Extras = []
         for index, (item, name) in enumerate(zip(context, names, strict=True)):
-            is_last = (
-                item == context[-1]
-                if is_upstream("testbed")
-                else index == len(context) - 1
-            )
+            if is_upstream("testbed"):
+                is_last = item == context[-1]
+            else:
+                is_last = index == len(context) - 1
             retrieved = DATASET_RETRIEVER_MAPPING[name](item, is_last)
             messages += retrieved[0] if isinstance(retrieved, tuple) else retrieved
             rest.append(tuple(retrieved[1:]) if isinstance(retrieved, tuple) else None)
@@ -206,11 +207,10 @@ def _named_contexts(
 ) -> Iterator[tuple[Sequence[Any], list[str]]]:
     if not is_upstream("testbed"):
         return zip(batch, _names_by_row(dataset_names, batch), strict=True)
-    names = (
-        [dataset_names] * len(batch)
-        if isinstance(dataset_names, str)
-        else list(dataset_names)
-    )
+    if isinstance(dataset_names, str):
+        names = [dataset_names] * len(batch)
+    else:
+        names = list(dataset_names)
     if not isinstance(dataset_names, str) and len(names) != len(batch[0]):
         raise ValueError(
             f"{len(names)} dataset names for contexts of {len(batch[0])} rows"
@@ -230,7 +230,10 @@ def _named_contexts(
     )
 
 
-def _with_extras(conversations: list[list[Any]], extras: list[Extras]) -> Any:
+def _with_extras(
+    conversations: list[list[Any]],
+    extras: list[Extras],
+) -> Any:
     numbers = {
         None if rest is None else len(rest) for context in extras for rest in context
     }
@@ -281,7 +284,10 @@ def _names_by_row(
     return names
 
 
-def _spread(names: list[str], batch: Sequence[Sequence[Any]]) -> list[list[str]]:
+def _spread(
+    names: list[str],
+    batch: Sequence[Sequence[Any]],
+) -> list[list[str]]:
     per_context = len(names) == len(batch)
     per_row = all(len(names) == len(context) for context in batch)
     if per_context and per_row and len(set(names)) > 1:

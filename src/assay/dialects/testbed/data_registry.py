@@ -28,7 +28,9 @@ def register_dataset_retriever(
     """
     takes = ("item", "is_last")
     register = _registers("retriever", dataset_name, DATASET_RETRIEVER_MAPPING, takes)
-    return register if retriever is None else register(retriever)
+    if retriever is None:
+        return register
+    return register(retriever)
 
 
 def register_postprocess(
@@ -40,7 +42,9 @@ def register_postprocess(
     Used as a decorator, or with the function as second argument.
     """
     register = _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
-    return register if postprocess is None else register(postprocess)
+    if postprocess is None:
+        return register
+    return register(postprocess)
 
 
 def _registers(
@@ -111,7 +115,10 @@ def split_generators(
         arguments = {f"{kind}_path": paths.get(kind) for kind in type_split_file_dict}
         name = SPLIT_NAMES.get(split, split)
         generators.append(
-            datasets.SplitGenerator(name=name, gen_kwargs={"split": split, **arguments})
+            datasets.SplitGenerator(
+                name=name,
+                gen_kwargs={"split": split, **arguments},
+            )
         )
     if not generators:
         raise FileNotFoundError(
@@ -121,7 +128,9 @@ def split_generators(
 
 
 def _as_list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else [value]
+    if isinstance(value, (list, tuple)):
+        return value
+    return [value]
 
 
 Row = Fields
@@ -147,7 +156,10 @@ def caption(item: Row, is_last: bool) -> tuple[list[Record], Any]:
 def hateful_meme(item: Row, is_last: bool) -> tuple[list[Record], Any]:
     """Return a meme, and whether it is hateful."""
     question = f'is an image with written "{item["text"]}" on it. Is it hateful?'
-    row = {} if is_last else {"verdict": "yes" if item["label"] == 1 else "no"}
+    if is_last:
+        row = {}
+    else:
+        row = {"verdict": "yes" if item["label"] == 1 else "no"}
     return [
         _images(1),
         _text("question", question),
@@ -193,8 +205,15 @@ def _text(role: str, *texts: str) -> Record:
     return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
 
 
-def _answer(role: str, is_last: bool, item: Row, column: str) -> Record:
-    return {"role": role} if is_last else _text(role, item[column])
+def _answer(
+    role: str,
+    is_last: bool,
+    item: Row,
+    column: str,
+) -> Record:
+    if is_last:
+        return {"role": role}
+    return _text(role, item[column])
 
 
 SHIPPED: Mapping[str, tuple[Function, Function]] = {

@@ -35,7 +35,11 @@ LIBRARYS = (
 _folder: Any = None
 
 
-def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
+def load_dataset(
+    path: str,
+    name: str | None = None,
+    **options: Any,
+) -> Any:
     """Return a dataset, or one per split, from a local loading script, or else from the library."""
     script = script_of(path)
     if script is None:
@@ -68,13 +72,18 @@ NAMES = {"load_dataset": load_dataset}
 def script_of(path: object) -> Path | None:
     """Return the loading script that a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
     location = Path(str(path)).expanduser()
-    script = (
-        location / f"{location.resolve().name}.py" if location.is_dir() else location
-    )
+    if location.is_dir():
+        script = location / f"{location.resolve().name}.py"
+    else:
+        script = location
     return script.resolve() if defines_builder(script) else None
 
 
-def _by_library(path: str, name: str | None, options: Record) -> Any:
+def _by_library(
+    path: str,
+    name: str | None,
+    options: Record,
+) -> Any:
     import datasets
 
     if "trust_remote_code" not in inspect.signature(datasets.load_dataset).parameters:
@@ -95,20 +104,24 @@ def _every_split(data: ScriptData, streams: bool) -> Any:
                 f"the split {split!r} of {data.script} has no rows and is left out",
                 stacklevel=3,
             )
-    return (
-        datasets.IterableDatasetDict(splits)
-        if streams
-        else datasets.DatasetDict(splits)
-    )
+    if streams:
+        return datasets.IterableDatasetDict(splits)
+    return datasets.DatasetDict(splits)
 
 
-def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
+def _of_split(
+    data: ScriptData,
+    split: str,
+    streams: bool,
+) -> Any:
     """Return the rows of a split, of a part of it (`validation[:10%]`), or of several joined by `+`."""
     import datasets
 
     parts = [_PART.fullmatch(part.strip()) for part in split.split("+")]
     chosen = [_part(data, part, split, streams) for part in parts]
-    return chosen[0] if len(chosen) == 1 else datasets.concatenate_datasets(chosen)
+    if len(chosen) == 1:
+        return chosen[0]
+    return datasets.concatenate_datasets(chosen)
 
 
 def _part(
@@ -118,7 +131,10 @@ def _part(
     streams: bool,
 ) -> Any:
     splits = data.splits()
-    name = part["name"] if part is not None else split
+    if part is not None:
+        name = part["name"]
+    else:
+        name = split
     if name not in splits:
         name = SPLIT_NAMES.get(name, name)
     if part is None or name not in splits:
@@ -139,10 +155,16 @@ def _part(
 def _place(text: str, size: int) -> int | None:
     if not text:
         return None
-    return round(int(text[:-1]) / 100 * size) if text.endswith("%") else int(text)
+    if text.endswith("%"):
+        return round(int(text[:-1]) / 100 * size)
+    return int(text)
 
 
-def _rows(data: ScriptData, split: str, streams: bool) -> Any:
+def _rows(
+    data: ScriptData,
+    split: str,
+    streams: bool,
+) -> Any:
     from datasets.arrow_writer import ArrowWriter
 
     import datasets
@@ -159,7 +181,10 @@ def _rows(data: ScriptData, split: str, streams: bool) -> Any:
             split=datasets.NamedSplit(split),
         )
     file = _home() / f"{len(list(_home().iterdir()))}-{split}.arrow"
-    with ArrowWriter(path=str(file), features=info.features) as writer:
+    with ArrowWriter(
+        path=str(file),
+        features=info.features,
+    ) as writer:
         for example in data.examples(split):
             writer.write(example)
         writer.finalize()

@@ -32,7 +32,11 @@ class Hasher:
         return getattr(xxhash, method)()
 
     @classmethod
-    def hash_bytes(cls, value: bytes | list[bytes], method: str) -> str:
+    def hash_bytes(
+        cls,
+        value: bytes | list[bytes],
+        method: str,
+    ) -> str:
         """Return the digest of one byte string, or of several joined."""
         digest = cls.new(method)
         for piece in [value] if isinstance(value, bytes) else value:
@@ -77,7 +81,11 @@ class Fingerprint:
         """Store a sample with its digest."""
         self.hash_values[key] = {"fingerprint": self._of(sample), "sample": sample}
 
-    def validate(self, key: str, sample: object = None) -> bool:
+    def validate(
+        self,
+        key: str,
+        sample: object = None,
+    ) -> bool:
         """Return True if the sample still has the stored digest; without a sample, check the stored one."""
         entry = self.hash_values[key]
         return bool(

@@ -32,8 +32,13 @@ def find_metric(
     """Return the metric at a path, or the first one with that name below the folders in `near`."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
-        file = path / f"{path.name}.py" if path.is_dir() else path
-        return FolderMetric(str(file), reading) if file.is_file() else None
+        if path.is_dir():
+            file = path / f"{path.name}.py"
+        else:
+            file = path
+        if file.is_file():
+            return FolderMetric(str(file), reading)
+        return None
     for folder in near:
         for spelling in SPELLINGS:
             file = folder / spelling / name / f"{name}.py"
@@ -61,11 +66,10 @@ class FolderMetric:
         with TemporaryDirectory() as folder:
             metric = kind(keep_in_memory=True, cache_dir=folder)
             metric.download_and_prepare()
-            features = (
-                metric.features[0]
-                if isinstance(metric.features, list)
-                else metric.features
-            )
+            if isinstance(metric.features, list):
+                features = metric.features[0]
+            else:
+                features = metric.features
             columns = {
                 name: [self._cell(name, shape, *row) for row in rows]
                 for name, shape in features.items()
@@ -73,14 +77,20 @@ class FolderMetric:
             returned = self._compute(metric, columns)
         return dict(checked_metrics(returned, kind._compute, f"metric {self.name!r}"))
 
-    def _compute(self, metric: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
+    def _compute(
+        self,
+        metric: Any,
+        columns: Mapping[str, Sequence[Any]],
+    ) -> Any:
         """Return the result of the user's `_compute`; `evaluate` itself only accepts a dictionary."""
         returned: list[Any] = []
         original = metric._compute
 
         def keeping(**inputs: object) -> Any:
             returned.append(original(**inputs))
-            return returned[-1] if isinstance(returned[-1], Mapping) else {}
+            if isinstance(returned[-1], Mapping):
+                return returned[-1]
+            return {}
 
         metric._compute = keeping
         computed = metric.compute(**columns)
@@ -103,7 +113,13 @@ class FolderMetric:
             self.path,
         )
 
-    def _cell(self, name: str, shape: object, sample: Sample, output: Output) -> Any:
+    def _cell(
+        self,
+        name: str,
+        shape: object,
+        sample: Sample,
+        output: Output,
+    ) -> Any:
         if name == "predictions":
             return cast(self.reading(output.text), shape)
         if name == "references":
@@ -129,11 +145,9 @@ class FolderMetric:
             raise ScorerError(
                 "no reference", where=f"metric {self.name!r}, sample {sample.id!r}"
             )
-        return (
-            self.reading(sample.target)
-            if isinstance(sample.target, str) and not is_list(shape)
-            else sample.target
-        )
+        if isinstance(sample.target, str) and not is_list(shape):
+            return self.reading(sample.target)
+        return sample.target
 
 
 def _several(sample: Sample) -> list[Any] | None:
@@ -142,14 +156,12 @@ def _several(sample: Sample) -> list[Any] | None:
     annotations = next(
         (value for value in cells if isinstance(value, (list, tuple)) and value), None
     )
-    return (
-        None
-        if annotations is None
-        else [
-            entry["answer"] if isinstance(entry, Mapping) else entry
-            for entry in annotations
-        ]
-    )
+    if annotations is None:
+        return None
+    return [
+        entry["answer"] if isinstance(entry, Mapping) else entry
+        for entry in annotations
+    ]
 
 
 def is_list(shape: object) -> bool:
@@ -164,21 +176,33 @@ def is_list(shape: object) -> bool:
 def cast(value: Any, shape: Any) -> Any:
     """Convert a value to the type that a feature of the metric declares."""
     if is_list(shape):
-        inner = shape[0] if isinstance(shape, list) else shape.feature
-        several = value if isinstance(value, (list, tuple)) else [value]
+        if isinstance(shape, list):
+            inner = shape[0]
+        else:
+            inner = shape.feature
+        if isinstance(value, (list, tuple)):
+            several = value
+        else:
+            several = [value]
         return [cast(entry, inner) for entry in several]
     dtype = str(getattr(shape, "dtype", ""))
     if dtype.startswith(("int", "uint")):
         return int(value)
     if dtype.startswith("float"):
         return float(value)
-    return str(value) if dtype in ("string", "large_string") else value
+    if dtype in ("string", "large_string"):
+        return str(value)
+    return value
 
 
 OWNER = "Kamichanw/"
 
 
-def load(path: str, *args: object, **kwargs: object) -> Any:
+def load(
+    path: str,
+    *args: object,
+    **kwargs: object,
+) -> Any:
     """Return a metric by path or name.
 
     A metric that upstream published is taken from the tree around the script, if it is there.
@@ -186,11 +210,10 @@ def load(path: str, *args: object, **kwargs: object) -> Any:
     import evaluate
 
     name = path.removeprefix(OWNER)
-    near = (
-        [base / spelling / name for base in bases() for spelling in SPELLINGS]
-        if name != path
-        else []
-    )
+    if name != path:
+        near = [base / spelling / name for base in bases() for spelling in SPELLINGS]
+    else:
+        near = []
     folder = next(
         (folder for folder in near if (folder / f"{name}.py").is_file()), None
     )

@@ -90,11 +90,10 @@ class Idefics(Family):
             is_conversation(text) and isinstance(text[0], Mapping)
         ):
             text, images = [text], None if images is None else [images]
-        prompts = (
-            self._assay_rendered(text, prompt_template)
-            if is_conversation(text)
-            else list(text)
-        )
+        if is_conversation(text):
+            prompts = self._assay_rendered(text, prompt_template)
+        else:
+            prompts = list(text)
         images_by_prompt: Sequence[Any] = (
             [() for _ in prompts] if images is None else images
         )
@@ -118,7 +117,11 @@ class Idefics(Family):
         )
 
 
-def _interleaved(at: int, prompt: str, images: Sequence[Any]) -> Iterator[Any]:
+def _interleaved(
+    at: int,
+    prompt: str,
+    images: Sequence[Any],
+) -> Iterator[Any]:
     *texts, last = prompt.split("<image>")
     if len(texts) != len(images):
         raise ValueError(

@@ -83,7 +83,10 @@ class Downloads:
             return
         with tarfile.open(path) as tar:
             for member in tar:
-                stream = tar.extractfile(member) if member.isfile() else None
+                if member.isfile():
+                    stream = tar.extractfile(member)
+                else:
+                    stream = None
                 if stream is not None:
                     yield member.name, stream
 
@@ -181,7 +184,10 @@ def _check_growth(archive: Path, unpacked: int) -> None:
         )
 
 
-def _mapped(value: object, change: Callable[[Any], str]) -> Any:
+def _mapped(
+    value: object,
+    change: Callable[[Any], str],
+) -> Any:
     if isinstance(value, Mapping):
         return {key: _mapped(inner, change) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -201,8 +207,18 @@ class ScriptData:
     options: Fields = field(default_factory=dict)
     """Options of the builder's configuration, such as `data_dir` and `images_dir`."""
     allow_private: bool = False
-    _builder: Any = field(default=None, init=False, repr=False, compare=False)
-    _cache: Any = field(default=None, init=False, repr=False, compare=False)
+    _builder: Any = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    _cache: Any = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _splits: dict[str, Fields] | None = field(
         default=None,
         init=False,
@@ -222,9 +238,10 @@ class ScriptData:
             return self
         if data not in self._elsewhere:
             folder, _, query = data.partition("?")
-            location = (
-                {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
-            )
+            if folder:
+                location = {"data_dir": str(Path(folder).expanduser().resolve())}
+            else:
+                location = {}
             self._elsewhere[data] = replace(
                 self, options={**self.options, **location, **dict(parse_qsl(query))}
             )
@@ -260,17 +277,19 @@ class ScriptData:
         for _, _, row in self.of_split(None).rows():
             yield row
 
-    def shots(self, data: str | None, split: str | None) -> Fewshot:
+    def shots(
+        self,
+        data: str | None,
+        split: str | None,
+    ) -> Fewshot:
         """Return the rows for shots: the train split, if it exists and is not the split that is evaluated."""
         try:
             splits = self.reading_from(data).splits()
         except (DataError, UsageError):
             return Fewshot()  # said again, and loudly, when its rows are opened
-        return (
-            Fewshot(split="train")
-            if "train" in splits and split != "train" and len(splits) > 1
-            else Fewshot()
-        )
+        if "train" in splits and split != "train" and len(splits) > 1:
+            return Fewshot(split="train")
+        return Fewshot()
 
     def splits(self) -> dict[str, Fields]:
         """Return the splits of the script, each with the arguments of its generator."""
@@ -309,7 +328,10 @@ class ScriptData:
             kind = self._class()
             self._cache = TemporaryDirectory(prefix="assay-script-")
             try:
-                self._builder = kind(cache_dir=self._cache.name, **self.options)
+                self._builder = kind(
+                    cache_dir=self._cache.name,
+                    **self.options,
+                )
             except Exception as error:
                 raise self._fault("its builder cannot be made", error) from error
         return self._builder
@@ -335,11 +357,10 @@ class ScriptData:
     def _fault(self, what: str, error: Exception) -> DataError:
         if isinstance(error, DataError):
             return error
-        fix = (
-            None
-            if "data_dir" in self.options
-            else "--data FOLDER is what the script gets as data_dir"
-        )
+        if "data_dir" in self.options:
+            fix = None
+        else:
+            fix = "--data FOLDER is what the script gets as data_dir"
         return DataError(
             f"{what}: {blamed(ComponentError, error, '').what}",
             file=str(self.script),
@@ -347,7 +368,10 @@ class ScriptData:
         )
 
 
-def _with_folder(builder: type, folder: str | None) -> type:
+def _with_folder(
+    builder: type,
+    folder: str | None,
+) -> type:
     """Return the builder class with its data folder as a class attribute, because some constructors read it."""
     config: type = builder.BUILDER_CONFIG_CLASS  # type: ignore[attr-defined]
     located = type(

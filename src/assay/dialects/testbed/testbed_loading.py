@@ -74,7 +74,11 @@ def load_path(
     return [_load_file(path, force, first)]
 
 
-def _load_folder(folder: Path, force: bool, first: Sequence[str]) -> Loaded:
+def _load_folder(
+    folder: Path,
+    force: bool,
+    first: Sequence[str],
+) -> Loaded:
     start, script = folder / "__init__.py", folder / f"{folder.name}.py"
     loaded = Loaded(
         folder,
@@ -85,7 +89,11 @@ def _load_folder(folder: Path, force: bool, first: Sequence[str]) -> Loaded:
     return loaded
 
 
-def _load_file(path: Path, force: bool, first: Sequence[str]) -> Loaded:
+def _load_file(
+    path: Path,
+    force: bool,
+    first: Sequence[str],
+) -> Loaded:
     loaded = Loaded(path.parent, guest=guest_for(path, force=force))
     script = path if defines_builder(path) else None
     _collect(loaded, [*first, *([] if script else [str(path)])])
@@ -93,7 +101,10 @@ def _load_file(path: Path, force: bool, first: Sequence[str]) -> Loaded:
     return loaded
 
 
-def _collect(loaded: Loaded, files: Sequence[str]) -> None:
+def _collect(
+    loaded: Loaded,
+    files: Sequence[str],
+) -> None:
     """Run files and store their registrations.
 
     Other files write to the testbed's tables, too, so only new entries count.
@@ -124,7 +135,12 @@ def own_classes(module: ModuleType, base: type) -> Record:
     }
 
 
-def only_class(module: ModuleType, base: type, name: str, where: str) -> Any:
+def only_class(
+    module: ModuleType,
+    base: type,
+    name: str,
+    where: str,
+) -> Any:
     """Return the only class derived from `base` that a module defines. Raise if there are none or several."""
     classes = own_classes(module, base)
     if len(classes) != 1:
@@ -134,7 +150,10 @@ def only_class(module: ModuleType, base: type, name: str, where: str) -> Any:
     return next(iter(classes.values()))
 
 
-def _variable(modules: Sequence[ModuleType], thing: object) -> str | None:
+def _variable(
+    modules: Sequence[ModuleType],
+    thing: object,
+) -> str | None:
     return next(
         (
             name

@@ -106,16 +106,20 @@ class WhiteBox(Module):  # type: ignore[misc]
                 n: m for n, m in self.model.named_modules() if isinstance(m, wanted)
             }
         else:
-            chosen = (
-                self._assay_named(wanted)
-                if isinstance(wanted, (str, list, tuple))
-                else {}
-            )
+            if isinstance(wanted, (str, list, tuple)):
+                chosen = self._assay_named(wanted)
+            else:
+                chosen = {}
         if not chosen:
             raise ValueError(f"no module matches {wanted!r}")
         return chosen
 
-    def _assay_hook(self, method: str, *args: Any, **options: object) -> Any:
+    def _assay_hook(
+        self,
+        method: str,
+        *args: Any,
+        **options: object,
+    ) -> Any:
         if callable(args[0]):
             register = getattr(super(), method, None) or getattr(self.model, method)
             return register(*args, **options)
@@ -129,9 +133,10 @@ class WhiteBox(Module):  # type: ignore[misc]
 
     def add_tracker(self, module_name: object, tracker: Any) -> None:
         """Attach a tracker to modules. Each pass of the model starts a new list in it."""
-        matching = (
-            {} if isinstance(module_name, type) else self._assay_matching(module_name)
-        )
+        if isinstance(module_name, type):
+            matching = {}
+        else:
+            matching = self._assay_matching(module_name)
         tracker.track(list(matching.values()), self._trackers_dict)
         tracker.auto_incre_index = False
         self._trackers_dict[tracker.id] = tracker
@@ -150,7 +155,10 @@ class WhiteBox(Module):  # type: ignore[misc]
         if isinstance(new, type):
             modules: Sequence[Any] = [new(**init_args) for _ in matching]
         else:
-            modules = list(new) if isinstance(new, (list, tuple)) else [new]
+            if isinstance(new, (list, tuple)):
+                modules = list(new)
+            else:
+                modules = [new]
         if len(modules) != len(matching):
             raise ValueError(
                 f"{len(matching)} modules match and {len(modules)} are given"
@@ -196,7 +204,11 @@ def former_name(name: str) -> str:
 def _forwarded(name: str) -> Function:
     """Return a method that calls torch's method of this name on the model and returns `self`."""
 
-    def change(self: WhiteBox, *args: object, **kwargs: object) -> WhiteBox:
+    def change(
+        self: WhiteBox,
+        *args: object,
+        **kwargs: object,
+    ) -> WhiteBox:
         if Module is not object and isinstance(self.model, Module):
             getattr(Module, name)(self, *args, **kwargs)
         elif hasattr(self.model, name):
@@ -213,7 +225,11 @@ def _hooked(name: str) -> Function:
     The hook may have a parameter `module_name`.
     """
 
-    def register(self: WhiteBox, *args: object, **options: object) -> Any:
+    def register(
+        self: WhiteBox,
+        *args: object,
+        **options: object,
+    ) -> Any:
         return self._assay_hook(name, *args, **options)
 
     register.__name__ = name
@@ -345,17 +361,20 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             and type(self).default_prompt_template is ModelBase.default_prompt_template
         )
         # A processor may render by itself without naming its template.
-        chosen = (
-            None
-            if is_bare and not is_upstream("testbed")
-            else template or self._assay_default_template()
-        )
+        if is_bare and not is_upstream("testbed"):
+            chosen = None
+        else:
+            chosen = template or self._assay_default_template()
         if tokenize:
             kwargs.setdefault(
                 "return_dict", False
             )  # Only ids, regardless of the library's default.
         if is_upstream("testbed"):
-            return self._assay_apply(chosen)(conversation, tokenize=tokenize, **kwargs)
+            return self._assay_apply(chosen)(
+                conversation,
+                tokenize=tokenize,
+                **kwargs,
+            )
         messages = arranged(
             conversation, asks=bool(kwargs.pop("add_generation_prompt", False))
         )
@@ -426,7 +445,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             images, text = None, images
         if is_conversation(text):
             text = self._assay_rendered(text, prompt_template)
-        image_arguments = {} if images is None else {"images": images}
+        if images is None:
+            image_arguments = {}
+        else:
+            image_arguments = {"images": images}
         padding, tensors = (
             kwargs.pop("padding", True),
             kwargs.pop("return_tensors", "pt"),
@@ -439,14 +461,19 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             **kwargs,
         )
 
-    def _assay_rendered(self, text: Any, prompt_template: str | None = None) -> Any:
+    def _assay_rendered(
+        self,
+        text: Any,
+        prompt_template: str | None = None,
+    ) -> Any:
         """Return conversations as prompts for the next turn, by the method name that a subclass overrides."""
         is_misspelt = (
             type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
         )
-        apply = (
-            self.apply_prompt_tempalte if is_misspelt else self.apply_prompt_template
-        )
+        if is_misspelt:
+            apply = self.apply_prompt_tempalte
+        else:
+            apply = self.apply_prompt_template
         if is_upstream("testbed"):
             return apply(text, prompt_template=prompt_template)
         several = not isinstance(text[0], Mapping)
@@ -464,13 +491,15 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         """Return the new text of each prompt; call `generate(images, text)` or `generate(text)`."""
         with _no_gradients():
             processed = self._assay_processed(inputs, processor_args or {})
-            ids = (
-                processed["input_ids"]
-                if isinstance(processed, Mapping)
-                else processed.input_ids
-            )
+            if isinstance(processed, Mapping):
+                ids = processed["input_ids"]
+            else:
+                ids = processed.input_ids
             start = ids.shape[-1]
-            generated = self.model.generate(**processed, **generate_args)[:, start:]
+            generated = self.model.generate(
+                **processed,
+                **generate_args,
+            )[:, start:]
         outputs = self.processor.batch_decode(generated, skip_special_tokens=True)
         if not return_inputs and not return_generated_ids:
             return outputs
@@ -529,7 +558,11 @@ def is_conversation(text: object) -> bool:
     )
 
 
-def _instantiate(kind: Any, model_root: str, args: Fields) -> Any:
+def _instantiate(
+    kind: Any,
+    model_root: str,
+    args: Fields,
+) -> Any:
     return kind.from_pretrained(model_root, **{"trust_remote_code": False, **args})
 
 

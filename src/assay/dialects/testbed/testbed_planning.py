@@ -77,7 +77,13 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
         return chosen
     if dataset is not None and names:
         hint = f"{file} registers {', '.join(names)}"
-        raise UnknownName("dataset", dataset, names, where=file, hint=hint)
+        raise UnknownName(
+            "dataset",
+            dataset,
+            names,
+            where=file,
+            hint=hint,
+        )
     raise UsageError(
         "registers no dataset retriever",
         where=file,
@@ -116,7 +122,10 @@ def _from_rows(
     run: RunOptions,
 ) -> Task:
     dataset, fewshot = _data(name, loaded, run)
-    folder = Path(run.data).expanduser() if run.data else loaded.folder
+    if run.data:
+        folder = Path(run.data).expanduser()
+    else:
+        folder = loaded.folder
     retrieval = Retrieval(
         name,
         retrievers[name],
@@ -152,7 +161,10 @@ def _from_loader(
             where=str(loaded.folder),
             fix="register one retriever, or one for each dataset in their order",
         )
-    spread = names * len(loader.datasets) if len(names) == 1 else names
+    if len(names) == 1:
+        spread = names * len(loader.datasets)
+    else:
+        spread = names
     folder = str(loaded.folder)
     contexts = Contexts(
         loader,
@@ -172,13 +184,18 @@ def _from_loader(
     )
 
 
-def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
+def _reading(
+    name: str,
+    loaded: Loaded,
+    run: RunOptions,
+) -> Reading:
     from .data_registry import SHIPPED
 
     postprocess = loaded.postprocesses.get(name)
-    shipped = (
-        SHIPPED[name][1] if name in SHIPPED and name not in loaded.retrievers else None
-    )
+    if name in SHIPPED and name not in loaded.retrievers:
+        shipped = SHIPPED[name][1]
+    else:
+        shipped = None
     stop = run.generation.get("stop") or ()
     return Reading(
         postprocess or shipped, (stop,) if isinstance(stop, str) else tuple(stop)
@@ -197,7 +214,11 @@ def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
     return lambda name: find_metric(name, near, reading)
 
 
-def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
+def _data(
+    name: str,
+    loaded: Loaded,
+    run: RunOptions,
+) -> tuple[Any, Fewshot]:
     """Return the sources of rows and of shots: the script, `--data`, a file next to the user's file, or none yet."""
     if loaded.script is not None:
         assert loaded.guest is not None

@@ -56,7 +56,11 @@ def _compiled(template: str) -> jinja2.Template:
     return environment().from_string(template)
 
 
-def render(template: str, conversation: Conversation, **variables: object) -> str:
+def render(
+    template: str,
+    conversation: Conversation,
+    **variables: object,
+) -> str:
     """Render a conversation by a template."""
     return _compiled(template).render(
         plain_values({"messages": conversation, **variables})
@@ -119,7 +123,10 @@ def lost(conversation: Conversation, text: str) -> list[str]:
 
 def _texts(message: Fields) -> list[str]:
     content = message.get("content", "")
-    pieces = content if isinstance(content, (list, tuple)) else [content]
+    if isinstance(content, (list, tuple)):
+        pieces = content
+    else:
+        pieces = [content]
     return [
         str(p.get("text", "")) if isinstance(p, Mapping) else str(p) for p in pieces
     ]
@@ -145,7 +152,9 @@ def _part(piece: object) -> Any:
     if not isinstance(piece, Mapping):
         return {"type": "text", "text": str(piece)}
     text = piece.get("text", "")
-    return piece if isinstance(text, str) else {**piece, "text": str(text)}
+    if isinstance(text, str):
+        return piece
+    return {**piece, "text": str(text)}
 
 
 def _as_texts(message: Fields) -> Fields:
@@ -153,7 +162,10 @@ def _as_texts(message: Fields) -> Fields:
     if "content" not in message:
         return message
     content = message["content"]
-    pieces = content if isinstance(content, (list, tuple)) else [content]
+    if isinstance(content, (list, tuple)):
+        pieces = content
+    else:
+        pieces = [content]
     if any(
         isinstance(piece, Mapping) and piece.get("type", "text") != "text"
         for piece in pieces

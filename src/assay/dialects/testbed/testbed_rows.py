@@ -39,7 +39,9 @@ def as_item(row: Fields) -> Record:
 
 def _item(row: object) -> Any:
     """Return a row of a file in the form that a retriever expects. A row of any other dataset is returned unchanged."""
-    return as_item(row) if type(row) is dict or isinstance(row, Mapping) else row
+    if type(row) is dict or isinstance(row, Mapping):
+        return as_item(row)
+    return row
 
 
 def _opened(value: object) -> Any:
@@ -134,7 +136,10 @@ class ToSample:
 
     def __call__(self, row: Fields) -> Sample:
         query, answer, has_media = self.retrieval.question_and_answer(row)
-        target = row[self.column] if self.column is not None else answer
+        if self.column is not None:
+            target = row[self.column]
+        else:
+            target = answer
         # Images stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.
         return Sample("", "" if has_media else query, target, (), row)
 
@@ -148,11 +153,10 @@ class Conversation:
         self.source = retrieval.source
 
     def __call__(self, sample: Sample) -> Prompt:
-        messages = (
-            sample.input
-            if isinstance(sample.input, tuple) and sample.input
-            else self._asked(sample)
-        )
+        if isinstance(sample.input, tuple) and sample.input:
+            messages = sample.input
+        else:
+            messages = self._asked(sample)
         return Prompt(messages)
 
     def solved(self, sample: Sample) -> tuple[Message, ...]:
@@ -180,7 +184,11 @@ def _named(
         return make()
     except DataError as error:
         where = f"retriever of {retrieval.name!r}, sample {sample.id!r}"
-        raise TemplateError(error.what, where=where, fix=error.fix) from error
+        raise TemplateError(
+            error.what,
+            where=where,
+            fix=error.fix,
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -192,12 +200,16 @@ class Reading:
 
     def __call__(self, text: str) -> Any:
         short = cut_at(text, self.stop)
-        return short if self.postprocess is None else self.postprocess(short)
+        if self.postprocess is None:
+            return short
+        return self.postprocess(short)
 
     @property
     def defined_at(self) -> str:
         """Return the location of the post-process as ` (file.py:12)`; empty if there is none."""
-        return "" if self.postprocess is None else f" ({defined_at(self.postprocess)})"
+        if self.postprocess is None:
+            return ""
+        return f" ({defined_at(self.postprocess)})"
 
 
 @dataclass(frozen=True)
@@ -221,7 +233,10 @@ class Accuracy:
         if is_missing(answer):
             rule = f"the post-process returned {answer}{self.reading.defined_at}"
             return Score.unparsed(rule=rule)
-        right = sample.target if self.typed else self.reading(str(sample.target))
+        if self.typed:
+            right = sample.target
+        else:
+            right = self.reading(str(sample.target))
         if right is not None and is_missing(right):
             reason = f"the post-process reads the target {sample.target!r} as nan{self.reading.defined_at}"
             return Score(
@@ -242,4 +257,6 @@ class Accuracy:
 def _same(one: object, other: object) -> bool:
     """Return True if two results of post-processes are equal. Arrays are equal if all elements are."""
     equal = one == other
-    return bool(equal.all()) if hasattr(equal, "all") else bool(equal)
+    if hasattr(equal, "all"):
+        return bool(equal.all())
+    return bool(equal)

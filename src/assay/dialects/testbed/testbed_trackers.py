@@ -21,7 +21,9 @@ from ..shapes import Function
 def try_inject_params(fn: Function, **kwargs: object) -> Function:
     """Bind the keywords for which the function has parameters; all of them if it takes any."""
     bound = accepted_by(fn, kwargs)
-    return partial(fn, **bound) if bound else fn
+    if bound:
+        return partial(fn, **bound)
+    return fn
 
 
 def clone_to_device(
@@ -44,7 +46,9 @@ def clone_to_device(
         if isinstance(value, Sequence) and not isinstance(value, (str, bytes, range)):
             inner = [moved(entry, depth + 1) for entry in value]
             kind: Any = type(value)
-            return kind(*inner) if hasattr(value, "_fields") else kind(inner)
+            if hasattr(value, "_fields"):
+                return kind(*inner)
+            return kind(inner)
         slots = [
             name
             for name in getattr(type(value), "__slots__", ())
@@ -70,7 +74,11 @@ class TrackerBase:
     fields: ClassVar[tuple[str, ...]] = ()
     """Names of the recorded values, each available as an attribute."""
 
-    def __init__(self, data_props: Iterable[str], on_device: object = False) -> None:
+    def __init__(
+        self,
+        data_props: Iterable[str],
+        on_device: object = False,
+    ) -> None:
         self._data: dict[str, list[list[Any]]] = {name: [] for name in data_props}
         self.to_device = (
             (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
@@ -174,11 +182,10 @@ class TrackerBase:
                 self._ran = dict.fromkeys(self._ran, False)
             self._ran[id(module)] = True
         for name, value in values.items():
-            moved = (
-                value
-                if self.to_device is None
-                else clone_to_device(value, device=self.to_device)
-            )
+            if self.to_device is None:
+                moved = value
+            else:
+                moved = clone_to_device(value, device=self.to_device)
             self._data[name][self._next].append(moved)
 
     def clear(self) -> None:
@@ -216,7 +223,11 @@ class ForwardTracker(TrackerBase):
 
     def _attach(self, module: Any) -> Any:
         return module.register_forward_hook(
-            lambda source, args, output: self.keep(source, inputs=args, outputs=output)
+            lambda source, args, output: self.keep(
+                source,
+                inputs=args,
+                outputs=output,
+            )
         )
 
 
@@ -229,8 +240,16 @@ class GradTracker(TrackerBase):
         super().__init__(self.fields, on_device)
 
     def _attach(self, module: Any) -> Any:
-        def keep(source: object, grad_input: object, grad_output: object) -> None:
-            self.keep(source, grad_inputs=grad_input, grad_outputs=grad_output)
+        def keep(
+            source: object,
+            grad_input: object,
+            grad_output: object,
+        ) -> None:
+            self.keep(
+                source,
+                grad_inputs=grad_input,
+                grad_outputs=grad_output,
+            )
 
         return module.register_full_backward_hook(keep)
 
@@ -266,7 +285,11 @@ class LocalsTracker(TrackerBase):
             raise ValueError(f"{where} has no local variable {', '.join(missing)}")
 
         def watched(*args: object, **kwargs: object) -> Any:
-            def look(frame: FrameType, event: str, _: object) -> None:
+            def look(
+                frame: FrameType,
+                event: str,
+                _: object,
+            ) -> None:
                 if event == "return" and frame.f_code is code:
                     self.keep(
                         module,
@@ -285,7 +308,12 @@ class LocalsTracker(TrackerBase):
 
 
 class _Restore:
-    def __init__(self, module: object, name: str, method: Function) -> None:
+    def __init__(
+        self,
+        module: object,
+        name: str,
+        method: Function,
+    ) -> None:
         self._module, self._name, self._method = module, name, method
 
     def remove(self) -> None:

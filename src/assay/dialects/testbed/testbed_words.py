@@ -51,7 +51,9 @@ def stem(word: str) -> str:
         return _KNOWN[low]
     if low.endswith("ing") and len(low) > 4:
         return _verb(word[:-3], word)
-    return _singular(word) if low.endswith("s") and len(low) > 3 else word
+    if low.endswith("s") and len(low) > 3:
+        return _singular(word)
+    return word
 
 
 def _singular(word: str) -> str:

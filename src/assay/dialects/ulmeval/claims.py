@@ -9,7 +9,10 @@ from ..placing import home_of as package_of
 NAMES = facade_names("ulmeval")
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return the reason why a file belongs to ULMEvalKit, or None."""
     imported = next(
         (name for name in sorted(imports) if name.partition(".")[0] in NAMES), None
@@ -20,9 +23,10 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         return None
     if tree_above(path.resolve(), NAMES) is not None:
         return "is in a tree of ulmeval"
-    home = package_of(path.resolve(), NAMES) if speaks_of_drawing(path) else None
-    return (
-        f"imports its neighbours as a module of {home} does, and mentions drawn images"
-        if home
-        else None
-    )
+    if speaks_of_drawing(path):
+        home = package_of(path.resolve(), NAMES)
+    else:
+        home = None
+    if home:
+        return f"imports its neighbours as a module of {home} does, and mentions drawn images"
+    return None

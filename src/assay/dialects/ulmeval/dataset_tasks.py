@@ -48,16 +48,19 @@ def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
     return [_from_table(Path(reference).expanduser(), run)]
 
 
-def _from_file(path: str, attribute: str | None, run: RunOptions) -> list[Task]:
+def _from_file(
+    path: str,
+    attribute: str | None,
+    run: RunOptions,
+) -> list[Task]:
     guest = TOOLKIT.load(path, force=run.dialect is not None)
     named = [(cls, name) for cls in guest.datasets for name in _names(cls, run)]
     class_name, _, dataset = (attribute or "").partition("@")
     if not named:
-        fix = (
-            f"name one of its models as --model {path}:…"
-            if guest.models
-            else "derive one from TextBaseDataset"
-        )
+        if guest.models:
+            fix = f"name one of its models as --model {path}:…"
+        else:
+            fix = "derive one from TextBaseDataset"
         raise UsageError(
             "defines no dataset class with a DATASET_URL",
             where=path,
@@ -115,7 +118,11 @@ def _unknown(
     )
 
 
-def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
+def _from_config(
+    path: str,
+    wanted: str | None,
+    run: RunOptions,
+) -> list[Task]:
     """Return the tasks of all datasets of a config, or the task of one dataset."""
     config = read_config(Path(path).expanduser(), ("data",))
     data = config["data"]
@@ -123,7 +130,13 @@ def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
     if wanted is not None:
         if wanted not in data:
             hint = f"it has {', '.join(names)}"
-            raise UnknownName("dataset", wanted, names, where=path, hint=hint)
+            raise UnknownName(
+                "dataset",
+                wanted,
+                names,
+                where=path,
+                hint=hint,
+            )
         names = [wanted]
     files = [TOOLKIT.load(file, force=True) for file in run.register]
     tasks: list[Task] = []
@@ -203,14 +216,18 @@ def generations(cls: type, name: str) -> int:
     declared = getattr(cls, "NUM_GENERATIONS", None)
     if declared is not None:
         return int(declared)
-    return COMPBENCH_GENERATIONS if "T2ICompBench" in name else GENERATIONS.get(name, 1)
+    if "T2ICompBench" in name:
+        return COMPBENCH_GENERATIONS
+    return GENERATIONS.get(name, 1)
 
 
 def judge_kwargs(run: RunOptions, name: str) -> Record:
     """Return the further arguments of `evaluate`."""
     arguments = {**JUDGE_DEFAULTS, **run.judge_args}
     judge = run.judges.get("judge") or ("gpt-4o" if "WISE" in name else None)
-    return arguments if judge is None else {**arguments, "model": judge}
+    if judge is None:
+        return arguments
+    return {**arguments, "model": judge}
 
 
 def _own(cls: object, method: str) -> bool:

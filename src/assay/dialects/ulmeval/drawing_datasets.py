@@ -42,7 +42,11 @@ class TableDataset(TableRows):
         )
 
     @abstractmethod
-    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+    def prepare_tsv(
+        self,
+        url: str,
+        file_md5: str | None = None,
+    ) -> Any:
         """Return the table of a URL as a data frame."""
 
     def display(self, line: object) -> None:
@@ -62,12 +66,20 @@ class TextBaseDataset(TableDataset):
     _assay_prompts: ClassVar[tuple[str, ...]] = ("question", "prompt")
     """Columns that may hold the prompt."""
 
-    def __init__(self, dataset: str = "", **kwargs: object) -> None:
+    def __init__(
+        self,
+        dataset: str = "",
+        **kwargs: object,
+    ) -> None:
         self.dataset_name = dataset
         self.data: Any = with_index(self.load_data(dataset))
         self.post_build(dataset)
 
-    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+    def prepare_tsv(
+        self,
+        url: str,
+        file_md5: str | None = None,
+    ) -> Any:
         """Return the table at a URL, stored in `$LMUData` under the URL's last part; `<dataset>.tsv` is used, too."""
         root = Path(LMUDataRoot())
         path = root / url.split("/")[-1]
@@ -100,7 +112,11 @@ class ImageBaseDataset(TableDataset):
     MODALITY: ClassVar[str] = "IMAGE"
     TYPE: ClassVar[str] = "IT2I"
 
-    def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
+    def __init__(
+        self,
+        dataset: str = "",
+        skip_noimg: bool = True,
+    ) -> None:
         self.dataset_name = dataset
         images = Path(LMUDataRoot()) / "images"
         self.img_root = str(images / img_root_map(dataset))
@@ -114,7 +130,11 @@ class ImageBaseDataset(TableDataset):
         self.data: Any = with_index(data)
         self.post_build(dataset)
 
-    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+    def prepare_tsv(
+        self,
+        url: str,
+        file_md5: str | None = None,
+    ) -> Any:
         """Return the table at a URL, stored as `$LMUData/<dataset>.tsv`; a file named as in the URL is used, too."""
         root = Path(LMUDataRoot())
         self.data_path = str(root / f"{self.dataset_name}.tsv")
@@ -134,7 +154,10 @@ class ImageBaseDataset(TableDataset):
         A file of that name with other pixels is not overwritten; the image then gets a different name.
         """
         named = line.get("image_path")
-        names = [] if named is None or _is_empty(named) else as_text_list(named)
+        if named is None or _is_empty(named):
+            names = []
+        else:
+            names = as_text_list(named)
         if "image" not in line or _is_empty(line["image"]):
             return [self._assay_found(name) for name in names]
         cells = as_text_list(line["image"])
@@ -163,14 +186,19 @@ class ImageBaseDataset(TableDataset):
         path = Path(name)
         inside = Path(self.img_root) / name
         if path.is_file() or not inside.is_file():
-            return name if path.is_file() or path.is_absolute() else str(inside)
+            if path.is_file() or path.is_absolute():
+                return name
+            return str(inside)
         return str(inside)
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
         """Return the images of the row, then the text of `question`, or of `prompt` without such a column."""
         line = self._assay_line(line)
         named = as_upstream() and self.meta_only
-        paths = as_text_list(line["image_path"]) if named else self.dump_image(line)
+        if named:
+            paths = as_text_list(line["image_path"])
+        else:
+            paths = self.dump_image(line)
         images = [{"type": "image", "value": path} for path in paths]
         return [
             *images,
@@ -222,7 +250,11 @@ def build_judge(guest: object = None, **kwargs: Any) -> Any:
     return OpenAIWrapper(version, **kwargs)
 
 
-def _specialist(guest: Any, name: str, options: Record) -> Any:
+def _specialist(
+    guest: Any,
+    name: str,
+    options: Record,
+) -> Any:
     """Build a judge that is not a language model from the files of a checkout."""
     module_name, class_name, weights = SPECIALISTS[name]
     full_name = f"ulmeval.dataset.utils.{module_name}"
@@ -258,8 +290,13 @@ def build_dataset(dataset_name: str, **kwargs: object) -> Any:
     cls = _KNOWN.find(dataset_name)
     if cls is None:
         defined = TOOLKIT.dataset_of_checkout(dataset_name)
-        cls = defined[0] if defined is not None else None
-    return None if cls is None else cls(dataset=dataset_name, **kwargs)
+        if defined is not None:
+            cls = defined[0]
+        else:
+            cls = None
+    if cls is None:
+        return None
+    return cls(dataset=dataset_name, **kwargs)
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "T2I") -> str:

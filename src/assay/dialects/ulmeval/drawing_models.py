@@ -78,13 +78,21 @@ class OpenAIWrapper(BaseAPI):
     resumes.
     """
 
-    def __init__(self, model: str = "gpt-4o", retry: int = 5, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        model: str = "gpt-4o",
+        retry: int = 5,
+        **kwargs: Any,
+    ) -> None:
         options: Record = {
             name: kwargs.pop(name)
             for name in ("temperature", "max_tokens")
             if name in kwargs
         }
-        super().__init__(retry=retry, **kwargs)
+        super().__init__(
+            retry=retry,
+            **kwargs,
+        )
         self.model = model
         self._assay_judge = Judge(assay_name(model), options)
 

@@ -25,9 +25,15 @@ def keep_table(data: GuestData, folder: Path) -> None:
     shutil.copy2(table, FileLedger(folder).claim(copy))
 
 
-def kept_table(folder: str | None, name: str) -> Path | None:
+def kept_table(
+    folder: str | None,
+    name: str,
+) -> Path | None:
     """Return the copy of a dataset's table in a run folder; None if there is none."""
-    home = Path(folder).expanduser() / TABLES if folder else None
+    if folder:
+        home = Path(folder).expanduser() / TABLES
+    else:
+        home = None
     if home is None or not home.is_dir():
         return None
     stem = file_name(name)

@@ -56,7 +56,11 @@ def run_pairs(
             yield error
 
 
-def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
+def run_pair(
+    pair: Pair,
+    settings: Settings,
+    watcher: Any,
+) -> RunResult:
     """Run one pair in its own folder, with ULMEvalKit's files in the same model folder."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
     label = file_label(pair.model_name)
@@ -65,7 +69,10 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
     folder = home / f"{stem}.run"
     if settings.mode == "eval":
         pair = _with_predictions(pair, settings, home, stem)
-    answers = pair.model if isinstance(pair.model, Imported) else None
+    if isinstance(pair.model, Imported):
+        answers = pair.model
+    else:
+        answers = None
     options = _options(pair, settings, folder)
     refuse_foreign(folder)
     today = home.absolute() / f"T{timestr('day')}_G{githash()}"
@@ -79,7 +86,12 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
                 name: getattr(options, name)
                 for name in ("judges", "judge_args", "trust_pickle")
             }
-            result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
+            result = score(
+                folder,
+                watcher=watcher,
+                **changes,
+                scorers=options.scorers,
+            )
         else:
             _refuse_other_dataset(pair, options)
             result = run(
@@ -88,7 +100,10 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
                 options=options,
                 watcher=watcher,
             )
-    source = tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None
+    if _is_guest(pair):
+        source = tasks_of(pair.reference, options)[0].dataset
+    else:
+        source = None
     if source is not None:
         keep_table(source.data, folder)
         digests = write_promised(today, folder, stem, source)
@@ -102,17 +117,29 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
     return result
 
 
-def _with_predictions(pair: Pair, settings: Settings, home: Path, stem: str) -> Pair:
+def _with_predictions(
+    pair: Pair,
+    settings: Settings,
+    home: Path,
+    stem: str,
+) -> Pair:
     """Return the pair of `--mode eval`, with the answers of a new prediction file if there is one."""
     if isinstance(pair.model, Imported):
         return pair
     folder = home / f"{stem}.run"
     files = prediction_files(home, stem, ("pkl",))
-    file = files[-1] if files else None
+    if files:
+        file = files[-1]
+    else:
+        file = None
     has_run = (folder / "run.json").exists()
     if file is None and not has_run:
         problem = f"no predictions of {pair.model_name} on {pair.dataset_name}"
-        raise UsageError(problem, where=str(folder), fix="run --mode infer first")
+        raise UsageError(
+            problem,
+            where=str(folder),
+            fix="run --mode infer first",
+        )
     noted = noted_digests(folder)
     is_known = has_run and (not noted or file is None or file_digest(file) in noted)
     if file is None or is_known:
@@ -131,7 +158,11 @@ def _refuse_other_dataset(pair: Pair, options: RunOptions) -> None:
     refuse_other_dataset(pair.model.questions, samples, pair.dataset_name, where)
 
 
-def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
+def _options(
+    pair: Pair,
+    settings: Settings,
+    folder: Path,
+) -> RunOptions:
     generations = settings.num_generations or (
         pair.model.most if hasattr(pair.model, "most") else None
     )

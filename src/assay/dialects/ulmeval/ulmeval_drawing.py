@@ -26,7 +26,12 @@ model that answers at once would seem slow.
 _calls: Counter[str] = Counter()
 
 
-def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]:
+def draw(
+    model: Any,
+    entries: Entries,
+    dataset: str | None,
+    n: int,
+) -> list[Any]:
     """Return a list of exactly n images drawn by the model."""
     method = "generate_inner"
     images: Any = []
@@ -41,7 +46,11 @@ def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]
     return checked(images, n, f"{type(model).__name__}.{method}")
 
 
-def checked(images: object, n: int, what: str) -> list[Any]:
+def checked(
+    images: object,
+    n: int,
+    what: str,
+) -> list[Any]:
     """Return the images if there are exactly n; otherwise raise an error that names the method and its result."""
     if not isinstance(images, (list, tuple)):
         raise TypeError(
@@ -77,7 +86,11 @@ def as_medium(drawing: Any) -> Image:
     return image_from(drawing)
 
 
-def seed_call(entries: Entries, dataset: str | None, n: int) -> None:
+def seed_call(
+    entries: Entries,
+    dataset: str | None,
+    n: int,
+) -> None:
     """Seed the generators for a call in a script, from `$SEED`, the message, and the count of its earlier calls."""
     key = json.dumps([entries, dataset, n], sort_keys=True)
     seed_generators(f"{base_seed()}:{key}:{_calls[key]}")
@@ -91,7 +104,8 @@ def seed_text() -> str:
 
 def base_seed(text: str | None = None) -> int:
     """Return `$SEED`, or the given text, as a number."""
-    text = seed_text() if text is None else text
+    if text is None:
+        text = seed_text()
     try:
         return int(text)
     except ValueError:

@@ -60,7 +60,11 @@ class ImageEvaluation(SetEvaluation):
         """The user's dataset object."""
         return self.data.dataset
 
-    def file_of(self, folder: Path, label: str | None) -> Path:
+    def file_of(
+        self,
+        folder: Path,
+        label: str | None,
+    ) -> Path:
         """Return the prediction file's path."""
         assert self.cell is not None
         label = file_label(self.cell.model_name)

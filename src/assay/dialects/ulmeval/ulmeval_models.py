@@ -60,7 +60,10 @@ class GuestModel(KitModel):
             accepts=allowed,
             produces=frozenset({"image"}),
         )
-        bound = dict(target.keywords) if isinstance(target, partial) else {}
+        if isinstance(target, partial):
+            bound = dict(target.keywords)
+        else:
+            bound = {}
         self.identity = {
             **self.source,
             "class": kind.__qualname__,
@@ -102,7 +105,11 @@ class GuestModel(KitModel):
         else:
             seed_generators(f"{seed}:{request.draw or request.key}")
         if self._draws_itself:
-            images = model.generate(entries, dataset=dataset, num_generations=n)
+            images = model.generate(
+                entries,
+                dataset=dataset,
+                num_generations=n,
+            )
             return checked(images, n, f"{type(model).__name__}.generate")
         return draw(model, entries, dataset, n)
 

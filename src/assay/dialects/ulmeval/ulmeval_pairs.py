@@ -73,11 +73,9 @@ class Pair:
             self.reference in {*BENCHMARKS.values(), "t2i_compbench"}
             and self.reference != self.dataset_name
         )
-        return (
-            next((str(table) for table in tables if table.is_file()), None)
-            if is_other
-            else None
-        )
+        if is_other:
+            return next((str(table) for table in tables if table.is_file()), None)
+        return None
 
 
 def pairs_of(settings: Settings) -> list[Pair]:
@@ -151,7 +149,10 @@ def _dataset(
         if not path.endswith(".py"):
             return [(task.name, entry) for task in planned]
         # Use the class that was named, even if another class of the file knows the same dataset.
-        lead = f"{path}:{attribute.partition('@')[0]}@" if attribute else f"{path}:"
+        if attribute:
+            lead = f"{path}:{attribute.partition('@')[0]}@"
+        else:
+            lead = f"{path}:"
         names = {task.name for task in planned}
         return [
             (name, f"{path}:{name}" if attribute == name else f"{lead}{name}")
@@ -177,15 +178,27 @@ def _dataset(
     if benchmark is not None:
         return [(benchmark, benchmark)]
     hint = f"--register FILE names the file that defines it, or put {table.name} into {LMUDataRoot()}"
-    raise UnknownName("dataset", entry, references, where="--data", hint=hint)
+    raise UnknownName(
+        "dataset",
+        entry,
+        references,
+        where="--data",
+        hint=hint,
+    )
 
 
 def built_in(name: str) -> str | None:
     """Return assay's benchmark for a name of ULMEvalKit's; with upstream's rules the name itself."""
-    return name if upstreams_class(name) is not None else assay_benchmark(name)
+    if upstreams_class(name) is not None:
+        return name
+    return assay_benchmark(name)
 
 
-def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str, Any]:
+def _model(
+    entry: str,
+    register: Sequence[str],
+    settings: Settings,
+) -> tuple[str, Any]:
     """Return a model's name for file names, and the model: a user's, or the name of one of assay's own."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
@@ -228,5 +241,8 @@ def _imported(settings: Settings) -> Record:
     if settings.result_file is None:
         return {}
     path = Path(settings.result_file).expanduser()
-    name = settings.model[0] if settings.model else path.stem
+    if settings.model:
+        name = settings.model[0]
+    else:
+        name = path.stem
     return {name: imported(path, name, trust=settings.trust_pickle)}

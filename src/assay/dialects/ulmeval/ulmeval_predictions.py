@@ -101,7 +101,10 @@ def opened(data: bytes) -> "PilImage":
     return image
 
 
-def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> Any:
+def prediction_table(
+    data: GuestData,
+    rows: Sequence[tuple[Sample, Output]],
+) -> Any:
     """Return the user's answered rows with `prediction`: a list of images in each."""
     frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(
         drop=True
@@ -132,7 +135,9 @@ class Imported(ImportedAnswers):
     @staticmethod
     def answer_of(cell: object) -> Any:
         """Return the images in a cell of the file."""
-        return list(cell) if isinstance(cell, (list, tuple)) else [cell]
+        if isinstance(cell, (list, tuple)):
+            return list(cell)
+        return [cell]
 
     @property
     def most(self) -> int:
@@ -155,7 +160,12 @@ class Imported(ImportedAnswers):
         return Output(tuple(candidates))
 
 
-def imported(path: Path, name: str, *, trust: bool) -> Imported:
+def imported(
+    path: Path,
+    name: str,
+    *,
+    trust: bool,
+) -> Imported:
     """Read the predictions of a pickled table."""
     return Imported.read(path, name, functools.partial(load_pickle, trust=trust))
 
@@ -169,7 +179,10 @@ def noted_digests(folder: Path) -> list[str]:
     return [str(digest) for digest in noted]
 
 
-def note_digests(folder: Path, digests: Sequence[str]) -> None:
+def note_digests(
+    folder: Path,
+    digests: Sequence[str],
+) -> None:
     """Record the digests of the prediction files that belong to a run."""
     path = FileLedger(folder).claim(folder / NOTED)
     path.write_text(json.dumps(list(dict.fromkeys(digests))), encoding="utf-8")

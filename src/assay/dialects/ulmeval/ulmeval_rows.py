@@ -83,7 +83,10 @@ class GuestData:
         import_pandas()
         try:
             with around(self.surroundings):
-                dataset = self.cls(dataset=self.name, **self.settings)
+                dataset = self.cls(
+                    dataset=self.name,
+                    **self.settings,
+                )
             data = getattr(dataset, "data", None)
             if data is None or "index" not in getattr(data, "columns", ()):
                 raise UsageError(

@@ -100,14 +100,24 @@ def with_index(data: Any) -> Any:
 
 
 def _is_whole(text: str) -> bool:
-    digits = text[1:] if text[:1] == "-" else text
+    if text[:1] == "-":
+        digits = text[1:]
+    else:
+        digits = text
     return digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
 
 
-def with_images(data: Any, owner: object, name: str) -> Any:
+def with_images(
+    data: Any,
+    owner: object,
+    name: str,
+) -> Any:
     """Return the frame with `image` as base64 or a list, `image_path` as a path or a list, and without faulty rows."""
     texts = [str(value) for value in data["index"]]
-    cells = dict(zip(texts, data["image"], strict=True)) if "image" in data else {}
+    if "image" in data:
+        cells = dict(zip(texts, data["image"], strict=True))
+    else:
+        cells = {}
     images = RowImages(cells.get)
     is_good: list[bool] = []
     resolved: dict[str, list[Any]] = {
@@ -130,10 +140,17 @@ def with_images(data: Any, owner: object, name: str) -> Any:
     return data
 
 
-def _pieces(images: RowImages, row: Fields, column: str) -> Any:
+def _pieces(
+    images: RowImages,
+    row: Fields,
+    column: str,
+) -> Any:
     if is_blank(row[column]):
         return row[column]
-    pieces = (
-        images.cells(row) if column == "image" else as_text_list(row[column], column)
-    )
-    return pieces[0] if len(pieces) == 1 else pieces
+    if column == "image":
+        pieces = images.cells(row)
+    else:
+        pieces = as_text_list(row[column], column)
+    if len(pieces) == 1:
+        return pieces[0]
+    return pieces

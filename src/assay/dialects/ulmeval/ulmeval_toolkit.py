@@ -94,7 +94,10 @@ def configured_dataset(
     return kind, dataset, arguments
 
 
-def _class_that_knows(name: str, files: Sequence[UserFile]) -> str:
+def _class_that_knows(
+    name: str,
+    files: Sequence[UserFile],
+) -> str:
     """Return the name of the class that declares a dataset; the dataset's name if there is none."""
     classes: list[Any] = [kind for file in files for kind in file.datasets]
     for kind in [*classes, *DATASET_CLASSES]:

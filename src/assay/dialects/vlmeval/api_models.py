@@ -22,7 +22,11 @@ class OpenAIWrapper(BaseAPI):
         wait: int = 5,
         **kwargs: Any,
     ) -> None:
-        super().__init__(retry=retry, wait=wait, **kwargs)
+        super().__init__(
+            retry=retry,
+            wait=wait,
+            **kwargs,
+        )
         self.model = model
         self._assay_judge = GuestJudge({"model": model, **kwargs})
 

@@ -15,7 +15,10 @@ FORK_NAMES = {name.replace("vlmeval", FORK, 1): real for name, real in NAMES.ite
 HEADER_BYTES = 64 * 1024
 
 
-def claims(path: Path, imports: frozenset[str]) -> str | None:
+def claims(
+    path: Path,
+    imports: frozenset[str],
+) -> str | None:
     """Return why a file belongs to VLMEvalKit, or None if it does not."""
     tops = {name.partition(".")[0] for name in imports}
     if FORK in tops:
@@ -36,11 +39,9 @@ def _claims_place(path: Path) -> str | None:
     if tree_above(path.resolve(), NAMES) is not None:
         return "it is in a tree of vlmeval"
     home = package_of(path.resolve(), NAMES)
-    return (
-        f"it imports its neighbours as a module of {home} does"
-        if home and not speaks_of_drawing(path)
-        else None
-    )
+    if home and not speaks_of_drawing(path):
+        return f"it imports its neighbours as a module of {home} does"
+    return None
 
 
 def _claims_class(path: Path) -> str | None:
@@ -70,8 +71,6 @@ def _claims_table(path: Path) -> str | None:
     if not {"index", "question"} <= columns:
         return None
     image_columns = sorted(columns & {"image", "image_path", "g_index"})
-    return (
-        f"a TSV with the columns index, question and {image_columns[0]}"
-        if image_columns
-        else None
-    )
+    if image_columns:
+        return f"a TSV with the columns index, question and {image_columns[0]}"
+    return None

@@ -134,7 +134,11 @@ class ImageBaseDataset(Reporting):
             self._assay_url_of(dataset), self.DATASET_MD5.get(dataset)
         )
 
-    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+    def prepare_tsv(
+        self,
+        url: str,
+        file_md5: str | None = None,
+    ) -> Any:
         """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
 
         Download it if necessary, and check its MD5 afterwards.
@@ -150,7 +154,11 @@ class ImageBaseDataset(Reporting):
             or f"{dataset}.tsv"
         )
 
-    def _assay_prepared(self, url: str, file_md5: str | None) -> Path:
+    def _assay_prepared(
+        self,
+        url: str,
+        file_md5: str | None,
+    ) -> Path:
         path = data_root() / f"{self.dataset_name}.tsv"
         legacy = data_root() / url.rpartition("/")[2]
         if not path.exists() and legacy.exists():
@@ -251,16 +259,23 @@ def _resolved(source: Source, row: Fields) -> Any:
         pieces = source.images.cells(_texts(row))
     except RowFault:
         return row["image"]
-    return None if not pieces else pieces[0] if len(pieces) == 1 else pieces
+    if not pieces:
+        return None
+    return pieces[0] if len(pieces) == 1 else pieces
 
 
 def _named(cell: object) -> Any:
     """Return the file names in a cell, which holds one name or a list of names."""
     try:
-        names = [] if is_blank(cell) else pieces_of(cell, "image_path")
+        if is_blank(cell):
+            names = []
+        else:
+            names = pieces_of(cell, "image_path")
     except RowFault:
         return cell
-    return cell if not names else names[0] if len(names) == 1 else names
+    if not names:
+        return cell
+    return names[0] if len(names) == 1 else names
 
 
 def _texts(row: Fields) -> Record:
@@ -282,8 +297,16 @@ class TextBaseDataset(ImageBaseDataset):
 
     MODALITY = "TEXT"
 
-    def __init__(self, dataset: str = "MMBench", **kwargs: object) -> None:
-        super().__init__(dataset, skip_noimg=False, **kwargs)
+    def __init__(
+        self,
+        dataset: str = "MMBench",
+        **kwargs: object,
+    ) -> None:
+        super().__init__(
+            dataset,
+            skip_noimg=False,
+            **kwargs,
+        )
 
     def dump_image(self, line: object) -> list[str]:
         """Return no images."""
@@ -319,7 +342,10 @@ class VideoBaseDataset(Reporting):
         self.data_root: str = locations["root"]
         self.data_file: str = locations["data_file"]
         self.frame_root = str(image_folder(dataset))
-        Path(self.frame_root).mkdir(parents=True, exist_ok=True)
+        Path(self.frame_root).mkdir(
+            parents=True,
+            exist_ok=True,
+        )
         self.frame_tmpl, self.frame_tmpl_fps = (
             "frame-{}-of-{}.jpg",
             "frame-{}-of-{}-{}fps.jpg",
@@ -344,7 +370,11 @@ class VideoBaseDataset(Reporting):
         table = ImageBaseDataset(dataset, skip_noimg=False).data_file
         return {"root": str(Path(table).parent), "data_file": str(table)}
 
-    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+    def prepare_tsv(
+        self,
+        url: str,
+        file_md5: str | None = None,
+    ) -> Any:
         """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
 
         Download it if necessary, and check its MD5 afterwards.
@@ -362,7 +392,12 @@ class VideoBaseDataset(Reporting):
         """Return the paths for frames taken at a rate."""
         return self._assay_frame_files(video, self.frame_tmpl_fps, num_frames)
 
-    def _assay_frame_files(self, video: str, names: str, count: int) -> list[str]:
+    def _assay_frame_files(
+        self,
+        video: str,
+        names: str,
+        count: int,
+    ) -> list[str]:
         folder = Path(self.frame_root) / video
         folder.mkdir(parents=True, exist_ok=True)
         return [
@@ -376,7 +411,11 @@ class VideoBaseDataset(Reporting):
         folder = Path(self.frame_root) / Path(video).stem
         return video_frames(file, folder, Spacing(self.nframe, self.fps))
 
-    def build_prompt(self, line: Any, video_llm: bool = False) -> Any:
+    def build_prompt(
+        self,
+        line: Any,
+        video_llm: bool = False,
+    ) -> Any:
         """Return the video, whole or as images, then the question."""
         line = self._assay_line(line)
         video = str(line["video"])

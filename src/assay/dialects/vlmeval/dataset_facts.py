@@ -19,7 +19,10 @@ _YES_NO = re.compile(r"^(mme|pope|hallusionbench|amber)(_|$)", re.IGNORECASE)
 _MMVET = re.compile(r"^mmvet", re.IGNORECASE)
 
 
-def kind_of(name: str, columns: Collection[str] = ()) -> Kind:
+def kind_of(
+    name: str,
+    columns: Collection[str] = (),
+) -> Kind:
     """Return the kind of a dataset, which decides how it is asked and judged, from its name and its columns."""
     if _MMVET.search(name):
         return "MMVet"
@@ -43,7 +46,9 @@ def is_mme(name: str) -> bool:
 def whole_index(index: object) -> int | None:
     """Return an index as a number, or None if it is not one."""
     text = str(index)
-    return int(text) if text.isascii() and text.removeprefix("-").isdigit() else None
+    if text.isascii() and text.removeprefix("-").isdigit():
+        return int(text)
+    return None
 
 
 _BENCH = "https://opencompass.openxlab.space/utils/VLMEval"
@@ -101,11 +106,9 @@ DATASET_URLS: dict[str, str] = {name: f"{_BENCH}/{name}.tsv" for name in _DOCUME
 def added_url(dataset: str) -> str | None:
     """Return the URL that a user's file added for a dataset."""
     url = DATASET_URLS.get(dataset)
-    return (
-        None
-        if dataset in _DOCUMENTED and url == f"{_BENCH}/{dataset}.tsv"
-        else url or None
-    )
+    if dataset in _DOCUMENTED and url == f"{_BENCH}/{dataset}.tsv":
+        return None
+    return url or None
 
 
 def image_folder(dataset: str) -> Path:

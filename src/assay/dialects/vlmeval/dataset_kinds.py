@@ -166,9 +166,10 @@ class ImageMTDataset(ImageBaseDataset):
             toliststr(line["image_path"]) if self.meta_only else self.dump_image(line)
         )
         questions = toliststr(line["question"])
-        answers = (
-            toliststr(line["answer"]) if "answer" in line else [""] * len(questions)
-        )
+        if "answer" in line:
+            answers = toliststr(line["answer"])
+        else:
+            answers = [""] * len(questions)
         if len(questions) != len(answers):
             raise ValueError(
                 f"{len(questions)} questions and {len(answers)} answers in one dialogue"
@@ -214,7 +215,10 @@ def evaluate_choice(
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)
     judge_name = judge_kwargs.get("model", NO_JUDGE)
-    judge = None if judge_name == NO_JUDGE else build_judge(**judge_kwargs)
+    if judge_name == NO_JUDGE:
+        judge = None
+    else:
+        judge = build_judge(**judge_kwargs)
     label = JUDGE_FILES.get(judge_name, judge_name)
     data = load(eval_file)
     is_circular = rotates and any(part in name.lower() for part in CIRCULAR)

@@ -76,16 +76,16 @@ def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
     if chosen_rules().guesses_types_by_name:
         return "VQA" if "openended" in dataset.lower() else default
     kind = kind_of(dataset)
-    return (
-        "VQA"
-        if kind == "MMVet" or "openended" in dataset.lower()
-        else kind
-        if kind != "MCQ"
-        else default
-    )
+    if kind == "MMVet" or "openended" in dataset.lower():
+        return "VQA"
+    return kind if kind != "MCQ" else default
 
 
-def DATASET_MODALITY(dataset: str | None, *, default: str = "IMAGE") -> str:
+def DATASET_MODALITY(
+    dataset: str | None,
+    *,
+    default: str = "IMAGE",
+) -> str:
     """Return `IMAGE`, `VIDEO` or `TEXT`, as the dataset's class declares."""
     modality = _known().get(str(dataset), (default, ""))[0]
     return str(getattr(_KNOWN.find(dataset), "MODALITY", modality))

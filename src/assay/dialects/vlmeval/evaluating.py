@@ -34,7 +34,11 @@ class TextEvaluation(SetEvaluation):
 
     dialogue: bool = False
     """True if predictions are lists of answers, one for each turn."""
-    instance: Any = field(default=None, compare=False, repr=False)
+    instance: Any = field(
+        default=None,
+        compare=False,
+        repr=False,
+    )
     folder_name: ClassVar[str] = "vlmeval"
 
     @classmethod
@@ -65,7 +69,11 @@ class TextEvaluation(SetEvaluation):
         """The user's dataset object."""
         return self.instance
 
-    def file_of(self, folder: Path, label: str | None) -> Path:
+    def file_of(
+        self,
+        folder: Path,
+        label: str | None,
+    ) -> Path:
         """Return the prediction file's path; models of a run that share a label get their full names."""
         assert self.cell is not None
         label = label or label_among(self.cell.model_name, self.cell.run.models)
@@ -145,21 +153,20 @@ def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
 
 def prediction_of(output: Output, dialogue: bool) -> str:
     """Return the answer; for a dialogue, the list of answers as a Python literal, as in upstream's files."""
-    return (
-        repr(list(output.details.get("rounds") or [output.text]))
-        if dialogue
-        else output.text
-    )
+    if dialogue:
+        return repr(list(output.details.get("rounds") or [output.text]))
+    return output.text
 
 
-def label_among(name: str, models: Sequence[str]) -> str:
+def label_among(
+    name: str,
+    models: Sequence[str],
+) -> str:
     """Return a model's label for file names; the full name if another model of the run has the same label."""
     label = model_label(name)
-    return (
-        label
-        if sum(model_label(other) == label for other in models) < 2
-        else file_name(name, 80)
-    )
+    if sum(model_label(other) == label for other in models) < 2:
+        return label
+    return file_name(name, 80)
 
 
 def model_label(name: str) -> str:
@@ -171,4 +178,6 @@ def plain_cell(value: object) -> Any:
     """Return a cell as it is stored in a file: None if it is empty, text for a value that is not plain."""
     if value is None or value == "":
         return None
-    return value if isinstance(value, (str, int, float, bool)) else str(value)
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    return str(value)

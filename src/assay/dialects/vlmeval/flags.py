@@ -45,7 +45,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return flags
 
 
-def given(flags: argparse.Namespace, option: str) -> bool:
+def given(
+    flags: argparse.Namespace,
+    option: str,
+) -> bool:
     """Return True if an option is set on the command line."""
     return bool(getattr(flags, option.removeprefix("--").replace("-", "_")))
 
@@ -54,10 +57,15 @@ def idle(flags: argparse.Namespace) -> list[str]:
     """Return the given flags that have no effect, so that the user can be told."""
     idle_options = noted_options("vlmeval", "idle")
     names = [option for option in idle_options if given(flags, option)]
-    return [*names, "--retry"] if flags.retry is not None and flags.base_url else names
+    if flags.retry is not None and flags.base_url:
+        return [*names, "--retry"]
+    return names
 
 
-def key_variable(flag: str, value: str | None) -> str | None:
+def key_variable(
+    flag: str,
+    value: str | None,
+) -> str | None:
     """Return the environment variable that `--key` names. A key itself is refused, and never repeated in the error."""
     if value is None:
         return None

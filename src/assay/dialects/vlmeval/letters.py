@@ -27,14 +27,21 @@ def documented_letter(answer: str, count: int = 5) -> str | Literal[False]:
         return REJECTED
     tokens = answer.translate(_BLANKED).split()
     named = [letter for letter in string.ascii_uppercase[:count] if letter in tokens]
-    return named[0] if len(named) == 1 else False
+    if len(named) == 1:
+        return named[0]
+    return False
 
 
-def documented_text(answer: str, choices: Mapping[str, str]) -> str | Literal[False]:
+def documented_text(
+    answer: str,
+    choices: Mapping[str, str],
+) -> str | Literal[False]:
     """Return the letter of the only option whose text occurs in the answer."""
     lowered = answer.lower()
     letters = [letter for letter, text in choices.items() if text.lower() in lowered]
-    return letters[0] if len(letters) == 1 else False
+    if len(letters) == 1:
+        return letters[0]
+    return False
 
 
 Options = Mapping[str, str]

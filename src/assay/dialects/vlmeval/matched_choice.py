@@ -53,7 +53,10 @@ def judged_letter(
         return {"opt": none, "log": NO_JUDGE}
     for _ in range(TRIES):
         reply = model.generate(prompt)
-        letter = read(reply) if FAILED not in reply else None
+        if FAILED not in reply:
+            letter = read(reply)
+        else:
+            letter = None
         if letter:
             return {"opt": letter, "log": reply}
     if chosen_rules().draws_letters:
@@ -82,11 +85,9 @@ def prefetched(
                 f"Pre-fetched is {letter}. "
             )
             return {"hit": 0, "log": log}
-    return (
-        {"hit": 1, "log": "Succeed During Pre-fetching"}
-        if list(answers) == list(read)
-        else None
-    )
+    if list(answers) == list(read):
+        return {"hit": 1, "log": "Succeed During Pre-fetching"}
+    return None
 
 
 def judged_rotations(
@@ -133,7 +134,12 @@ def prefetched_rotations(
     return verdict, answers, read
 
 
-def which_option(question: object, options: str, prediction: object, none: str) -> str:
+def which_option(
+    question: object,
+    options: str,
+    prediction: object,
+    none: str,
+) -> str:
     """Return the judge's prompt, in assay's wording."""
     return (
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
@@ -147,9 +153,12 @@ NONE = "Z"
 
 def can_infer(answer: object, choices: Fields) -> Letter:
     """Return the letter of the option that an answer names. Upstream's rule is taken from the newest revision."""
-    name = "assay" if chosen_rules() is ASSAY else NEWEST.name
+    if chosen_rules() is ASSAY:
+        rule = LETTER_RULES["assay"]
+    else:
+        rule = LETTER_RULES[NEWEST.name]
     texts = {letter: str(text) for letter, text in choices.items()}
-    return LETTER_RULES[name].either(str(answer), texts)
+    return rule.either(str(answer), texts)
 
 
 def report_acc(df: object) -> Any:
@@ -166,7 +175,11 @@ def build_choices(item: Fields) -> Record:
     }
 
 
-def build_prompt(question: object, options: str, prediction: object) -> str:
+def build_prompt(
+    question: object,
+    options: str,
+    prediction: object,
+) -> str:
     """Return the judge's prompt, in assay's wording."""
     return which_option(question, options, prediction, NONE)
 
@@ -328,7 +341,10 @@ def _group(sub_data: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     )
 
 
-def _with_verdicts(data: Any, result: Mapping[Any, Any]) -> Any:
+def _with_verdicts(
+    data: Any,
+    result: Mapping[Any, Any],
+) -> Any:
     data["hit"] = [result[index]["hit"] for index in data["index"]]
     data["log"] = [result[index]["log"] for index in data["index"]]
     data.pop("GT")

@@ -40,7 +40,13 @@ from .vlmeval_scoring import YES_NO, rule_record
 class Predictions:
     """The answered rows of one model on one dataset; can be read repeatedly."""
 
-    def __init__(self, reader: RunReader, task: Task, model: str, samples: Any) -> None:
+    def __init__(
+        self,
+        reader: RunReader,
+        task: Task,
+        model: str,
+        samples: Any,
+    ) -> None:
         self._reader = reader
         cell = reader.index.cell(task.name, model)
         self._answers = cell.answers
@@ -69,7 +75,10 @@ class Predictions:
     def rows(self) -> Iterator[list[Any]]:
         """Yield the cells of each answered row."""
         for sample, text in self.answered():
-            index = [] if self._has_index else [sample.id]
+            if self._has_index:
+                index = []
+            else:
+                index = [sample.id]
             cells = [plain_cell(sample.fields.get(name)) for name in self._own]
             yield [*index, *cells, text]
 
@@ -82,11 +91,12 @@ class Predictions:
         for sample, stored in answered(self._samples, self._answers):
             texts = []
             for answer in stored:
-                candidates = (
-                    ()
-                    if answer is None
-                    else self._reader.index.output(answer).output.get("candidates", ())
-                )
+                if answer is None:
+                    candidates = ()
+                else:
+                    candidates = self._reader.index.output(answer).output.get(
+                        "candidates", ()
+                    )
                 texts.append(str(candidates[0].get("text", "")) if candidates else "")
             if self._is_dialogue:
                 yield sample, prediction_of(Output(details={"rounds": texts}), True)
@@ -110,11 +120,10 @@ def write_files(
     `imported` is the digest of the prediction file that was read, if any.
     """
     reader = RunReader(run_folder)
-    source = (
-        task.dataset.reading_from(data)
-        if hasattr(task.dataset, "reading_from")
-        else data or task.dataset
-    )
+    if hasattr(task.dataset, "reading_from"):
+        source = task.dataset.reading_from(data)
+    else:
+        source = data or task.dataset
     samples = open_dataset(
         source,
         to_sample=task.to_sample,
@@ -216,11 +225,10 @@ class _ScoreTables:
         is_openai = self._judge.startswith("openai/") or (
             self.documented and chosen_rules().calls_judges_openai
         )
-        label = (
-            ("openai" if is_openai else model_label(self._judge))
-            if is_judged
-            else scorer
-        )
+        if is_judged:
+            label = "openai" if is_openai else model_label(self._judge)
+        else:
+            label = scorer
         return choice_files(
             self.folder,
             self.stem,
@@ -256,7 +264,10 @@ class _ScoreTables:
                 by_rule,
             )
         if scorers:
-            chosen = "judge" if "judge" in scorers else scorers[-1]
+            if "judge" in scorers:
+                chosen = "judge"
+            else:
+                chosen = scorers[-1]
             names += yes_no_files(
                 self.folder,
                 self.stem,
@@ -337,7 +348,14 @@ def write_snapshot(run_folder: Path, samples: Any) -> None:
                     for name, cell in sample.fields.items()
                     if name != "image" or _is_reference(cell)
                 }
-                file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+                file.write(
+                    json.dumps(
+                        row,
+                        ensure_ascii=False,
+                        default=str,
+                    )
+                    + "\n"
+                )
 
 
 def _is_reference(cell: object) -> bool:
@@ -373,7 +391,10 @@ def _write_status(
     digests: Sequence[str],
 ) -> None:
     path = FileLedger(folder).claim(folder / "status.json")
-    status = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if path.exists():
+        status = json.loads(path.read_text("utf-8"))
+    else:
+        status = {}
     status[dataset] = {
         "status": result.status,
         "metrics": {r.metric: r.value for r in result.results},
@@ -383,7 +404,13 @@ def _write_status(
         "predictions_sha256": list(dict.fromkeys(digests)),
     }
     path.write_text(
-        json.dumps(status, indent=2, ensure_ascii=False, default=str), "utf-8"
+        json.dumps(
+            status,
+            indent=2,
+            ensure_ascii=False,
+            default=str,
+        ),
+        "utf-8",
     )
 
 

@@ -46,7 +46,10 @@ def accuracy_table(frame: Any, *, documented: bool) -> Any:
     return pandas.DataFrame(columns)
 
 
-def _means(frame: Any, parts: Sequence[tuple[Any, Any]]) -> list[float]:
+def _means(
+    frame: Any,
+    parts: Sequence[tuple[Any, Any]],
+) -> list[float]:
     return [
         float(
             (frame if split is None else frame[frame["split"] == split])["hit"].mean()
@@ -107,7 +110,10 @@ def capability_tables(
                 of_capabilities[name].append(float(grade))
         of_combinations.setdefault(combination, []).append(float(grade))
 
-    def table_of(names: Iterable[str], entries: Mapping[str, list[float]]) -> Any:
+    def table_of(
+        names: Iterable[str],
+        entries: Mapping[str, list[float]],
+    ) -> Any:
         groups = [(name, entries[name]) for name in names]
         return _mean_table([*groups, (OVERALL, everything)])
 

@@ -36,7 +36,10 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
         )
     target = path.with_name(f"{path.stem}_circular.tsv")
     offset = _offset(path)
-    header = list(columns) if "g_index" in columns else [*columns, "g_index"]
+    if "g_index" in columns:
+        header = list(columns)
+    else:
+        header = [*columns, "g_index"]
     counts = [0, 0]
 
     def rows() -> Iterator[list[Any]]:

@@ -152,7 +152,10 @@ def _names_of(kind: type) -> Iterator[str]:
         yield f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _any_below(names: set[str], prefixes: tuple[str, ...]) -> bool:
+def _any_below(
+    names: set[str],
+    prefixes: tuple[str, ...],
+) -> bool:
     return any(
         name == prefix or name.startswith(f"{prefix}.")
         for name in names

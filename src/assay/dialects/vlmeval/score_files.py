@@ -44,17 +44,18 @@ def put_frame(path: Path, frame: object) -> str:
     return path.name
 
 
-def prediction_frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
+def prediction_frame(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+) -> Any:
     """Return the predictions by row in the order of the index, with typed columns."""
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
     frame = frame_of(entries, list(columns))
     if not entries:
         frame = frame.reindex(columns=list(columns))
-    return (
-        frame.sort_values(by="index", kind="stable").reset_index(drop=True)
-        if "index" in frame
-        else frame
-    )
+    if "index" in frame:
+        return frame.sort_values(by="index", kind="stable").reset_index(drop=True)
+    return frame
 
 
 def with_lower_names(frame: Any) -> Any:
@@ -84,7 +85,10 @@ def choice_files(
     The rules' accuracy is stored next to the judge's, under its own name. Upstream writes only one of the two.
     """
     is_beside = is_judged and not chosen_rules().replaces_accuracy
-    named = f"{stem}_{label}" if is_beside else stem
+    if is_beside:
+        named = f"{stem}_{label}"
+    else:
+        named = stem
     result = f"{stem}_{label}_result"
     table = result_table(frame, records, documented=documented)
     accuracy = accuracy_table(table[table["hit"].notna()], documented=documented)
@@ -127,11 +131,10 @@ def result_table(
         str(index): text
         for index, text in zip(frame["index"], frame["prediction"], strict=True)
     }
-    answers = (
-        dict(zip(predictions, frame["answer"], strict=True))
-        if "answer" in frame
-        else {}
-    )
+    if "answer" in frame:
+        answers = dict(zip(predictions, frame["answer"], strict=True))
+    else:
+        answers = {}
     order = {str(index): number for number, index in enumerate(frame["index"])}
     is_rotated = any(len(members) > 1 for members in groups.values())
     first = {
@@ -179,7 +182,10 @@ def _verdict(
         return None, "; ".join(f"{record.id}: {record.outcome}" for record in rows)
     if not as_group:
         (only, *_) = rows
-        unread = predictions.get(only.id, "") if only.answer is not None else NO_JUDGE
+        if only.answer is not None:
+            unread = predictions.get(only.id, "")
+        else:
+            unread = NO_JUDGE
         return float(
             only.value == 1.0
         ), f"Match Log: {only.details.get('reply', unread)}. "
@@ -234,7 +240,9 @@ def prefetch_files(
 
 def _group(index: object) -> Any:
     number = whole_index(index)
-    return index if number is None else number % ROTATION
+    if number is None:
+        return index
+    return number % ROTATION
 
 
 SAID = {"yes": "Yes", "no": "No"}
@@ -318,7 +326,14 @@ def rating_of(name: str, table: Any) -> Any:
     )
 
 
-def prefetch_rating(folder: Path, stem: str, name: str, table: object) -> list[str]:
+def prefetch_rating(
+    folder: Path,
+    stem: str,
+    name: str,
+    table: object,
+) -> list[str]:
     """Write the rating by rules alone, which the documented revision writes after inference."""
     score = rating_of(name, table)
-    return [] if score is None else [put_frame(folder / f"{stem}_prefetch.xlsx", score)]
+    if score is None:
+        return []
+    return [put_frame(folder / f"{stem}_prefetch.xlsx", score)]

@@ -52,11 +52,18 @@ class TSVDataset(ImageBaseDataset):
         """Return the datasets that the class itself declares."""
         return list(cls.DATASET_URL)
 
-    def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
+    def build_prompt(
+        self,
+        line: Any,
+        dataset: str | None = None,
+    ) -> Any:
         """Return `dict(image=path or paths, text=prompt)` of a line, given as its number or as the line itself."""
         if isinstance(line, int):
             line = self.data.iloc[line]
-        name = self.dataset if dataset is None else dataset
+        if dataset is None:
+            name = self.dataset
+        else:
+            name = dataset
         if any(part in name for part in CHOICES):
             text = documented_question(line)
         elif dataset is None and name not in img_root_map and _has_options(line):
@@ -68,7 +75,9 @@ class TSVDataset(ImageBaseDataset):
     def dump_image(self, line: object) -> list[str]:
         """Write the images of a line as files, and return their paths."""
         files = self._assay_image(self._assay_line(line))
-        return files if isinstance(files, list) else [files]
+        if isinstance(files, list):
+            return files
+        return [files]
 
     def _assay_image(self, line: Any) -> str | list[str]:
         """Return the file of an image, `<index>.jpg`; for a list of images, the files that `image_path` names."""
@@ -131,10 +140,8 @@ def _has_options(line: Any) -> bool:
 
 def _listed(cell: object, column: str) -> Any:
     try:
-        return (
-            pieces_of(cell, column)
-            if isinstance(cell, str) and cell.startswith("[")
-            else cell
-        )
+        if isinstance(cell, str) and cell.startswith("["):
+            return pieces_of(cell, column)
+        return cell
     except RowFault:
         return cell  # fails its row when its image is used

@@ -35,11 +35,18 @@ class Spacing:
 
     def name(self, number: int, count: int) -> str:
         """Return the file name of one frame, counted from 1."""
-        rate = "" if self.nframe > 0 else f"-{self.fps}fps"
+        if self.nframe > 0:
+            rate = ""
+        else:
+            rate = f"-{self.fps}fps"
         return f"frame-{number}-of-{count}{rate}.jpg"
 
 
-def video_frames(video: Path, folder: Path, spacing: Spacing) -> list[str]:
+def video_frames(
+    video: Path,
+    folder: Path,
+    spacing: Spacing,
+) -> list[str]:
     """Write the frames as files under `folder`; reuse those that are not older than the video."""
     if not video.is_file():
         raise DataError(
@@ -88,7 +95,10 @@ def _measured(video: Path) -> tuple[int, float]:
     return total, rate
 
 
-def _write(video: Path, wanted: dict[Path, int]) -> None:
+def _write(
+    video: Path,
+    wanted: dict[Path, int],
+) -> None:
     """Write frames of a video, given the number of the frame for each file."""
     files_of: dict[int, list[Path]] = {}
     for file, number in wanted.items():
@@ -109,7 +119,10 @@ def _write(video: Path, wanted: dict[Path, int]) -> None:
         _save(image, files)
 
 
-def _save(image: Any, files: Sequence[Path]) -> None:
+def _save(
+    image: Any,
+    files: Sequence[Path],
+) -> None:
     for file in files:
         image.convert("RGB").save(file, quality=95)
 

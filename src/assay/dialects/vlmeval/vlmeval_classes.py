@@ -55,11 +55,9 @@ def dataset_classes(
     name_wanted, _, dataset = attribute.partition("@")
     for kind in classes:
         if kind.__name__ == name_wanted:
-            return (
-                [(kind, dataset)]
-                if dataset
-                else [(kind, name) for name in names_of(kind, data_name)]
-            )
+            if dataset:
+                return [(kind, dataset)]
+            return [(kind, name) for name in names_of(kind, data_name)]
     named = most_derived(
         [
             (kind, name_wanted)
@@ -94,7 +92,10 @@ def idle_classes(file: UserFile) -> list[type]:
     ]
 
 
-def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
+def is_only_a_base(
+    kind: type,
+    classes: Sequence[type],
+) -> bool:
     """Return True if a class only serves as a base in its file: another derives from it, and it names no dataset."""
     declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))
     return not declares and any(
@@ -102,7 +103,12 @@ def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
     )
 
 
-def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[str]:
+def names_of(
+    kind: type,
+    data_name: str | None,
+    *,
+    quiet: bool = False,
+) -> list[str]:
     """Return the dataset names of a class: those it declares, else the file in `--data`, else the class name."""
     supported: Any = getattr(kind, "supported_datasets", None)
     declared = [
@@ -172,11 +178,10 @@ class ClassDataset:
                 fix=fix,
             )
         try:
-            instance = (
-                self._built(accepted)
-                if takes_arguments
-                else self.kind_class(**self._settings)
-            )
+            if takes_arguments:
+                instance = self._built(accepted)
+            else:
+                instance = self.kind_class(**self._settings)
         except UsageError:
             raise
         except Exception as error:
@@ -195,7 +200,10 @@ class ClassDataset:
         if "dataset" in accepted or (
             "**" in accepted and "*" not in accepted and len(accepted) == 1
         ):
-            return self.kind_class(dataset=self.name, **self._settings)
+            return self.kind_class(
+                dataset=self.name,
+                **self._settings,
+            )
         return self.kind_class(self.name, **self._settings)
 
     @cached_property
@@ -212,7 +220,10 @@ class ClassDataset:
     @cached_property
     def source(self) -> Source:
         """The source of the rows."""
-        frame = None if self.path is not None else self._frame()
+        if self.path is not None:
+            frame = None
+        else:
+            frame = self._frame()
         source = Source(self.name, self.path, frame, self.instance)
         if hasattr(self.instance, "rows_source"):
             self.instance.rows_source = source
@@ -223,11 +234,9 @@ class ClassDataset:
         """The rows as a task's dataset: the file if it can be streamed, else the rows of the frame."""
         if self.path is None:
             return FrameRows(self._frame())
-        return (
-            RowsWithImages(self.path, self.name)
-            if getattr(self.instance, "skip_noimg", False)
-            else self.path
-        )
+        if getattr(self.instance, "skip_noimg", False):
+            return RowsWithImages(self.path, self.name)
+        return self.path
 
     @property
     def is_dialogue(self) -> bool:
@@ -300,11 +309,9 @@ def _default_dataset(kind: type) -> str | None:
         parameter = inspect.signature(constructor).parameters.get("dataset")
     except (TypeError, ValueError):
         return None
-    return (
-        parameter.default
-        if parameter is not None and isinstance(parameter.default, str)
-        else None
-    )
+    if parameter is not None and isinstance(parameter.default, str):
+        return parameter.default
+    return None
 
 
 def _loads_itself(kind: type) -> bool:

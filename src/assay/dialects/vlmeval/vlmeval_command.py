@@ -102,9 +102,10 @@ def _run(
     fresh = (
         earlier is None or answers is not None or (flags.fresh and flags.mode != "eval")
     )
-    folder = (
-        _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
-    )
+    if fresh or earlier is None:
+        folder = _new_folder(home, name, stamp)
+    else:
+        folder = earlier.parent
     run_folder = folder / f"run_{name}"
     options = options.but(output=str(run_folder))
     is_kept = flags.keep_failed and not fresh and (run_folder / "summary.json").exists()
@@ -112,7 +113,10 @@ def _run(
         if get_pred_file_format() == "xlsx" or _writes_matches(options):
             need_excel()
         if flags.mode == "eval" or is_kept:
-            data = None if _has_data(options) else str(run_folder / SNAPSHOT)
+            if _has_data(options):
+                data = None
+            else:
+                data = str(run_folder / SNAPSHOT)
             options = _with_judge(options.but(data=data), flags)
             settings = {
                 "tasks": options.tasks,
@@ -131,7 +135,11 @@ def _run(
             )
         else:
             options = _with_judge(options, flags)
-            result = run(model=answers, options=options, watcher=watcher)
+            result = run(
+                model=answers,
+                options=options,
+                watcher=watcher,
+            )
         stem = f"{pair.label}_{name}"
         write_files(
             folder,
@@ -153,7 +161,11 @@ def _run(
     return result
 
 
-def _no_predictions(pair: Pair, home: Path, name: str) -> UsageError:
+def _no_predictions(
+    pair: Pair,
+    home: Path,
+    name: str,
+) -> UsageError:
     stem = f"{pair.label}_{name}"
     problem = f"no predictions of {pair.label} on {pair.name}"
     fix = "run --mode infer first"
@@ -162,7 +174,11 @@ def _no_predictions(pair: Pair, home: Path, name: str) -> UsageError:
             file_names = f"{stem}.xlsx, .tsv or .json"
             fix = f"write {file.name} as {file_names}: its format is not read"
             break
-    return UsageError(problem, where=str(home), fix=fix)
+    return UsageError(
+        problem,
+        where=str(home),
+        fix=fix,
+    )
 
 
 def _file_to_read(
@@ -186,7 +202,11 @@ def _file_to_read(
     return new_prediction_file(home, stem, frozenset(digests), of_latest, latest)
 
 
-def _refuse_other_dataset(answers: Imported, options: RunOptions, name: str) -> None:
+def _refuse_other_dataset(
+    answers: Imported,
+    options: RunOptions,
+    name: str,
+) -> None:
     task = _task(options)
     source = task.dataset
     if hasattr(source, "reading_from"):
@@ -237,7 +257,10 @@ def _writes_matches(options: RunOptions) -> bool:
     )
 
 
-def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
+def _options(
+    pair: Pair,
+    flags: argparse.Namespace,
+) -> RunOptions:
     args: Record = dict(pair.model_args)
     if pair.model.startswith("openai/"):
         key = key_variable("--key", flags.key)
@@ -278,7 +301,10 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
     )
 
 
-def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
+def _with_judge(
+    options: RunOptions,
+    flags: argparse.Namespace,
+) -> RunOptions:
     """Return the options with the judge. An `evaluate` gets all its arguments, assay's scorers only the model's."""
     evaluates = any(
         isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
@@ -297,14 +323,19 @@ def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
         "api_key_env": key_variable("--judge-key", flags.judge_key),
     }
     args |= {name: value for name, value in connection.items() if value is not None}
-    judge = (
-        None
-        if flags.judge in (None, "exact_matching")
-        else os.environ.get("LOCAL_LLM") or flags.judge
-    )
-    name = None if judge is None else assay_name(judge)
+    if flags.judge in (None, "exact_matching"):
+        judge = None
+    else:
+        judge = os.environ.get("LOCAL_LLM") or flags.judge
+    if judge is None:
+        name = None
+    else:
+        name = assay_name(judge)
     if evaluates:
-        retry = flags.retry if flags.judge_retry is None else flags.judge_retry
+        if flags.judge_retry is None:
+            retry = flags.retry
+        else:
+            retry = flags.judge_retry
         settings = {
             "retry": retry,
             "timeout": flags.judge_timeout,
@@ -343,10 +374,16 @@ def _task(options: RunOptions) -> Task:
 def _earlier(home: Path, name: str) -> Path | None:
     """Return the newest run of a dataset in a model's folder."""
     manifests = sorted(home.glob(f"T*/run_{name}/run.json"))
-    return manifests[-1].parent if manifests else None
+    if manifests:
+        return manifests[-1].parent
+    return None
 
 
-def _new_folder(home: Path, name: str, stamp: str) -> Path:
+def _new_folder(
+    home: Path,
+    name: str,
+    stamp: str,
+) -> Path:
     """Return the folder of this command, named after the time; another one if that has a run of this dataset."""
     folder, number = home / stamp, 2
     while (folder / f"run_{name}").exists():

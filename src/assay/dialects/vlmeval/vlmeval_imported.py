@@ -30,7 +30,10 @@ class Imported(ImportedAnswers):
         """Return the text of a row; upstream's failure message counts as no answer."""
         answer = self.predictions.get(index)
         if is_blank(answer) or FAILED in str(answer):
-            why = "no answer" if index in self.predictions else "no such row"
+            if index in self.predictions:
+                why = "no answer"
+            else:
+                why = "no such row"
             return self.missing(f"the prediction file has {why} for index {index!r}")
         return Output((Candidate((Text(str(answer)),)),))
 
@@ -61,4 +64,6 @@ def new_prediction_file(
 
 
 def _time(file: Path) -> int:
-    return file.stat().st_mtime_ns if file.exists() else 0
+    if file.exists():
+        return file.stat().st_mtime_ns
+    return 0

@@ -58,13 +58,14 @@ class GuestJudge(Judge):
         **options: object,
     ) -> tuple[int, str, str]:
         """Return code, answer and log, as API classes do."""
-        system = None if self._system is None else str(self._system)
+        if self._system is None:
+            system = None
+        else:
+            system = str(self._system)
         output = self.ask(message_turns(message), system, options)
-        return (
-            (0, output.text, "")
-            if output.error is None
-            else (-1, self.fail_msg, output.error.message)
-        )
+        if output.error is None:
+            return (0, output.text, "")
+        return (-1, self.fail_msg, output.error.message)
 
 
 def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: object) -> GuestJudge:
@@ -82,10 +83,14 @@ def model_args(judge: str, args: Fields) -> Record:
     }
     accepted: set[str] = set()
     if is_reference(judge):
-        kind = load_attribute(judge) if split_reference(judge)[1] is not None else None
-        accepted = (
-            set(inspect.signature(kind).parameters) if inspect.isclass(kind) else set()
-        )
+        if split_reference(judge)[1] is not None:
+            kind = load_attribute(judge)
+        else:
+            kind = None
+        if inspect.isclass(kind):
+            accepted = set(inspect.signature(kind).parameters)
+        else:
+            accepted = set()
     elif (scheme := judge.partition("/")[0]) in registry and is_dataclass(
         kind := registry.get(scheme)
     ):

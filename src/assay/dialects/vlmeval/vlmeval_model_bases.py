@@ -25,14 +25,22 @@ class BaseModel(MessageModel):
     is_api = False
     VIDEO_LLM = False
 
-    def generate(self, message: object, dataset: str | None = None) -> Any:
+    def generate(
+        self,
+        message: object,
+        dataset: str | None = None,
+    ) -> Any:
         """Return the answer to a string, a dict, or a list of either. Media are stored as local files first."""
         return self.generate_inner(self._assay_entries(message), dataset)
 
     def _assay_read(self, message: object) -> Entries:
         return flat_list(message_turns(message), _file)
 
-    def chat(self, messages: Any, dataset: str | None = None) -> Any:
+    def chat(
+        self,
+        messages: Any,
+        dataset: str | None = None,
+    ) -> Any:
         """Return the answer to a chat, `[dict(role, content)]`, if the class has `chat_inner`.
 
         A chat that is too long for the model is retried without its first turns.

@@ -83,7 +83,10 @@ class GuestModel(KitModel):
 
     def answer(self, model: object, request: Request) -> Output:
         """Return the answer to one request."""
-        ask = self._ask_newer if self.is_newer else self._ask_early
+        if self.is_newer:
+            ask = self._ask_newer
+        else:
+            ask = self._ask_early
         return _read_answer(ask(model, request), self.name)
 
     def _ask_early(self, built: Any, request: Request) -> Any:
@@ -128,11 +131,10 @@ class GuestModel(KitModel):
             if not isinstance(part, Text)
         ]
         is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
-        names = (
-            [f"{request.id}.jpg"]
-            if is_only
-            else [f"{request.id}_{number}.jpg" for number in range(len(parts))]
-        )
+        if is_only:
+            names = [f"{request.id}.jpg"]
+        else:
+            names = [f"{request.id}_{number}.jpg" for number in range(len(parts))]
         return [
             named_image(part)
             or self._file(
@@ -170,18 +172,21 @@ class GuestModel(KitModel):
                 chat_list(spoken, self._newer_file(request)), dataset=dataset
             )
         message = flat_list(spoken, self._newer_file(request))
-        return (
-            built.generate_inner(message, dataset=dataset)
-            if self._names_dataset
-            else built.generate_inner(message)
-        )
+        if self._names_dataset:
+            return built.generate_inner(message, dataset=dataset)
+        return built.generate_inner(message)
 
     @cached_property
     def _names_dataset(self) -> bool:
         accepted = parameters_of(self.build().generate_inner)
         return "dataset" in accepted or "**" in accepted
 
-    def _file(self, medium: Any, name: str, request: Request) -> str:
+    def _file(
+        self,
+        medium: Any,
+        name: str,
+        request: Request,
+    ) -> str:
         """Return the file of a medium: its own, or else one with upstream's name."""
         if medium.name is not None and is_written(medium.name, medium):
             return str(medium.name)
@@ -198,7 +203,10 @@ class GuestModel(KitModel):
             return media_file(medium, str(data_root() / "files"))
         rules = chosen_rules()
         is_here = rules.writes_images_here and not self.is_newer
-        root = "images" if is_here else str(data_root() / "images")
+        if is_here:
+            root = "images"
+        else:
+            root = str(data_root() / "images")
         return image_file_path(
             medium,
             os.path.join(root, IMAGE_FOLDERS[dataset]),
@@ -277,7 +285,10 @@ def _read_answer(value: object, reference: str) -> Output:
     )
 
 
-def _called(function: Function, *arguments: tuple[str, Any]) -> Any:
+def _called(
+    function: Function,
+    *arguments: tuple[str, Any],
+) -> Any:
     """Call a user's method by keyword if it has the documented names, else by position."""
     accepted = parameters_of(function)
     keywords = dict(arguments)

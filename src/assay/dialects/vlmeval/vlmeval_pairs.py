@@ -78,7 +78,10 @@ def dataset_entry(
         lambda file: {kind.__name__: kind for kind in file.datasets},
         f"{where}, key `data.{name}.class`",
     )
-    path = None if file is None else str(file)
+    if file is None:
+        path = None
+    else:
+        path = str(file)
     return kind, str(settings.pop("dataset", name)), path, settings
 
 
@@ -111,15 +114,24 @@ def model_entry(
     return Pair(f"{path}:{class_name}", label, settings)
 
 
-def registered_model(name: str, register: Sequence[str]) -> str | None:
+def registered_model(
+    name: str,
+    register: Sequence[str],
+) -> str | None:
     """Return `file.py:name` for a class or a `supported_VLM` name that a registered file defines, or None."""
     for path, file in zip(register, loaded(register), strict=True):
         if name in file.models or name in file.registered:
             return f"{path}:{name}"
-    return f"{register[-1]}:{name}" if name in supported_VLM and register else None
+    if name in supported_VLM and register:
+        return f"{register[-1]}:{name}"
+    return None
 
 
-def endpoint_pair(name: str, settings: Record, where: str) -> Pair:
+def endpoint_pair(
+    name: str,
+    settings: Record,
+    where: str,
+) -> Pair:
     """Return assay's own endpoint model for a class of VLMEvalKit that calls an endpoint."""
     if "key" in settings:
         raise UsageError(
@@ -142,7 +154,10 @@ def endpoint_pair(name: str, settings: Record, where: str) -> Pair:
     return Pair(f"openai/{model}", file_name(name, 80), settings, generation)
 
 
-def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
+def pairs_of(
+    flags: argparse.Namespace,
+    work_dir: Path,
+) -> list[Pair]:
     """Return every model with every dataset. Raise for an unknown name before anything runs."""
     loaded(flags.register)
     if flags.config:
@@ -181,7 +196,10 @@ def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
     ]
 
 
-def _refuse_same_files(kind: str, named: Sequence[tuple[str, str]]) -> None:
+def _refuse_same_files(
+    kind: str,
+    named: Sequence[tuple[str, str]],
+) -> None:
     """Raise if two models or two datasets would write files of the same name."""
     references: dict[str, str] = {}
     for name, reference in named:
@@ -211,10 +229,15 @@ def dataset_name(data: str) -> str:
             return classes[0][1]
     if attribute:
         return attribute.partition("@")[2] or attribute
-    return Path(data).name.split(".")[0] if Path(path).suffix else data
+    if Path(path).suffix:
+        return Path(data).name.split(".")[0]
+    return data
 
 
-def json_object(text: str | None, where: str) -> Record:
+def json_object(
+    text: str | None,
+    where: str,
+) -> Record:
     """Parse a JSON object from the command line."""
     if not text or not text.strip():
         return {}
@@ -259,7 +282,10 @@ def _of_checkout(
     return _kept_config({"data": {name: entry}}, work_dir, name), name
 
 
-def _is_registered(name: str, flags: argparse.Namespace) -> bool:
+def _is_registered(
+    name: str,
+    flags: argparse.Namespace,
+) -> bool:
     for file in loaded(flags.register):
         for kind, dataset in named_datasets(file):
             if name in (dataset, kind.__name__):
@@ -267,7 +293,11 @@ def _is_registered(name: str, flags: argparse.Namespace) -> bool:
     return False
 
 
-def _kept_config(config: Fields, work_dir: Path, name: str) -> str:
+def _kept_config(
+    config: Fields,
+    work_dir: Path,
+    name: str,
+) -> str:
     """Store a config of datasets in a file, because a run must be repeatable; return the reference of one of them."""
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
     text = json.dumps(config, indent=2, ensure_ascii=False)
@@ -301,7 +331,10 @@ def _data_config(
     return {name: (_kept_config(config, work_dir, name), name) for name in plain}
 
 
-def _model(name: str, flags: argparse.Namespace) -> Pair:
+def _model(
+    name: str,
+    flags: argparse.Namespace,
+) -> Pair:
     """Return a model with its name in assay: `file.py:name` for a registered file, `openai/name` for an endpoint."""
     reference = name if is_reference(name) else registered_model(name, flags.register)
     if reference is None:
@@ -321,7 +354,10 @@ def _model(name: str, flags: argparse.Namespace) -> Pair:
             )
         else:
             checkout = TOOLKIT.checkout()
-            of_checkout = checkout.model_names() if checkout is not None else []
+            if checkout is not None:
+                of_checkout = checkout.model_names()
+            else:
+                of_checkout = []
             names = [*supported_VLM, *of_checkout, *registry.names(), *CATALOGUE]
             raise UnknownName(
                 "model",
@@ -336,7 +372,10 @@ def _model(name: str, flags: argparse.Namespace) -> Pair:
 def _model_of_checkout(name: str) -> Pair | None:
     """Return a model that the configuration of the checkout around the working folder names, or None."""
     checkout = TOOLKIT.checkout()
-    defined = checkout.model(name) if checkout is not None else None
+    if checkout is not None:
+        defined = checkout.model(name)
+    else:
+        defined = None
     if defined is None:
         return None
     settings = dict(defined.arguments)
@@ -345,7 +384,10 @@ def _model_of_checkout(name: str) -> Pair | None:
     return Pair(f"{defined.file}:{defined.cls}", model_label(name), settings)
 
 
-def _built_with(model: Pair, flags: argparse.Namespace) -> Record:
+def _built_with(
+    model: Pair,
+    flags: argparse.Namespace,
+) -> Record:
     """Return the arguments of a model's class: those of the config, and the flags for which it has parameters."""
     args = dict(model.model_args)
     if not flags.use_vllm and flags.retry is None:
@@ -354,7 +396,10 @@ def _built_with(model: Pair, flags: argparse.Namespace) -> Record:
     if is_reference(model.model):
         path, attribute = split_reference(model.model)
         definition = TOOLKIT.load(path).model(attribute)
-        accepted = parameters_of(class_of(definition[1])) if definition else ()
+        if definition:
+            accepted = parameters_of(class_of(definition[1]))
+        else:
+            accepted = ()
     if flags.use_vllm and not model.model.startswith("vllm/"):
         if "use_vllm" not in accepted and "**" not in accepted:
             raise UsageError(

@@ -71,7 +71,10 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
         return [_from_config(Path(config).expanduser(), entry, run)]
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
-        data_name = Path(run.data).name.split(".")[0] if run.data else None
+        if run.data:
+            data_name = Path(run.data).name.split(".")[0]
+        else:
+            data_name = None
         named_classes = dataset_classes(TOOLKIT.load(path), attribute, data_name)
         return [_class_task(kind, name, path, run) for kind, name in named_classes]
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
@@ -90,17 +93,27 @@ def _check_data(data: str | None) -> None:
     if data is None or Path(data).expanduser().exists():
         return
     table = data_root() / f"{data}.tsv"
-    fix = (
-        f"--data {table}, or name the dataset: file.py:Class@{data}"
-        if table.exists()
-        else "check the path"
+    if table.exists():
+        fix = f"--data {table}, or name the dataset: file.py:Class@{data}"
+    else:
+        fix = "check the path"
+    raise UsageError(
+        "no such file",
+        where=f"--data {data}",
+        fix=fix,
     )
-    raise UsageError("no such file", where=f"--data {data}", fix=fix)
 
 
-def table_task(path: Path, name: str, run: RunOptions) -> Task:
+def table_task(
+    path: Path,
+    name: str,
+    run: RunOptions,
+) -> Task:
     """Build the task of a plain TSV by VLMEvalKit's rules for its name and its columns."""
-    source_path = Path(run.data) if run.data else path
+    if run.data:
+        source_path = Path(run.data)
+    else:
+        source_path = path
     if not source_path.exists():
         raise UsageError("no such file", where=str(source_path))
     columns = columns_of(source_path)
@@ -162,7 +175,11 @@ def judged_by(
     return ("exact_match", "includes"), ()
 
 
-def _from_config(path: Path, name: str, run: RunOptions) -> Task:
+def _from_config(
+    path: Path,
+    name: str,
+    run: RunOptions,
+) -> Task:
     """Build a dataset of a JSON config: its class, with the arguments given there."""
     data = read_config(path, ("data",))["data"]
     if name not in data:
@@ -180,13 +197,22 @@ def _from_config(path: Path, name: str, run: RunOptions) -> Task:
     return _class_task(kind, dataset, file, run, settings, name)
 
 
-def _told_of_the_model(kind: type, dataset: str, run: RunOptions) -> dict[str, str]:
+def _told_of_the_model(
+    kind: type,
+    dataset: str,
+    run: RunOptions,
+) -> dict[str, str]:
     """Return the model's name, for datasets whose class gets it from upstream's command."""
     if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
-    models = [label] if label else [model_label(str(model)) for model in run.models]
-    return {"model": models[0]} if len(models) == 1 else {}
+    if label:
+        models = [label]
+    else:
+        models = [model_label(str(model)) for model in run.models]
+    if len(models) == 1:
+        return {"model": models[0]}
+    return {}
 
 
 def _class_task(
@@ -210,7 +236,10 @@ def _class_task(
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
-    code = "" if path is None else digest_behind(path, libraries=False)
+    if path is None:
+        code = ""
+    else:
+        code = digest_behind(path, libraries=False)
     if dataset.evaluates:
         scorers: tuple[Any, ...] = (TextEvaluation.of(dataset, run, name, code),)
         summarizers: tuple[Any, ...] = ()
@@ -238,7 +267,11 @@ def _class_task(
     )
 
 
-def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
+def _template(
+    dataset: ClassDataset,
+    name: str,
+    code: str,
+) -> GuestPrompt:
     """Return the template of a class: dialogues turn by turn, videos as images unless the model accepts videos."""
     if dataset.is_video:
         video = VideoPrompt(dataset.instance, name, code)
@@ -257,14 +290,20 @@ def _named(name: str, run: RunOptions) -> Task:
             if name in (dataset, kind.__name__):
                 return _class_task(kind, dataset, file, run)
     _warn_of_idle_classes(name, run)
-    path = Path(run.data) if run.data else data_root() / f"{name}.tsv"
+    if run.data:
+        path = Path(run.data)
+    else:
+        path = data_root() / f"{name}.tsv"
     url = added_url(name)
     if not path.exists() and url is not None:
         path = fetch_declared(url, path, allow_private=run.allow_private_urls)
     if not path.exists():
         known_names = [file.stem for file in data_root().glob("*.tsv")]
         checkout = TOOLKIT.checkout()
-        searched = f" no file of {checkout.dataset_folder} has it;" if checkout else ""
+        if checkout:
+            searched = f" no file of {checkout.dataset_folder} has it;"
+        else:
+            searched = ""
         raise UnknownName(
             "dataset",
             name,

@@ -30,7 +30,10 @@ SELECT = "Please select the correct answer from the options above. \n"
 
 def question_with_options(row: Fields) -> str:
     """Return hint, question, options and the request to choose one, in VLMEvalKit's wording."""
-    lines = [] if is_blank(row.get("hint")) else [f"Hint: {row['hint']}"]
+    if is_blank(row.get("hint")):
+        lines = []
+    else:
+        lines = [f"Hint: {row['hint']}"]
     lines.append(f"Question: {row['question']}")
     options = options_of(row)
     if options:
@@ -42,7 +45,10 @@ def question_with_options(row: Fields) -> str:
 
 def documented_question(row: Fields) -> str:
     """Return the question in the wording of the documented revision: options A to E, and always the request."""
-    lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
+    if _is_absent(row, "hint"):
+        lines = []
+    else:
+        lines = [f"Hint: {row['hint']}"]
     options = [
         f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)
     ]
@@ -76,14 +82,14 @@ class TsvPrompt:
 
     def __call__(self, sample: Sample) -> Prompt:
         row = sample.fields
-        text = (
-            question_with_options(row) if self.kind == "MCQ" else str(row["question"])
-        )
-        cell = (
-            row.get("image")
-            if not is_blank(row.get("image"))
-            else row.get("image_path")
-        )
+        if self.kind == "MCQ":
+            text = question_with_options(row)
+        else:
+            text = str(row["question"])
+        if not is_blank(row.get("image")):
+            cell = row.get("image")
+        else:
+            cell = row.get("image_path")
         details = {IMAGE_LIST: True} if looks_like_list(cell) else EMPTY
         media: tuple[Any, ...] = sample.media
         turn = Message("user", (*media, Text(text)))
@@ -93,7 +99,12 @@ class TsvPrompt:
 class GuestPrompt:
     """Builds a prompt with the user's `build_prompt`."""
 
-    def __init__(self, dataset: Any, name: str, code: str) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        name: str,
+        code: str,
+    ) -> None:
         self._dataset = dataset
         self._name = name
         self._takes_dataset = "dataset" in parameters_of(dataset.build_prompt)
@@ -105,7 +116,10 @@ class GuestPrompt:
 
     def __call__(self, sample: Sample) -> Prompt:
         row = sample.fields
-        line = row.line if isinstance(row, LineRow) else row
+        if isinstance(row, LineRow):
+            line = row.line
+        else:
+            line = row
         if self._takes_dataset:
             message = self._dataset.build_prompt(line, dataset=self._name)
         else:
@@ -133,7 +147,9 @@ class DialoguePrompt(GuestPrompt):
         """Return the next turn; None after the last one."""
         turn = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
-        return turns[turn] if turn < len(turns) else None
+        if turn < len(turns):
+            return turns[turn]
+        return None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
         """Return the user's turns, each with the messages before it. The answers in between are references."""
@@ -155,13 +171,23 @@ class DialoguePrompt(GuestPrompt):
 class VideoPrompt(GuestPrompt):
     """Builds a prompt with `build_prompt(line, video_llm)`: the video as images, or whole."""
 
-    def __init__(self, dataset: Any, name: str, code: str) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        name: str,
+        code: str,
+    ) -> None:
         super().__init__(dataset, name, code)
         accepted = parameters_of(dataset.build_prompt)
         self._takes_video_llm = "video_llm" in accepted or "**" in accepted
         self._places: dict[str, int] | None = None
 
-    def __call__(self, sample: Sample, *, whole: bool = False) -> Prompt:
+    def __call__(
+        self,
+        sample: Sample,
+        *,
+        whole: bool = False,
+    ) -> Prompt:
         more = {"video_llm": whole} if self._takes_video_llm else {}
         message = self._dataset.build_prompt(self._place(sample), **more)
         return checked(Prompt(message_turns(message)), sample)
@@ -210,7 +236,9 @@ def _readable_or_name(part: object) -> Any:
 
 def named_image(part: object) -> str | None:
     """Return the bare name that replaces an image; None for a readable image."""
-    return str(part.value["value"]) if isinstance(part, Json) else None
+    if isinstance(part, Json):
+        return str(part.value["value"])
+    return None
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:
@@ -223,5 +251,9 @@ def checked(prompt: Prompt, sample: Sample) -> Prompt:
             _ = medium.digest
     except DataError as error:
         where = f"sample {sample.id!r}, {error.where or 'image'}"
-        raise TemplateError(error.what, where=where, fix=error.fix) from error
+        raise TemplateError(
+            error.what,
+            where=where,
+            fix=error.fix,
+        ) from error
     return prompt

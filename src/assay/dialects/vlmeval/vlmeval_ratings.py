@@ -70,7 +70,10 @@ def mme_rating(
     return {**sums, **scores}
 
 
-def _mme_score(images: Iterable[Sequence[float]], strict: bool) -> float:
+def _mme_score(
+    images: Iterable[Sequence[float]],
+    strict: bool,
+) -> float:
     """Return 100 acc + 100 acc+ of one category, given the verdicts of each image."""
     verdicts: list[float] = []
     both_right: list[float] = []
@@ -89,7 +92,10 @@ def hallusion_rating(frame: Any) -> Any:
     import pandas
 
     index_parts = [str(index).split("_")[3:6] for index in frame["index"]]
-    above = frame["l2-category"] if "l2-category" in frame else [""] * len(frame)
+    if "l2-category" in frame:
+        above = frame["l2-category"]
+    else:
+        above = [""] * len(frame)
     rows = [
         (bool(score), f"{group}_{cell[0]}_{cell[1]}", f"{group}_{cell[0]}_{cell[2]}")
         for score, group, cell in zip(frame["score"], above, index_parts, strict=True)
@@ -121,7 +127,10 @@ def _shares(rows: Sequence[tuple[bool, str, str]]) -> list[float]:
     ]
 
 
-def yes_f1(answers: Iterable[Any], read: Iterable[Any]) -> tuple[float, float, float]:
+def yes_f1(
+    answers: Iterable[Any],
+    read: Iterable[Any],
+) -> tuple[float, float, float]:
     """Return F1, precision and recall of yes."""
     hits = predicted_count = actual_count = 0
     for answer, verdict in zip(answers, read, strict=True):
@@ -255,7 +264,9 @@ def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
     @wraps(rate)
     def rating(data_file: str) -> Any:
         numbers = rate(load(data_file))
-        return one_row(numbers) if isinstance(numbers, dict) else numbers
+        if isinstance(numbers, dict):
+            return one_row(numbers)
+        return numbers
 
     return rating
 

@@ -78,11 +78,9 @@ class Source:
     @cached_property
     def types(self) -> Types:
         """The types of the columns. Rows of a data frame have types already."""
-        return (
-            types_of_file(self.path)
-            if self.path is not None and self.path.exists()
-            else {}
-        )
+        if self.path is not None and self.path.exists():
+            return types_of_file(self.path)
+        return {}
 
     @cached_property
     def folder(self) -> Path:
@@ -92,7 +90,10 @@ class Source:
     @cached_property
     def images(self) -> RowImages:
         """The images of these rows."""
-        beside = [self.path.parent] if self.path is not None else []
+        if self.path is not None:
+            beside = [self.path.parent]
+        else:
+            beside = []
         media_root = current().media_root
         folders = [
             self.folder,
@@ -163,7 +164,12 @@ class Source:
                     paths[0] if len(paths) == 1 else list(paths)
                 )
         self._called = (names.index("index") if "index" in row else -1, paths)
-        line = pandas.Series(cells, index=index, dtype=cells.dtype, copy=False)
+        line = pandas.Series(
+            cells,
+            index=index,
+            dtype=cells.dtype,
+            copy=False,
+        )
         self._made = (line, line.index, position) if position >= 0 else (None, None, 0)
         return line
 
@@ -188,7 +194,11 @@ class Source:
         except RowFault as fault:
             raise _prompt_fault(fault) from fault
 
-    def _written(self, line: Fields, images: Sequence[Image]) -> list[str]:
+    def _written(
+        self,
+        line: Fields,
+        images: Sequence[Image],
+    ) -> list[str]:
         names: Sequence[str] | None = None
         paths = []
         encodes = chosen_rules().encodes_images
@@ -239,13 +249,17 @@ class Source:
             there = line.values[position]  # type: ignore[index]
         else:
             there = line.get("image")
-        return (inline(cell),) if there is cell else ()
+        if there is cell:
+            return (inline(cell),)
+        return ()
 
     def _in_frame(self, index: str) -> Any:
         if self._frame is None or "image" not in self._frame:
             return None
         matching = self._frame.loc[self._frame["index"].astype(str) == index, "image"]
-        return matching.iloc[0] if len(matching) else None
+        if len(matching):
+            return matching.iloc[0]
+        return None
 
 
 class LineRow(dict[str, Any]):
@@ -308,7 +322,9 @@ def lender(name: str, row: Fields) -> str | None:
         return None
     if is_circular(name) and index >= ROTATION:
         return str(index % ROTATION)
-    return str(index - 1) if is_mme(name) and index % 2 else None
+    if is_mme(name) and index % 2:
+        return str(index - 1)
+    return None
 
 
 def _bare(value: object) -> Any:
@@ -322,7 +338,12 @@ class RowsWithImages:
 
     known_length: int | None = None
 
-    def __init__(self, path: Path, dataset: str, split: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        dataset: str,
+        split: str | None = None,
+    ) -> None:
         self.path: Path | None = path
         self._path = path
         self._dataset = dataset
@@ -333,13 +354,15 @@ class RowsWithImages:
         if data is None:
             return self
         path = Path(data).expanduser()
-        return path if path.name == SNAPSHOT else RowsWithImages(path, self._dataset)
+        if path.name == SNAPSHOT:
+            return path
+        return RowsWithImages(path, self._dataset)
 
     def of_split(self, split: str | None) -> "RowsWithImages":
         """Return the rows of one split, or all if `split` is None."""
-        return (
-            self if split is None else RowsWithImages(self._path, self._dataset, split)
-        )
+        if split is None:
+            return self
+        return RowsWithImages(self._path, self._dataset, split)
 
     @cached_property
     def _table(self) -> Shard:

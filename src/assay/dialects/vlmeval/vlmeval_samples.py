@@ -19,7 +19,13 @@ BREAKDOWNS = ("split", "l2-category", "category")
 class ToSample:
     """Turns rows into samples. For a user's class, its own `build_prompt` handles images."""
 
-    def __init__(self, source: Source, kind: Kind, *, with_images: bool) -> None:
+    def __init__(
+        self,
+        source: Source,
+        kind: Kind,
+        *,
+        with_images: bool,
+    ) -> None:
         self._source = source
         self._kind = kind
         self._with_images = with_images
@@ -28,7 +34,10 @@ class ToSample:
 
     def __call__(self, row: Fields) -> Sample:
         index = row.get("index")
-        options = options_of(row) if self._kind == "MCQ" else {}
+        if self._kind == "MCQ":
+            options = options_of(row)
+        else:
+            options = {}
         return Sample(
             id="" if index is None else str(index),
             input="" if is_blank(row.get("question")) else str(row["question"]),
@@ -57,7 +66,11 @@ class ToSample:
                 image.name = image.name or name
         return images
 
-    def _target(self, row: Fields, options: Mapping[str, str]) -> Any:
+    def _target(
+        self,
+        row: Fields,
+        options: Mapping[str, str],
+    ) -> Any:
         answer = row.get("answer")
         if is_blank(answer):
             return None
@@ -82,25 +95,25 @@ class ToSample:
             return str(row["g_index"])
         if self._is_mme:
             return image_of_mme(row)
-        index = whole_index(row.get("index")) if self._kind == "MCQ" else None
+        if self._kind == "MCQ":
+            index = whole_index(row.get("index"))
+        else:
+            index = None
         if index is None:
             return None
-        return (
-            str(index % ROTATION)
-            if index < ROTATION or self._is_rotated(row, index)
-            else str(index)
-        )
+        if index < ROTATION or self._is_rotated(row, index):
+            return str(index % ROTATION)
+        return str(index)
 
     def _is_rotated(self, row: Fields, index: int) -> bool:
         """Return True if a row with a high index is a rotated copy, by the benchmark's name or its image reference."""
         return self._circular or row.get("image") == str(index % ROTATION)
 
     def _rotation(self, row: Fields) -> dict[str, str]:
-        index = (
-            whole_index(row.get("index"))
-            if self._circular and self._kind == "MCQ"
-            else None
-        )
+        if self._circular and self._kind == "MCQ":
+            index = whole_index(row.get("index"))
+        else:
+            index = None
         if index is None:
             return {}
         return {"rotation": str(index // ROTATION)}
@@ -123,4 +136,6 @@ def image_of_mme(row: Fields) -> str | None:
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"
     index = whole_index(row.get("index"))
-    return None if index is None else str(index - index % 2)
+    if index is None:
+        return None
+    return str(index - index % 2)

@@ -53,11 +53,10 @@ class ExactMatching:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        score = (
-            Choice()(sample, output)
-            if self.rule == "assay"
-            else self._as_upstream(sample, output)
-        )
+        if self.rule == "assay":
+            score = Choice()(sample, output)
+        else:
+            score = self._as_upstream(sample, output)
         return replace(
             score, details={**score.details, "options": sum(map(bool, sample.choices))}
         )
@@ -75,7 +74,11 @@ class ExactMatching:
             details={"rule": self.rule},
         )
 
-    def read(self, text: str, options: Mapping[str, str]) -> str | None:
+    def read(
+        self,
+        text: str,
+        options: Mapping[str, str],
+    ) -> str | None:
         """Return the letter that a revision's rule reads from a text."""
         return LETTER_RULES[self.rule].either(text, options) or None
 
@@ -143,8 +146,16 @@ class JudgedChoice(GivenModels):
         return _verdict(guess, sample, {**details, "reply": why})
 
 
-def _verdict(letter: str, sample: Sample, details: Fields) -> Score:
-    return Score(float(letter == sample.target), answer=letter, details=details)
+def _verdict(
+    letter: str,
+    sample: Sample,
+    details: Fields,
+) -> Score:
+    return Score(
+        float(letter == sample.target),
+        answer=letter,
+        details=details,
+    )
 
 
 def yes_no_rule() -> YesNo:
@@ -152,7 +163,11 @@ def yes_no_rule() -> YesNo:
     return YesNo(chosen_rules().yes_no)
 
 
-def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
+def rule_record(
+    task: Task,
+    sample: Sample,
+    text: str,
+) -> ScoreRecord:
     """Return the yes-or-no rule's verdict on an answer as a record."""
     score = yes_no_rule()(sample, Output.of(text))
     values = {"": float(score.value == 1.0)}

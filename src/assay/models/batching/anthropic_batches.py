@@ -91,7 +91,11 @@ class AnthropicBatches(BatchApi):
         candidates: list[str] = []
         after = ""
         for _ in range(MOST_PAGES):
-            reply = await self._get("messages/batches", limit=PAGE, after_id=after)
+            reply = await self._get(
+                "messages/batches",
+                limit=PAGE,
+                after_id=after,
+            )
             for batch in reply.get("data") or []:
                 batch_id = id_of(batch)
                 if batch_id == newest:

@@ -97,12 +97,16 @@ class BatchApi(ABC):
     def failure_of(self, refused: Refused) -> HttpFailure:
         """Return the failure for a reply with an error status."""
         outcome = self.model._refused(refused)
-        return outcome if isinstance(outcome, HttpFailure) else refused.failure()
+        if isinstance(outcome, HttpFailure):
+            return outcome
+        return refused.failure()
 
     def plain_message(self, error: HttpFailure) -> str:
         """Return the message of a failure without secrets."""
         output = error.as_output(self.model._secrets)
-        return "" if output.error is None else output.error.message
+        if output.error is None:
+            return ""
+        return output.error.message
 
     @abstractmethod
     async def newest(self) -> str:
@@ -119,7 +123,11 @@ class BatchApi(ABC):
         """Return the path and the headers, which all requests of a batch must share."""
         return (request.path, tuple(sorted(request.headers.items())))
 
-    async def upload(self, marker: str, lines: Sequence[bytes]) -> str:
+    async def upload(
+        self,
+        marker: str,
+        lines: Sequence[bytes],
+    ) -> str:
         """Upload the requests and return the id of the file; empty if the API takes them with the batch."""
         return ""
 
@@ -179,7 +187,10 @@ class BatchApi(ABC):
         content_type: str = "application/json",
     ) -> Mapping[str, Any]:
         """Send a request once. The client must not repeat it, because each copy may start another batch."""
-        chosen = self._headers() if headers is None else headers
+        if headers is None:
+            chosen = self._headers()
+        else:
+            chosen = headers
         reply = await self._client.send(self._url(path), data, chosen, content_type)
         return _object(decoded(reply))
 
@@ -191,7 +202,10 @@ def _object(value: object) -> Mapping[str, Any]:
     raise HttpFailure("bad_response", "the reply is not an object", retryable=True)
 
 
-def id_of(reply: Mapping[str, Any], name: str = "id") -> str:
+def id_of(
+    reply: Mapping[str, Any],
+    name: str = "id",
+) -> str:
     """Return the id in a reply; raise `HttpFailure` if it has none."""
     value = reply.get(name)
     if isinstance(value, str) and value:
@@ -202,11 +216,17 @@ def id_of(reply: Mapping[str, Any], name: str = "id") -> str:
 def mapping_in(value: object, *names: str) -> Mapping[str, Any]:
     """Return the nested mapping at a path of keys; empty if there is none."""
     for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, Mapping):
+            value = value.get(name)
+        else:
+            value = None
     return value if isinstance(value, Mapping) else EMPTY
 
 
-def count_in(counts: Mapping[str, Any], *names: str) -> int:
+def count_in(
+    counts: Mapping[str, Any],
+    *names: str,
+) -> int:
     """Return the sum of some counts, which may be written as text."""
     total = 0
     for name in names:
@@ -236,7 +256,8 @@ def _parsed_or_none(line: bytes) -> object:
 
 
 def read_results(
-    data: Sequence[bytes], read_row: Callable[[Mapping[str, Any]], BatchReply | None]
+    data: Sequence[bytes],
+    read_row: Callable[[Mapping[str, Any]], BatchReply | None],
 ) -> BatchResults:
     """Return the replies in files of JSON lines. `read_row` returns the reply of a row, or None if it is broken."""
     replies: list[BatchReply] = []

@@ -67,7 +67,11 @@ class BatchClient:
         """Return no notes: the replies of a batch are read once."""
         return []
 
-    async def get(self, url: str, headers: Mapping[str, str]) -> Reply:
+    async def get(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+    ) -> Reply:
         """Send a GET request now, as for the list of models."""
         return await self._client.get(url, headers)
 

@@ -65,7 +65,9 @@ class GeminiBatches(BatchApi):
         """Return the name of the newest batch."""
         reply = await self._get("batches", pageSize=1)
         batches = reply.get("operations") or []
-        return id_of(batches[0], "name") if batches else ""
+        if batches:
+            return id_of(batches[0], "name")
+        return ""
 
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
         """Return one element of the list of requests."""
@@ -97,7 +99,11 @@ class GeminiBatches(BatchApi):
         """Return the batch with the name that holds the marker."""
         token = ""
         for _ in range(MOST_PAGES):
-            reply = await self._get("batches", pageSize=PAGE, pageToken=token)
+            reply = await self._get(
+                "batches",
+                pageSize=PAGE,
+                pageToken=token,
+            )
             operations = reply.get("operations") or []
             for operation in operations:
                 display_name = _batch_of(operation).get("displayName")
@@ -189,14 +195,23 @@ def _inlined(operation: Mapping[str, Any]) -> list[Any] | None:
     return None
 
 
-def _reply(entry: Mapping[str, Any], number: int) -> BatchReply:
+def _reply(
+    entry: Mapping[str, Any],
+    number: int,
+) -> BatchReply:
     """Return one reply. If it has no key, its position says which request it answers."""
     key = mapping_in(entry, "metadata").get("key")
-    custom_id = key if isinstance(key, str) else f"-{number}"
+    if isinstance(key, str):
+        custom_id = key
+    else:
+        custom_id = f"-{number}"
     error = mapping_in(entry, "error")
     if error:
         code = error.get("code")
-        status = HTTP_STATUSES.get(code, 500) if isinstance(code, int) else 500
+        if isinstance(code, int):
+            status = HTTP_STATUSES.get(code, 500)
+        else:
+            status = 500
         refused = Refused(status, EMPTY, msgspec.json.encode({"error": error}))
         return BatchReply(custom_id, refused=refused)
     if entry.get("response") is None:

@@ -47,7 +47,9 @@ class OpenAIBatches(BatchApi):
         """Return the id of the newest batch."""
         reply = await self._get("batches", limit=1)
         batches = _entries(reply)
-        return str(batches[0].get("id", "")) if batches else ""
+        if batches:
+            return str(batches[0].get("id", ""))
+        return ""
 
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
         """Return one line of the file."""
@@ -59,7 +61,11 @@ class OpenAIBatches(BatchApi):
         }
         return msgspec.json.encode(line) + b"\n"
 
-    async def upload(self, marker: str, lines: Sequence[bytes]) -> str:
+    async def upload(
+        self,
+        marker: str,
+        lines: Sequence[bytes],
+    ) -> str:
         """Upload the requests as a file that is named after the marker."""
         boundary = f"assay-{marker}"
         purpose = _form_part(boundary, 'name="purpose"', b"batch")
@@ -97,14 +103,21 @@ class OpenAIBatches(BatchApi):
         """Return the batch with the marker in its metadata, or of the uploaded file."""
         after = ""
         for _ in range(MOST_PAGES):
-            reply = await self._get("batches", limit=PAGE, after=after)
+            reply = await self._get(
+                "batches",
+                limit=PAGE,
+                after=after,
+            )
             batches = _entries(reply)
             for batch in batches:
                 has_marker = mapping_in(batch, "metadata").get(MARKER) == marker
                 has_file = bool(input_id) and batch.get("input_file_id") == input_id
                 if has_marker or has_file:
                     return [id_of(batch)]
-            after = str(batches[-1].get("id", "")) if batches else ""
+            if batches:
+                after = str(batches[-1].get("id", ""))
+            else:
+                after = ""
             is_known = any(batch.get("id") == newest for batch in batches)
             if is_known or not after or not reply.get("has_more"):
                 break
@@ -171,7 +184,10 @@ def read_row(row: Mapping[str, Any]) -> BatchReply:
 def _entries(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the objects in the `data` of a list."""
     data = reply.get("data")
-    entries = data if isinstance(data, list) else []
+    if isinstance(data, list):
+        entries = data
+    else:
+        entries = []
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
@@ -185,7 +201,12 @@ def _file_name(marker: str) -> str:
     return f"assay-{marker}.jsonl"
 
 
-def _form_part(boundary: str, name: str, content: bytes, kind: str = "") -> bytes:
+def _form_part(
+    boundary: str,
+    name: str,
+    content: bytes,
+    kind: str = "",
+) -> bytes:
     """Return one part of a form."""
     head = f"--{boundary}\r\nContent-Disposition: form-data; {name}\r\n"
     if kind:

@@ -18,7 +18,11 @@ _SHARED = ("vblora_vector_bank", "prompt_encoder")
 """Weights that PEFT stores under another name than the one it reports as missing."""
 
 
-def adapted(model: "PreTrainedModel", adapter: str, where: str) -> Any:
+def adapted(
+    model: "PreTrainedModel",
+    adapter: str,
+    where: str,
+) -> Any:
     """Merge an adapter into a model's weights and return the model."""
     try:
         return _merged(model, adapter, where)
@@ -34,7 +38,11 @@ def adapted(model: "PreTrainedModel", adapter: str, where: str) -> Any:
         ) from error
 
 
-def _merged(model: "PreTrainedModel", adapter: str, where: str) -> Any:
+def _merged(
+    model: "PreTrainedModel",
+    adapter: str,
+    where: str,
+) -> Any:
     from peft import PeftModel
 
     with warnings.catch_warnings():
@@ -61,7 +69,11 @@ def _merged(model: "PreTrainedModel", adapter: str, where: str) -> Any:
         else:
             _untie(peft_model)
             return peft_model.merge_and_unload()
-    raise ModelError(f"the adapter {adapter} {fault}", where=where, fix=FIX)
+    raise ModelError(
+        f"the adapter {adapter} {fault}",
+        where=where,
+        fix=FIX,
+    )
 
 
 def _untie(peft_model: Any) -> None:

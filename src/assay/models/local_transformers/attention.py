@@ -175,7 +175,12 @@ class Once:
     def __init__(self) -> None:
         self._tensors: dict[Any, Any] = {}
 
-    def __call__(self, name: object, device: object, make: Callable[[], Any]) -> Any:
+    def __call__(
+        self,
+        name: object,
+        device: object,
+        make: Callable[[], Any],
+    ) -> Any:
         """Return the tensor of a name on a device; `make` is called for the first use."""
         key = (name, device)
         if key not in self._tensors:
@@ -213,7 +218,9 @@ class Group:
     @property
     def length(self) -> int:
         """Number of tokens of the prefix."""
-        return 0 if self.prefix is None else self.prefix.length
+        if self.prefix is None:
+            return 0
+        return self.prefix.length
 
     @cached_property
     def longest(self) -> int:
@@ -270,12 +277,21 @@ class Group:
         name = (window, dtype, device)
         if name not in self._masks:
             hidden = self._hidden(positions, window, device)
-            added = torch.zeros(hidden.shape, dtype=dtype, device=device)
+            added = torch.zeros(
+                hidden.shape,
+                dtype=dtype,
+                device=device,
+            )
             added.masked_fill_(hidden, float("-inf"))
             self._masks[name] = added[:, None]
         return self._masks[name]
 
-    def _hidden(self, positions: "Tensor", window: int | None, device: object) -> Any:
+    def _hidden(
+        self,
+        positions: "Tensor",
+        window: int | None,
+        device: object,
+    ) -> Any:
         """Return which tokens each token may not attend to: segments by tokens by (prefix and tokens)."""
         import torch
 
@@ -288,7 +304,11 @@ class Group:
         queries = step[None, :, None]
         visible = (keys <= queries) & (queries < limits)
         # Padding attends to itself: the softmax of an empty row is not a number.
-        itself = torch.eye(size, dtype=torch.bool, device=device)[None]
+        itself = torch.eye(
+            size,
+            dtype=torch.bool,
+            device=device,
+        )[None]
         shape = (len(self.ends), size, self.length + size)
         hidden = torch.zeros(
             shape,
@@ -301,7 +321,12 @@ class Group:
             hidden[..., self.length :] &= ~itself
         return hidden
 
-    def _beyond(self, window: int, positions: "Tensor", device: object) -> Any:
+    def _beyond(
+        self,
+        window: int,
+        positions: "Tensor",
+        device: object,
+    ) -> Any:
         """Return which tokens are too far before a token to be in its attention window."""
         import torch
 
@@ -341,7 +366,10 @@ class PackedPlan:
         for group in self.groups:
             part = self._attend_group(layer, group, lines, style)
             parts.append(part)
-        out = parts[0] if len(parts) == 1 else torch.cat(parts)
+        if len(parts) == 1:
+            out = parts[0]
+        else:
+            out = torch.cat(parts)
         return out.transpose(0, 1)
 
     def _attend_group(
@@ -367,7 +395,9 @@ class PackedPlan:
         query, key, value = (segment.transpose(1, 2) for segment in segments)
         out = self._attend_segments(layer, group, query, key, value, style)
         tokens = out.transpose(1, 2).flatten(0, 1)
-        return tokens if real is None else tokens.index_select(0, real)
+        if real is None:
+            return tokens
+        return tokens.index_select(0, real)
 
     def _attend_segments(
         self,
@@ -446,6 +476,11 @@ def attend_by_hand(
     return torch.matmul(weights, value)
 
 
-def capped(scores: "Tensor", softcap: float | None) -> Any:
+def capped(
+    scores: "Tensor",
+    softcap: float | None,
+) -> Any:
     """Apply the soft cap that some models are trained with."""
-    return scores if softcap is None else (scores / softcap).tanh() * softcap
+    if softcap is None:
+        return scores
+    return (scores / softcap).tanh() * softcap

@@ -36,9 +36,15 @@ class StopCheck:
         if tokens[-1] in self.ends:
             return "stop"
         may_stop = self.strings and self._has_stop(tokens[-self._window :])
-        return "stop" if may_stop and self._has_stop(tokens) else None
+        if may_stop and self._has_stop(tokens):
+            return "stop"
+        return None
 
-    def in_last(self, tokens: Sequence[int], count: int) -> bool:
+    def in_last(
+        self,
+        tokens: Sequence[int],
+        count: int,
+    ) -> bool:
         """Return True if one of the last `count` tokens may end the answer."""
         if not self.ends.isdisjoint(tokens[-count:]):
             return True
@@ -118,11 +124,17 @@ class Answers:
         stops = request.options.stop
         ends = self.ends(stops if answer.has_ended is None else ())
         ids = [token for token in answer.ids if token not in ends]
-        marks = self.tool_marks if request.prompt.tools else self.marks
+        if request.prompt.tools:
+            marks = self.tool_marks
+        else:
+            marks = self.marks
         text = decode_with_marks(self.tokenizer, ids, marks)
         has_ended = answer.has_ended
         if has_ended is None:
-            has_ended = answer.ids[-1] in ends if answer.ids else False
+            if answer.ids:
+                has_ended = answer.ids[-1] in ends
+            else:
+                has_ended = False
         end = min(_indices(text, stops), default=None)
         if end is not None:
             text = text[:end]
@@ -150,7 +162,11 @@ class Answers:
         output_tokens = sum(len(candidate.token_ids) for candidate in repeated)
         ended_early = any(candidate.stop_reason == "length" for candidate in repeated)
         details = cut_details(cut, squeezed if ended_early else None)
-        return Output(repeated, usage=Usage(length, output_tokens), details=details)
+        return Output(
+            repeated,
+            usage=Usage(length, output_tokens),
+            details=details,
+        )
 
     def of_rows(
         self,
@@ -187,7 +203,10 @@ class Answers:
         return tuple(tokens)
 
 
-def _indices(text: str, strings: Sequence[str]) -> Iterator[int]:
+def _indices(
+    text: str,
+    strings: Sequence[str],
+) -> Iterator[int]:
     """Yield where each string first occurs in a text."""
     for string in strings:
         index = text.find(string)

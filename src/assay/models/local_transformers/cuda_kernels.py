@@ -39,7 +39,13 @@ def attend_slots(
 
     heads, width, size = query.shape
     key_heads = key.shape[0]
-    out = torch.empty(width, heads, size, dtype=query.dtype, device=query.device)
+    out = torch.empty(
+        width,
+        heads,
+        size,
+        dtype=query.dtype,
+        device=query.device,
+    )
     attend[(width, key_heads)](
         query,
         key,
@@ -77,7 +83,11 @@ def can_attend() -> bool:
         return False
 
 
-def fits_kernel(query: "Tensor", key: "Tensor", value: "Tensor") -> bool:
+def fits_kernel(
+    query: "Tensor",
+    key: "Tensor",
+    value: "Tensor",
+) -> bool:
     """Return True if the kernel takes these tensors: heads of 16, 32, 64 … numbers."""
     size = query.shape[-1]
     is_usual = size == value.shape[-1] and size >= ROWS and size == _power_of_two(size)
@@ -96,7 +106,11 @@ def _is_right(device: object) -> bool:
     generator = torch.Generator(device).manual_seed(0)
 
     def make(*shape: int) -> Any:
-        return torch.randn(shape, generator=generator, device=device).bfloat16()
+        return torch.randn(
+            shape,
+            generator=generator,
+            device=device,
+        ).bfloat16()
 
     width, heads, groups, size, length = 3, 2, 4, 64, 160
     query = make(heads * groups, width, size)

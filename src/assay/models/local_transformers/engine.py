@@ -65,7 +65,9 @@ class Budget:
     @classmethod
     def of(cls, device: str) -> "Budget":
         """Return the usual budget of a kind of device: large enough to fill it, small enough for its caches."""
-        return cls(32768, 512) if device.startswith("cuda") else cls(1024, 256)
+        if device.startswith("cuda"):
+            return cls(32768, 512)
+        return cls(1024, 256)
 
 
 class TokenCount:
@@ -91,7 +93,12 @@ class TokenCount:
             self._is_paused = False
             self.meter = meter
 
-    def _count(self, _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _count(
+        self,
+        _: object,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
         ids = kwargs.get("input_ids")
         if ids is None and args:
             ids = args[0]
@@ -165,7 +172,12 @@ class Engine:
             )
         return out.logits[0, : len(offsets)]
 
-    def decode(self, tokens: Any, positions: "Tensor", plan: Plan) -> Any:
+    def decode(
+        self,
+        tokens: Any,
+        positions: "Tensor",
+        plan: Plan,
+    ) -> Any:
         """Run one pass over the next token of every slot; return the logits of each."""
         with passing(plan):
             out = self.model(
@@ -196,7 +208,11 @@ class Engine:
         start, stop = prefix_span.start, prefix_span.stop
         cache = PrefixCache(stop)
 
-        def store(layer: int, key: "Tensor", value: "Tensor") -> None:
+        def store(
+            layer: int,
+            key: "Tensor",
+            value: "Tensor",
+        ) -> None:
             if parent is not None:
                 key = torch.cat([parent.keys[layer], key], 1)
                 value = torch.cat([parent.values[layer], value], 1)
@@ -272,7 +288,9 @@ class Engine:
 
     def prefix(self, prefix_span: PrefixSpan | None) -> PrefixCache | None:
         """Return the keys and values of a computed prefix."""
-        return None if prefix_span is None else self._prefixes[prefix_span]
+        if prefix_span is None:
+            return None
+        return self._prefixes[prefix_span]
 
     def run_segments(
         self,
@@ -444,7 +462,10 @@ def probe_rows(model: "PreTrainedModel") -> list[tuple[int, ...]]:
     return [(*start, *(token % top for token in end)) for end in ends]
 
 
-def plain_logits(model: "PreTrainedModel", tokens: Sequence[int]) -> Any:
+def plain_logits(
+    model: "PreTrainedModel",
+    tokens: Sequence[int],
+) -> Any:
     """Return the logits of all tokens, as the model itself computes them."""
     import torch
 
@@ -453,7 +474,11 @@ def plain_logits(model: "PreTrainedModel", tokens: Sequence[int]) -> Any:
         return model(input_ids=ids, use_cache=False).logits[0].float()
 
 
-def check_written(engine: Engine, part: Any, usual: str | None) -> None:
+def check_written(
+    engine: Engine,
+    part: Any,
+    usual: str | None,
+) -> None:
     """Raise if a token that the engine writes is not the most probable one.
 
     Its tokens are computed again as a whole, by the `usual` attention of `part`.
@@ -474,7 +499,10 @@ def check_written(engine: Engine, part: Any, usual: str | None) -> None:
     part.set_attn_implementation(NAME)
 
 
-def probe_answers(engine: Engine, prompts: Sequence[tuple[int, ...]]) -> list[Row]:
+def probe_answers(
+    engine: Engine,
+    prompts: Sequence[tuple[int, ...]],
+) -> list[Row]:
     """Generate a few tokens after each prompt, and return the rows with them."""
     options = GenerateOptions()
     rows = [
@@ -486,7 +514,10 @@ def probe_answers(engine: Engine, prompts: Sequence[tuple[int, ...]]) -> list[Ro
     return rows
 
 
-def _shared(engine: Engine, rows: Sequence[Sequence[int]]) -> list[Any]:
+def _shared(
+    engine: Engine,
+    rows: Sequence[Sequence[int]],
+) -> list[Any]:
     """Return the logits of each row's last token. The common prefix is computed once."""
     root = grow(rows)
     every_row = tuple(range(len(rows)))

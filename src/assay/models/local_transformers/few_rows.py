@@ -42,7 +42,10 @@ class FewRows:
 
     def __call__(self, rows: Any) -> Any:
         """Multiply rows by the layer's weights; if there are few rows, by the repacked ones."""
-        count = rows.shape[-2] if rows.dim() > 1 else 1
+        if rows.dim() > 1:
+            count = rows.shape[-2]
+        else:
+            count = 1
 
         weight, bias = self.module.weight, self.module.bias
         is_one_matrix = rows.numel() == count * rows.shape[-1]
@@ -65,7 +68,10 @@ class FewRows:
         return products[..., :count, :]
 
 
-def hasten(model: "PreTrainedModel", free: int | None = None) -> int:
+def hasten(
+    model: "PreTrainedModel",
+    free: int | None = None,
+) -> int:
     """Speed up the linear layers of a float32 model on a CPU. Return how many were changed.
 
     `free` is the available memory in bytes; by default it is read from the system.
@@ -113,7 +119,11 @@ def lay_out_weight(weight: "Tensor") -> Any:
     return torch.ops.mkldnn._reorder_linear_weight(weight, BLOCK)
 
 
-def product(rows: object, laid_out: object, bias: object) -> Any:
+def product(
+    rows: object,
+    laid_out: object,
+    bias: object,
+) -> Any:
     """Multiply rows by a layer's repacked weights, and add its bias."""
     import torch
 

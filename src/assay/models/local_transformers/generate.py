@@ -112,7 +112,12 @@ class Generator:
             return  # longer rows wait until enough of the others are done
         self._resize(cache, max(count, len(active)), length)
 
-    def _resize(self, cache: SlotCache, count: int, length: int) -> None:
+    def _resize(
+        self,
+        cache: SlotCache,
+        count: int,
+        length: int,
+    ) -> None:
         if count < cache.count:
             self._close_gaps(count)
         self._steps.clear()
@@ -427,7 +432,11 @@ class DecodeStep:
         import torch
 
         self.engine = engine
-        self.tokens = torch.zeros(width, dtype=torch.long, device=engine.device)
+        self.tokens = torch.zeros(
+            width,
+            dtype=torch.long,
+            device=engine.device,
+        )
         self.positions = torch.zeros_like(self.tokens)
         self.shifts = torch.zeros_like(self.tokens)
         self.advances = torch.zeros_like(self.tokens)
@@ -450,9 +459,15 @@ class DecodeStep:
     @property
     def pool(self) -> Any:
         """Return the memory pool of the graph, which other graphs may share."""
-        return None if self._graph is None else self._graph.pool()
+        if self._graph is None:
+            return None
+        return self._graph.pool()
 
-    def load(self, active: Sequence[tuple[int, Row]], shared: int) -> None:
+    def load(
+        self,
+        active: Sequence[tuple[int, Row]],
+        shared: int,
+    ) -> None:
         """Set the tensors from which the next passes start."""
         import torch
 
@@ -561,7 +576,11 @@ def _round_up(count: int, step: int) -> int:
     return count + missing
 
 
-def _shares_more(row: Row, wave: Sequence[tuple[Row, Segment]], shared: int) -> bool:
+def _shares_more(
+    row: Row,
+    wave: Sequence[tuple[Row, Segment]],
+    shared: int,
+) -> bool:
     """Return True if a row can copy more from the last row of a wave than from a slot now."""
     if not wave:
         return False

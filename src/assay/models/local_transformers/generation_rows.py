@@ -27,7 +27,11 @@ class Stops(Protocol):
         """Return why generation stops after these tokens, or None to continue."""
         ...
 
-    def in_last(self, tokens: Sequence[int], count: int) -> bool:
+    def in_last(
+        self,
+        tokens: Sequence[int],
+        count: int,
+    ) -> bool:
         """Return True if one of the last `count` tokens may end the answer."""
         ...
 
@@ -39,7 +43,11 @@ class NeverStop:
         """Return None, to continue."""
         return None
 
-    def in_last(self, tokens: Sequence[int], count: int) -> bool:
+    def in_last(
+        self,
+        tokens: Sequence[int],
+        count: int,
+    ) -> bool:
         """Return False: no token ends the answer."""
         return False
 
@@ -140,10 +148,19 @@ def rows_of(
     model_penalty: float | None = None,
 ) -> list[Row]:
     """Return the rows to write for a request: one for each sampled candidate, a single one without sampling."""
-    options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
+    options = replace(
+        request.options,
+        n=1,
+        max_tokens=None,
+        stop=(),
+        seed=None,
+    )
     if options.repetition_penalty is not None:
         model_penalty = None
-    draws = 1 if is_greedy(options) else request.options.n
+    if is_greedy(options):
+        draws = 1
+    else:
+        draws = request.options.n
     rows = []
     for index in range(draws):
 
@@ -156,7 +173,10 @@ def rows_of(
     return rows
 
 
-def choose_tokens(logits: "Tensor", rows: Sequence[Row]) -> list[Choice | None]:
+def choose_tokens(
+    logits: "Tensor",
+    rows: Sequence[Row],
+) -> list[Choice | None]:
     """Return the next token of each row; None if its logits are not finite."""
     by_options: dict[GenerateOptions, list[int]] = {}
     for index, row in enumerate(rows):
@@ -182,7 +202,10 @@ def choose_tokens(logits: "Tensor", rows: Sequence[Row]) -> list[Choice | None]:
     return choices
 
 
-def _with_model_penalty(logits: "Tensor", rows: Sequence[Row]) -> "Tensor":
+def _with_model_penalty(
+    logits: "Tensor",
+    rows: Sequence[Row],
+) -> "Tensor":
     """Return logits that are lowered for every token of a row's prompt and answer so far.
 
     All rows are lowered at once: one operation for each would take longer than the model on a GPU.

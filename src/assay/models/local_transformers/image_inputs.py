@@ -27,7 +27,11 @@ class PlainImageProcessor:
     audio_token: str | None = None
 
     @classmethod
-    def load(cls, folder: str, options: Mapping[str, Any]) -> "PlainImageProcessor":
+    def load(
+        cls,
+        folder: str,
+        options: Mapping[str, Any],
+    ) -> "PlainImageProcessor":
         """Load all parts from the same folder or hub name as the model."""
         from transformers import (
             AutoConfig,
@@ -49,7 +53,11 @@ class PlainImageProcessor:
             template = template_in(Path(folder))
         processor = cls(
             tokenizer,
-            AutoImageProcessor.from_pretrained(folder, backend="pil", **options),
+            AutoImageProcessor.from_pretrained(
+                folder,
+                backend="pil",
+                **options,
+            ),
             tokenizer.convert_ids_to_tokens(token),
             template or None,
         )
@@ -75,7 +83,10 @@ class PlainImageProcessor:
         filled = text[0]
         if images:
             inputs = dict(
-                self.image_processor(images=list(images), return_tensors=return_tensors)
+                self.image_processor(
+                    images=list(images),
+                    return_tensors=return_tensors,
+                )
             )
             merged = int(getattr(self.image_processor, "merge_size", 1)) ** 2
             counts = [int(grid.prod()) // merged for grid in inputs["image_grid_thw"]]
@@ -109,13 +120,22 @@ class PlainImageProcessor:
             "return_tensors": return_tensors,
         }
         clips = dict(
-            self.feature_extractor(list(audio), sampling_rate=rate, **settings)
+            self.feature_extractor(
+                list(audio),
+                sampling_rate=rate,
+                **settings,
+            )
         )
         clips["feature_attention_mask"] = clips.pop("attention_mask")
         return clips
 
 
-def _filled(text: str, mark: str, counts: Sequence[int], kind: str) -> str:
+def _filled(
+    text: str,
+    mark: str,
+    counts: Sequence[int],
+    kind: str,
+) -> str:
     """Return the text with each placeholder repeated as often as its medium has tokens."""
     first, *pieces = text.split(mark)
     if len(pieces) != len(counts):

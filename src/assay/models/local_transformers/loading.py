@@ -137,14 +137,21 @@ class Source:
         names = ("tokenizer", *TOKENIZER_FILES)
         if not any(file.name.startswith(names) for file in local.iterdir()):
             fix = "copy tokenizer.json and tokenizer_config.json of the model into it"
-            raise UsageError("the folder has no tokenizer", where=self.path, fix=fix)
+            raise UsageError(
+                "the folder has no tokenizer",
+                where=self.path,
+                fix=fix,
+            )
 
     def config(self) -> Mapping[str, Any]:
         """Return the model's `config.json`; empty for a GGUF file, which is always a text model."""
         if self.is_gguf:
             return {}
         local = self.local
-        file = local / self.index if local is not None else self._hub_index()
+        if local is not None:
+            file = local / self.index
+        else:
+            file = self._hub_index()
         try:
             read: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
@@ -194,7 +201,10 @@ class Source:
             identity["sha256"] = digest_of(self.digests(local))
         if self.adapter is not None:
             folder = Path(self.adapter).expanduser()
-            digests = self.digests(folder) if folder.is_dir() else {}
+            if folder.is_dir():
+                digests = self.digests(folder)
+            else:
+                digests = {}
             identity["adapter"] = digest_of(digests) if digests else self.adapter
         return identity
 
@@ -276,7 +286,9 @@ class Source:
         if self.is_gguf:
             return str(converted(Path(self.path).expanduser()))
         local = self.local
-        return self.path if local is None else str(local)
+        if local is None:
+            return self.path
+        return str(local)
 
 
 def trained_context(config: Mapping[str, Any]) -> int | None:
@@ -310,7 +322,11 @@ def kind_of(config: Mapping[str, Any]) -> Kind:
 def start_device(source: Source) -> None:
     """Create the CUDA context in the background, while the caller imports transformers, which takes seconds."""
     if source.is_on_cuda() and source.device_map is None:
-        Thread(target=_start_cuda, args=(source.device or "cuda",), daemon=True).start()
+        Thread(
+            target=_start_cuda,
+            args=(source.device or "cuda",),
+            daemon=True,
+        ).start()
 
 
 def _start_cuda(device: str) -> None:
@@ -360,12 +376,20 @@ def load_model(source: Source, kind: Kind) -> Any:
     return model.eval()
 
 
-def _whole(maker: Any, source: Source, options: Mapping[str, Any]) -> Any:
+def _whole(
+    maker: Any,
+    source: Source,
+    options: Mapping[str, Any],
+) -> Any:
     """Load a model and raise if weights are missing, which transformers would fill with random numbers."""
     folder = source.folder()
     try:
         return _checked(
-            maker.from_pretrained(folder, output_loading_info=True, **options),
+            maker.from_pretrained(
+                folder,
+                output_loading_info=True,
+                **options,
+            ),
             source.path,
         )
     except AttributeError as error:
@@ -378,7 +402,10 @@ def _whole(maker: Any, source: Source, options: Mapping[str, Any]) -> Any:
     return maker.from_pretrained(folder, **options)
 
 
-def _checked(loaded: tuple[Any, Mapping[str, Any]], where: str) -> Any:
+def _checked(
+    loaded: tuple[Any, Mapping[str, Any]],
+    where: str,
+) -> Any:
     model, info = loaded
     check_complete(not_computed(info["missing_keys"], model), where)
     return model
@@ -421,7 +448,11 @@ def _check_device(name: str, where: str) -> None:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise UsageError(f"unknown device {name!r}", where=where, fix=fix) from error
+        raise UsageError(
+            f"unknown device {name!r}",
+            where=where,
+            fix=fix,
+        ) from error
     backend = getattr(torch, device.type, None)
     device_count = getattr(backend, "device_count", None)
     count = device_count() if device_count is not None else 0
@@ -489,7 +520,11 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _hub_file(name: str, file: str, revision: str | None = None) -> Path:
+def _hub_file(
+    name: str,
+    file: str,
+    revision: str | None = None,
+) -> Path:
     """Return a file of a hub repository from the cache, downloading it if necessary.
 
     Its folder is named after the commit. An unreachable hub is noticed here, before the hub's own library tries for

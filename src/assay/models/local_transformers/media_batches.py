@@ -60,10 +60,15 @@ def alike(
 def length_of(inputs: Inputs) -> int:
     """Return the number of tokens of a prompt; 0 if the model reads an audio clip only."""
     ids = inputs.get("input_ids")
-    return 0 if ids is None else int(ids.shape[1])
+    if ids is None:
+        return 0
+    return int(ids.shape[1])
 
 
-def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
+def joined(
+    group: Sequence[Inputs],
+    filler: int,
+) -> dict[str, Any]:
     """Return the tensors of several prompts as one batch. Short prompts are padded on the left."""
     import torch
     from torch.nn.functional import pad
@@ -142,6 +147,9 @@ def _shapes(inputs: Inputs, fills: bool) -> Any:
         shape = tuple(getattr(value, "shape", (str(value),)))
         if can_fill and hasattr(value, "shape"):
             is_padded = name == "input_ids" or name in BESIDE
-            shape = () if is_padded else shape[1:]
+            if is_padded:
+                shape = ()
+            else:
+                shape = shape[1:]
         shapes.append((name, shape))
     return tuple(shapes)

@@ -74,7 +74,10 @@ class Keys:
         for piece in pieces:
             indices = list(piece.positions)
             is_word[indices] = False
-            piece_shifts = None if shifts is None else shifts[:, indices]
+            if shifts is None:
+                piece_shifts = None
+            else:
+                piece_shifts = shifts[:, indices]
             origin = self._origin_of(piece.digest, piece_shifts)
             keys[indices] = (origin << BITS) + np.arange(len(indices))
         if shifts is not None:
@@ -83,11 +86,18 @@ class Keys:
                 keys[is_word & is_shifted] += self._origin_of(None, shift) << BITS
         return tuple(keys.tolist())
 
-    def after(self, ids: Sequence[int], shift: int) -> tuple[int, ...]:
+    def after(
+        self,
+        ids: Sequence[int],
+        shift: int,
+    ) -> tuple[int, ...]:
         """Return the keys of words that follow a prompt, at positions shifted by `shift`."""
         import numpy as np
 
-        origin = self._origin_of(None, np.full((self.axes, 1), shift)) if shift else 0
+        if shift:
+            origin = self._origin_of(None, np.full((self.axes, 1), shift))
+        else:
+            origin = 0
         return tuple((origin << BITS) + token for token in ids)
 
     def _origin_of(
@@ -159,7 +169,12 @@ class MediaEngine(Engine):
         """The number of components of a position; 0 if positions are plain."""
         return self.keys.axes
 
-    def decode(self, tokens: object, positions: "Tensor", plan: Plan) -> Any:
+    def decode(
+        self,
+        tokens: object,
+        positions: "Tensor",
+        plan: Plan,
+    ) -> Any:
         """Run one pass over the next token of every slot; return the logits of all."""
         embeddings = self.model.get_input_embeddings()(tokens)
         if self.axes:
@@ -223,7 +238,10 @@ class MediaEngine(Engine):
                 continue
             indices = np.flatnonzero(origins == index)
             # All words of an origin have the same shift.
-            columns = parts[indices] if origin.piece else [0] * len(indices)
+            if origin.piece:
+                columns = parts[indices]
+            else:
+                columns = [0] * len(indices)
             shifts[:, indices] = origin.shifts[:, columns]
         return torch.from_numpy(shifts)
 
@@ -271,7 +289,11 @@ class MediaEngine(Engine):
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
         """Return the embeddings that the model's own code passes to its language model, which is not run."""
 
-        def stop(_: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        def stop(
+            _: object,
+            args: tuple[Any, ...],
+            kwargs: Mapping[str, Any],
+        ) -> None:
             raise _Reached(kwargs.get("inputs_embeds"))
 
         try:
@@ -292,7 +314,11 @@ class MediaEngine(Engine):
         """Record the arguments of each call of the language model."""
         calls: list[Mapping[str, Any]] = []
 
-        def record(_: object, __: object, arguments: Mapping[str, Any]) -> None:
+        def record(
+            _: object,
+            __: object,
+            arguments: Mapping[str, Any],
+        ) -> None:
             calls.append(arguments)
 
         with self.decoder.register_forward_pre_hook(record, with_kwargs=True):
@@ -302,7 +328,10 @@ class MediaEngine(Engine):
         """Compute only the logits of these positions inside the block."""
         indices = integers(offsets)
 
-        def select(_: object, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        def select(
+            _: object,
+            args: tuple[Any, ...],
+        ) -> tuple[Any, ...]:
             states, *others = args
             return (states[:, sent(indices, states.device)], *others)
 
@@ -317,7 +346,10 @@ def in_full_precision() -> Iterator[None]:
     if not torch.cuda.is_available():
         yield
         return
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+    with torch.backends.cudnn.flags(
+        enabled=True,
+        allow_tf32=False,
+    ):
         yield
 
 
@@ -332,13 +364,19 @@ def check_given(arguments: Mapping[str, Any]) -> None:
     for mask in masks.values() if isinstance(masks, Mapping) else [masks]:
         if not isinstance(mask, torch.Tensor) or mask.dim() != 4:
             continue
-        allowed = mask if mask.dtype == torch.bool else mask == 0
+        if mask.dtype == torch.bool:
+            allowed = mask
+        else:
+            allowed = mask == 0
         if bool(allowed.triu(1).any()):
             raise CannotShare("its tokens look at later ones")
     for name, value in arguments.items():
         if name in USUAL:
             continue
-        parts = value if isinstance(value, (list, tuple)) else [value]
+        if isinstance(value, (list, tuple)):
+            parts = value
+        else:
+            parts = [value]
         if any(isinstance(part, torch.Tensor) for part in parts):
             raise CannotShare(f"its words are read with {name}")
 

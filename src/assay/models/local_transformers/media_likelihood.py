@@ -47,7 +47,11 @@ class Weigher:
             tally.add(logits, predictions)
         return weighed_output(request, pairs, tally.results(), None)
 
-    def logits(self, inputs: Mapping[str, Any], more: Sequence[int]) -> Any:
+    def logits(
+        self,
+        inputs: Mapping[str, Any],
+        more: Sequence[int],
+    ) -> Any:
         """Return the logits of a whole prompt followed by the tokens `more`."""
         import torch
 

@@ -157,7 +157,11 @@ class MediaModel:
         prepared.inputs[index] = inputs
         return True
 
-    def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
+    def _unheard(
+        self,
+        prompt: Prompt,
+        inputs: Mapping[str, Any],
+    ) -> Output | None:
         return self.renderer.unheard(prompt, inputs)
 
     def _mark(self, prepared: Prepared, index: int) -> None:
@@ -213,7 +217,11 @@ class MediaModel:
                 outputs |= self._shared([index], prepared, answer)
         return outputs
 
-    def _written(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
+    def _written(
+        self,
+        group: Sequence[int],
+        prepared: Prepared,
+    ) -> dict[int, Output]:
         """Write answers token by token, all prompts together."""
         prompts = [prepared.marked[index] for index in group]
         requests = [prepared.requests[index] for index in group]
@@ -285,7 +293,9 @@ class MediaModel:
             if not is_last:
                 self.apart_because = f"{type(error).__name__}: {error}"
             if len(group) == 1:
-                return {group[0]: failure(error, self.where)} if is_last else {}
+                if is_last:
+                    return {group[0]: failure(error, self.where)}
+                return {}
             outputs: dict[int, Output] = {}
             for index in group:
                 outputs |= self._tried([index], ask, is_last=is_last)
@@ -349,7 +359,11 @@ class MediaModel:
         outputs = weigh_planned(planned, lambda pairs: weigh_words(self, pairs))
         return dict(zip(prepared.whole, outputs, strict=True))
 
-    def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
+    def _weighed(
+        self,
+        group: Sequence[int],
+        prepared: Prepared,
+    ) -> dict[int, Output]:
         """Compute the likelihoods of all continuations together."""
         limit = self.limits.context
         outputs = {}
@@ -382,7 +396,11 @@ class SpeechModel(MediaModel):
     opening = 4
     """Return the failure of a clip that the model cannot hear to its end, because its settings have no timestamps."""
 
-    def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
+    def _unheard(
+        self,
+        prompt: Prompt,
+        inputs: Mapping[str, Any],
+    ) -> Output | None:
         """Check for long audio clips, which need timestamps that not every model supports."""
         settings = self.model.generation_config
         if getattr(settings, "no_timestamps_token_id", None):

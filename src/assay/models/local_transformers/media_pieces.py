@@ -47,7 +47,10 @@ def marks_of(config: "PretrainedConfig") -> dict[str, int]:
     return marks
 
 
-def pieces_of(inputs: Mapping[str, Any], marks: Mapping[str, int]) -> list[Piece]:
+def pieces_of(
+    inputs: Mapping[str, Any],
+    marks: Mapping[str, int],
+) -> list[Piece]:
     """Return the media of one prompt."""
     tensors_of: dict[str, dict[str, Any]] = {}
     for name, value in inputs.items():
@@ -89,7 +92,10 @@ def _separate(
         yield tensors, tuple(positions)
 
 
-def _values_at(inputs: Mapping[str, Any], positions: Sequence[int]) -> dict[str, Any]:
+def _values_at(
+    inputs: Mapping[str, Any],
+    positions: Sequence[int],
+) -> dict[str, Any]:
     """Return the values of per-token inputs at these positions."""
     values = {}
     for name in BESIDE:
@@ -98,7 +104,10 @@ def _values_at(inputs: Mapping[str, Any], positions: Sequence[int]) -> dict[str,
     return values
 
 
-def _tensors_of_each(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
+def _tensors_of_each(
+    tensors: Mapping[str, Any],
+    runs: int,
+) -> list[dict[str, Any]]:
     """Return the tensors of each medium; if they cannot be separated, return them as one medium.
 
     A medium has one row of each tensor, or as many patches as its grid has.
@@ -124,7 +133,10 @@ def _tensors_of_each(tensors: Mapping[str, Any], runs: int) -> list[dict[str, An
     number = len(sizes)
     parts = [{} for _ in range(number)]
     for name, value in tensors.items():
-        lengths = [1] * number if counts[name] == number else sizes
+        if counts[name] == number:
+            lengths = [1] * number
+        else:
+            lengths = sizes
         if sum(lengths) != counts[name]:
             return [dict(tensors)]
         for part, piece in zip(parts, value.split(lengths), strict=True):
@@ -132,7 +144,10 @@ def _tensors_of_each(tensors: Mapping[str, Any], runs: int) -> list[dict[str, An
     return parts
 
 
-def _are_in_one_row(tensors: Mapping[str, Any], runs: int) -> bool:
+def _are_in_one_row(
+    tensors: Mapping[str, Any],
+    runs: int,
+) -> bool:
     """Return True if all images of a prompt, or all tiles of them, make up one row."""
     pixels = tensors.get("pixel_values")
     if pixels is None or pixels.dim() != 5:
@@ -182,7 +197,10 @@ def _digest(tensors: Mapping[str, Any]) -> bytes:
     return digest.digest()
 
 
-def alike_pieces(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
+def alike_pieces(
+    pieces: Sequence[Piece],
+    most: int,
+) -> list[list[Piece]]:
     """Return the pieces in groups of equal kind and shape, at most `most` in a group."""
     batches: list[list[Piece]] = []
     ordered = sorted(pieces, key=_shape_of)

@@ -50,7 +50,10 @@ class PlainWriter:
             if not self._fits(inputs):
                 return self._one_by_one(requests, inputs)
             batch = placed(joined(inputs, self._filler), self.model)
-            draws = 1 if is_greedy(first.options) else first.options.n
+            if is_greedy(first.options):
+                draws = 1
+            else:
+                draws = first.options.n
             draws_of_rows = [self.draw(batch, first, index) for index in range(draws)]
         except _Unclear:
             return self._one_by_one(requests, inputs)
@@ -90,18 +93,32 @@ class PlainWriter:
             for request, tensors in zip(requests, inputs, strict=True)
         ]
 
-    def draw(self, inputs: Inputs, request: Request, index: int) -> list[Drawn]:
+    def draw(
+        self,
+        inputs: Inputs,
+        request: Request,
+        index: int,
+    ) -> list[Drawn]:
         """Return what each row of one batch wrote, including the end token."""
         length = length_of(inputs)
         penalties = Penalties(request.options)
         settings = self.settings_for(request, length, penalties)
-        ending = None if length else self._watched(settings, inputs)
+        if length:
+            ending = None
+        else:
+            ending = self._watched(settings, inputs)
         with self.drawing(request, index):
-            token_rows = self.model.generate(**inputs, **settings)
+            token_rows = self.model.generate(
+                **inputs,
+                **settings,
+            )
         penalties.check()
         if ending is not None and ending.is_unclear:
             raise _Unclear
-        prompts = inputs["input_ids"].tolist() if ending is None else []
+        if ending is None:
+            prompts = inputs["input_ids"].tolist()
+        else:
+            prompts = []
         answers = []
         for row, tokens in enumerate(token_rows.tolist()):
             ids = self.answers.own(tokens, length, request.options.stop)
@@ -112,7 +129,11 @@ class PlainWriter:
                 answers.append(Drawn(ids, has_ended))
         return answers
 
-    def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
+    def _watched(
+        self,
+        settings: dict[str, Any],
+        inputs: Inputs,
+    ) -> Ending:
         """Record where answers to audio clips end.
 
         Speech models remove their end tokens, so an answer alone does not show it.

@@ -80,7 +80,12 @@ class MediaRenderer(Renderer):
         if clips:
             arguments["audio"] = clips
             arguments["sampling_rate"] = self.rate
-        return dict(self.processor(**arguments, **self.how(text)))
+        return dict(
+            self.processor(
+                **arguments,
+                **self.how(text),
+            )
+        )
 
     def weighed(self, prompt: Prompt) -> Weighed:
         """Return the tensors of a prompt, and each of its continuations as token ids.
@@ -108,7 +113,11 @@ class MediaRenderer(Renderer):
                     inputs[name] = inputs[name][:, : -len(ending)]
         return Weighed(inputs, tuple(whole[start:] for whole in wholes))
 
-    def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
+    def unheard(
+        self,
+        prompt: Prompt,
+        inputs: Mapping[str, Any],
+    ) -> Output | None:
         """Return the failure of a prompt whose tensors do not contain an audio clip to its end."""
         clips = [part for part in prompt.media if isinstance(part, Audio)]
         if not clips:
@@ -125,7 +134,9 @@ class MediaRenderer(Renderer):
     def how(self, text: str) -> dict[str, Any]:
         """Return the arguments for encoding a text. They prevent a second beginning-of-sequence token."""
         bos = getattr(self.tokenizer, "bos_token", None)
-        return {"add_special_tokens": False} if bos and text.startswith(bos) else {}
+        if bos and text.startswith(bos):
+            return {"add_special_tokens": False}
+        return {}
 
     def encode(self, prompt: Prompt) -> tuple[int, ...]:
         """Return the token ids of a prompt, including the placeholders of media."""
@@ -212,7 +223,9 @@ class MediaRenderer(Renderer):
     def _token(self, kind: str) -> str:
         """Return the processor's token for a medium, `<image>` if it names none."""
         token = getattr(self.processor, f"{kind}_token", None)
-        return token if isinstance(token, str) else f"<{kind}>"
+        if isinstance(token, str):
+            return token
+        return f"<{kind}>"
 
     def _written_mark(self, kind: str) -> str:
         """Return what the chat template writes between two words for a medium there; empty if it moves the medium."""
@@ -242,7 +255,11 @@ class MediaRenderer(Renderer):
             if isinstance(part, Image):
                 cache[part.digest] = decode_image(part)
             else:
-                audio = decode_audio(part, rate=self.rate, channels=1)
+                audio = decode_audio(
+                    part,
+                    rate=self.rate,
+                    channels=1,
+                )
                 cache[part.digest] = audio.samples
         cache.move_to_end(part.digest)
         if len(cache) > REMEMBERED:
@@ -269,7 +286,11 @@ class SpeechRenderer(MediaRenderer):
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Return the tensors of the audio clip."""
-        audio = decode_audio(self._audio(prompt), rate=self.rate, channels=1)
+        audio = decode_audio(
+            self._audio(prompt),
+            rate=self.rate,
+            channels=1,
+        )
         extractor = self.extractor
         limit = getattr(extractor, "chunk_length", None)
         arguments: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
@@ -290,7 +311,11 @@ class SpeechRenderer(MediaRenderer):
         """Return the placeholder of the audio."""
         return self.text(prompt)
 
-    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+    def preflight(
+        self,
+        prompt: Prompt,
+        stops: Sequence[str] = (),
+    ) -> list[PromptFault]:
         """Check nothing, because no words are rendered."""
         return []
 
@@ -304,7 +329,10 @@ class SpeechRenderer(MediaRenderer):
         return clips[0]
 
 
-def placed(inputs: Mapping[str, Any], model: "PreTrainedModel") -> dict[str, Any]:
+def placed(
+    inputs: Mapping[str, Any],
+    model: "PreTrainedModel",
+) -> dict[str, Any]:
     """Move tensors to the model's device, and media tensors to its precision. Other values stay unchanged."""
     import torch
 
@@ -354,7 +382,11 @@ def heard_at_once(
     return limit if rows < pieces else None
 
 
-def not_heard(seconds: float, at_once: float, why: str = "") -> Output:
+def not_heard(
+    seconds: float,
+    at_once: float,
+    why: str = "",
+) -> Output:
     """Return the failure of a sample whose audio would be cut."""
     return Output.failed(
         "context",

@@ -60,7 +60,10 @@ def room_for(
 
     The second value is the same number if the context shortens the answer, else None.
     """
-    most = limits.max_tokens if options.max_tokens is None else options.max_tokens
+    if options.max_tokens is None:
+        most = limits.max_tokens
+    else:
+        most = options.max_tokens
     room = max(1, min(most, limits.context - length))
     return room, room if room < most else None
 
@@ -97,7 +100,10 @@ def more_settings(
 ) -> tuple[str, ...]:
     """Return settings of the user or the model that only the model's own `generate` supports."""
     config = getattr(model, "generation_config", None)
-    model_settings = {} if config is None else config.to_diff_dict()
+    if config is None:
+        model_settings = {}
+    else:
+        model_settings = config.to_diff_dict()
     names = list(settings)
     for name, value in model_settings.items():
         is_plain = not value or name in PLAIN_SETTINGS
@@ -117,7 +123,9 @@ def model_penalty(model: "PreTrainedModel") -> float | None:
     """Return the repetition penalty of a model's generation settings, or None."""
     config = getattr(model, "generation_config", None)
     penalty = getattr(config, "repetition_penalty", None)
-    return float(penalty) if penalty and penalty != 1 else None
+    if penalty and penalty != 1:
+        return float(penalty)
+    return None
 
 
 class NotFinite(ArithmeticError):
@@ -130,7 +138,11 @@ class NotFinite(ArithmeticError):
 def finite_only(model: "PreTrainedModel") -> Any:
     """Raise `NotFinite` inside the block as soon as the model computes logits that are not finite."""
 
-    def check(_: object, __: object, out: object) -> None:
+    def check(
+        _: object,
+        __: object,
+        out: object,
+    ) -> None:
         logits = getattr(out, "logits", None)
         if logits is not None and not all(are_finite(logits[:, -1])):
             raise NotFinite
@@ -170,7 +182,12 @@ class Ending:
     limit.
     """
 
-    def __init__(self, rows: int, room: int, ends: Collection[int]) -> None:
+    def __init__(
+        self,
+        rows: int,
+        room: int,
+        ends: Collection[int],
+    ) -> None:
         self.rows = rows
         self.room = room
         self.ends = ends
@@ -180,7 +197,12 @@ class Ending:
         self._last = -1
         self._sees_rows = True
 
-    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: object) -> Any:
+    def __call__(
+        self,
+        input_ids: "Tensor",
+        scores: "Tensor",
+        **kwargs: object,
+    ) -> Any:
         length = input_ids.shape[1]
         if length != self._last + 1:
             self._turns += 1
@@ -209,7 +231,9 @@ class Ending:
         """Return True if the answer in a row reached its limit."""
         if not self._sees_rows:
             return count >= self.room
-        return bool(self._full) if self.rows == 1 else row in self._full
+        if self.rows == 1:
+            return bool(self._full)
+        return row in self._full
 
 
 class Stopping:
@@ -220,7 +244,12 @@ class Stopping:
         self.length = length
         """Number of tokens of the prompt."""
 
-    def __call__(self, input_ids: "Tensor", scores: "Tensor", **kwargs: object) -> Any:
+    def __call__(
+        self,
+        input_ids: "Tensor",
+        scores: "Tensor",
+        **kwargs: object,
+    ) -> Any:
         done = []
         for row in input_ids.tolist():
             answer = row[self.length :]

@@ -78,7 +78,10 @@ class Sharing:
     def read(self, inputs: Mapping[str, Any]) -> Marked:
         """Separate the media of a prompt's tensors. No device is needed."""
         pieces = pieces_of(inputs, self.marks)
-        positions = _positions(self.model, inputs) if pieces else None
+        if pieces:
+            positions = _positions(self.model, inputs)
+        else:
+            positions = None
         return Marked(tuple(inputs["input_ids"][0].tolist()), pieces, positions)
 
     def weigh(
@@ -109,7 +112,11 @@ class Sharing:
             further_keys = self._after(prompt, ids)
             yield Keyed((*prompt.ids, *ids), start, (*keys, *further_keys))
 
-    def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[Row]]) -> None:
+    def write(
+        self,
+        prompts: Sequence[Marked],
+        rows: Sequence[Sequence[Row]],
+    ) -> None:
         """Generate the answers of each prompt, one for each of its rows."""
         with self._handling(prompts):
             submitted: list[Row] = []
@@ -130,7 +137,11 @@ class Sharing:
     def _keys(self, prompt: Marked) -> tuple[int, ...]:
         return self.engine.keys.of(prompt.ids, prompt.pieces, prompt.positions)
 
-    def _after(self, prompt: Marked, ids: Sequence[int]) -> tuple[int, ...]:
+    def _after(
+        self,
+        prompt: Marked,
+        ids: Sequence[int],
+    ) -> tuple[int, ...]:
         return self.engine.keys.after(ids, prompt.shift)
 
     def _why_not(self, plainly: Plainly) -> str | None:
@@ -214,7 +225,10 @@ class Sharing:
         return subtrees
 
 
-def _positions(model: "PreTrainedModel", inputs: Mapping[str, Any]) -> Any:
+def _positions(
+    model: "PreTrainedModel",
+    inputs: Mapping[str, Any],
+) -> Any:
     """Return the positions of a prompt with media, computed by the model's own code; `None` for plain positions."""
     import torch
 

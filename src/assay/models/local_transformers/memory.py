@@ -46,7 +46,11 @@ def bytes_of_answer(model: "PreTrainedModel", length: int) -> int:
     return max(1, keys_and_values + logits)
 
 
-def _number(config: "PretrainedConfig", *names: str, default: int = 1) -> int:
+def _number(
+    config: "PretrainedConfig",
+    *names: str,
+    default: int = 1,
+) -> int:
     """Return the first of the named numbers that the configuration has."""
     for name in names:
         value = getattr(config, name, None)

@@ -45,7 +45,12 @@ class PlainText:
         self._joins: bool | None = None
         self._is_causal: bool | None = None
 
-    def write(self, rows: Sequence[Row], batch: int, meter: Meter) -> None:
+    def write(
+        self,
+        rows: Sequence[Row],
+        batch: int,
+        meter: Meter,
+    ) -> None:
         """Write the answer of every row."""
         import torch
 
@@ -106,7 +111,11 @@ class PlainText:
         with quiet():
             return bool(fills_rightly(self.model, pair, self.filler))
 
-    def weigh(self, pairs: Sequence[Pair], meter: Meter) -> list[Likelihood]:
+    def weigh(
+        self,
+        pairs: Sequence[Pair],
+        meter: Meter,
+    ) -> list[Likelihood]:
         """Return the likelihood of each continuation. Equal sequences are computed once."""
         if not pairs:
             return []
@@ -133,7 +142,11 @@ class PlainText:
                 meter.advance(len(members) / len(pairs))
         return tally.results()
 
-    def _weigh_decoder(self, pairs: Sequence[Pair], meter: Meter) -> list[Likelihood]:
+    def _weigh_decoder(
+        self,
+        pairs: Sequence[Pair],
+        meter: Meter,
+    ) -> list[Likelihood]:
         """Compute likelihoods with contexts in the encoder and continuations in the decoder."""
         import torch
 
@@ -174,7 +187,11 @@ class PlainText:
 class Chooser:
     """Chooses tokens for rows inside `generate`: a logits processor."""
 
-    def __init__(self, rows: Sequence[Row], filler: int) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        filler: int,
+    ) -> None:
         self.rows = rows
         self.filler = filler
 
@@ -196,7 +213,12 @@ class Chooser:
         forced[lines, tokens] = 0.0
         return forced
 
-    def finished(self, input_ids: "Tensor", scores: "Tensor", **kwargs: object) -> Any:
+    def finished(
+        self,
+        input_ids: "Tensor",
+        scores: "Tensor",
+        **kwargs: object,
+    ) -> Any:
         """Return for each row whether it is done; used as a stopping criterion."""
         done = [row.is_done for row in self.rows]
         return input_ids.new_tensor(done, dtype=bool)

@@ -98,7 +98,10 @@ def _groups(
             first = index + 1
 
 
-def common(a: Sequence[int], b: Sequence[int]) -> int:
+def common(
+    a: Sequence[int],
+    b: Sequence[int],
+) -> int:
     """Return how many tokens two sequences of one type have in common at the start."""
     size = min(len(a), len(b))
     if a[:size] == b[:size]:
@@ -116,10 +119,17 @@ def common(a: Sequence[int], b: Sequence[int]) -> int:
 def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") -> int:
     size = min(len(a), len(b))
     same = a[:size] == b[:size]
-    return size if same.all() else int(same.argmin())
+    if same.all():
+        return size
+    return int(same.argmin())
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(
+    frozen=True,
+    slots=True,
+    eq=False,
+    weakref_slot=True,
+)
 class PrefixSpan:
     """A shared prefix that continues its parent. Its keys and values are freed with it."""
 
@@ -141,7 +151,9 @@ class Subtree:
     @property
     def start(self) -> int:
         """End of the prefix. Tokens of parent nodes after it are computed again here."""
-        return 0 if self.prefix is None else self.prefix.stop
+        if self.prefix is None:
+            return 0
+        return self.prefix.stop
 
     @property
     def size(self) -> int:
@@ -212,7 +224,10 @@ class Layout:
         return -1
 
 
-def lay_out(subtree: Subtree, sequences: Sequence[Sequence[int]]) -> Layout:
+def lay_out(
+    subtree: Subtree,
+    sequences: Sequence[Sequence[int]],
+) -> Layout:
     """Lay out the tokens of a segment in a line.
 
     Each token is visible to its own node and the nodes below it.

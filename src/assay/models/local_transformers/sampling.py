@@ -141,7 +141,11 @@ def _drawn(
     import torch
 
     heated = logits / float(options.temperature or 1.0)
-    ordered, ids = heated.sort(dim=-1, descending=True, stable=True)
+    ordered, ids = heated.sort(
+        dim=-1,
+        descending=True,
+        stable=True,
+    )
     chances = torch.softmax(ordered, -1)
     is_choice = torch.ones_like(chances, dtype=torch.bool)
     if options.top_k:

@@ -81,7 +81,10 @@ class Tally:
         return likelihoods
 
 
-def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
+def weigh(
+    engine: Engine,
+    pairs: Sequence[Pair],
+) -> list[Likelihood]:
     """Return the likelihood of each pair's continuation."""
     # A continuation without tokens is certain: it needs no pass.
     likelihoods = [Likelihood(0.0, True, 0) for _ in pairs]
@@ -94,7 +97,11 @@ def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
     return likelihoods
 
 
-def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
+def _weigh_all(
+    engine: Engine,
+    pairs: Sequence[Pair],
+    tally: Tally,
+) -> None:
     sequences = [pair.computed for pair in pairs]
     pending: list[Subtree] = []
     size = 0
@@ -102,7 +109,12 @@ def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
     before = min(pair.start for pair in pairs) - 1
     prefix = engine.cached_prefix(root, sequences, before)
     segment, pack = engine.budget.segment, engine.budget.pack
-    for step in steps(root, segment=segment, pack=pack, prefix=prefix):
+    for step in steps(
+        root,
+        segment=segment,
+        pack=pack,
+        prefix=prefix,
+    ):
         if isinstance(step, PrefixSpan):
             _weigh_prefix(engine, step, sequences, pairs, tally)
             continue

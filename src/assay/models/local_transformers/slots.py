@@ -44,7 +44,12 @@ class SlotCache:
             tensor = tensors[layer]
             tensor[slots, positions] = line.transpose(0, 1)
 
-    def copy(self, source: int | list[int], targets: list[int], length: int) -> None:
+    def copy(
+        self,
+        source: int | list[int],
+        targets: list[int],
+        length: int,
+    ) -> None:
         """Copy the first tokens of one slot to others, or from several slots one by one."""
         for tensor in self._tensors():
             tensor[targets, :length] = tensor[source, :length]
@@ -88,7 +93,11 @@ class Segment:
 class PrefillPlan:
     """A pass over segments, in which each token attends to the tokens up to itself in the slot of its segment."""
 
-    def __init__(self, cache: SlotCache, segments: Sequence[Segment]) -> None:
+    def __init__(
+        self,
+        cache: SlotCache,
+        segments: Sequence[Segment],
+    ) -> None:
         self.cache = cache
         self.segments = segments
         positions: list[int] = []
@@ -166,7 +175,11 @@ class PrefillPlan:
             return attend_by_hand(query, key, value, mask, style)[0]
         return sdpa(query, key, value, mask, style.scale)[0]
 
-    def _mask(self, part: Segment, window: int | None) -> Any:
+    def _mask(
+        self,
+        part: Segment,
+        window: int | None,
+    ) -> Any:
         import torch
 
         queries = torch.arange(part.start, part.stop)[:, None]
@@ -201,20 +214,33 @@ class PrefillPlan:
 class DecodePlan:
     """A pass over one token of every slot below `width`."""
 
-    def __init__(self, cache: SlotCache, width: int, positions: "Tensor") -> None:
+    def __init__(
+        self,
+        cache: SlotCache,
+        width: int,
+        positions: "Tensor",
+    ) -> None:
         import torch
 
         self.cache = cache
         self.width = width
         self.positions = positions
         """The position of the next token in each slot. It changes from pass to pass."""
-        self.lengths = torch.ones(width, dtype=torch.int32, device=positions.device)
+        self.lengths = torch.ones(
+            width,
+            dtype=torch.int32,
+            device=positions.device,
+        )
         """The number of tokens that each slot's token attends to, itself included."""
         self.longest = cache.length
         self.shared = 0
         """Tokens that all rows share, read from one slot for all of them."""
         self.shared_slot = 0
-        edges = torch.arange(width + 1, dtype=torch.int32, device=positions.device)
+        edges = torch.arange(
+            width + 1,
+            dtype=torch.int32,
+            device=positions.device,
+        )
         self._starts = edges
         self._key_starts = edges * cache.length
         self._masks: dict[Any, Any] = {}
@@ -346,7 +372,12 @@ class DecodePlan:
         share = torch.sigmoid(far_sum - near_sum)[..., None].to(near.dtype)
         return near + (far - near) * share
 
-    def _mask(self, window: int | None, first: int, query: "Tensor") -> Any:
+    def _mask(
+        self,
+        window: int | None,
+        first: int,
+        query: "Tensor",
+    ) -> Any:
         """Return the mask to add to the scores: slots by 1 by 1 by tokens from `first` on."""
         import torch
 
@@ -357,13 +388,20 @@ class DecodePlan:
             hidden = positions >= lengths
             if window is not None:
                 hidden |= lengths - 1 - positions >= window
-            added = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device)
+            added = torch.zeros(
+                hidden.shape,
+                dtype=query.dtype,
+                device=query.device,
+            )
             added = added.masked_fill_(hidden, float("-inf"))
             self._masks[name] = added[:, None, None]
         return self._masks[name]
 
 
-def zeros(shape: Sequence[int], like: Any) -> Any:
+def zeros(
+    shape: Sequence[int],
+    like: Any,
+) -> Any:
     """Return zeros. On a CPU the memory is only used when it is written to."""
     import numpy as np
     import torch
@@ -406,7 +444,10 @@ def flash(
     import torch
 
     is_causal = longest > 1
-    left = -1 if style.window is None else style.window - 1
+    if style.window is None:
+        left = -1
+    else:
+        left = style.window - 1
     out = torch.ops.aten._flash_attention_forward(
         query,
         keys.flatten(0, 1),

@@ -82,7 +82,11 @@ class VoiceModel:
             self.engine.count.meter.advance(1 / len(prepared))
         return outputs
 
-    def _speak(self, request: Request, tensors: Mapping[str, Any]) -> Output:
+    def _speak(
+        self,
+        request: Request,
+        tensors: Mapping[str, Any],
+    ) -> Output:
         import torch
 
         inputs = {name: value.to(self.model.device) for name, value in tensors.items()}

@@ -74,7 +74,11 @@ class TalkingModel(MediaModel):
             outputs |= super()._answered(silent, requests, inputs)
         return outputs
 
-    def _speak(self, request: Request, inputs: Mapping[str, Any]) -> Output:
+    def _speak(
+        self,
+        request: Request,
+        inputs: Mapping[str, Any],
+    ) -> Output:
         # The speaking part needs to know how large images are, and refuses the images themselves.
         arguments = {
             f"thinker_{name}" if name == "pixel_values" else name: value

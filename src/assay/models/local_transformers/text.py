@@ -167,7 +167,10 @@ def filler_of(tokenizer: "PreTrainedTokenizerBase") -> int:
     return 0
 
 
-def weigh_words(loaded: Any, pairs: Sequence[Pair]) -> list[Likelihood]:
+def weigh_words(
+    loaded: Any,
+    pairs: Sequence[Pair],
+) -> list[Likelihood]:
     """Return the likelihoods of continuations after prompts without media."""
     if loaded.plain_because is not None:
         plain = PlainText(loaded.model, 0)

@@ -84,14 +84,24 @@ class LocalTransformers(LocalModel):
     generate_args: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `generate` for a model with media input: {"language": "de"}."""
     trust_remote_code: bool = False
-    _loaded: Any = field(default=None, init=False, repr=False, compare=False)
+    _loaded: Any = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _lock: Any = field(
         default_factory=threading.RLock,
         init=False,
         repr=False,
         compare=False,
     )
-    _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
+    _meter: Meter = field(
+        default_factory=Meter,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _reading: Any = field(
         default_factory=threading.Lock,
         init=False,
@@ -144,7 +154,9 @@ class LocalTransformers(LocalModel):
     @property
     def model_kind(self) -> Kind:
         """The kind of model."""
-        return kind_of(self.source.config()) if self.kind == "auto" else self.kind
+        if self.kind == "auto":
+            return kind_of(self.source.config())
+        return self.kind
 
     @property
     def abilities(self) -> Abilities:
@@ -210,7 +222,11 @@ class LocalTransformers(LocalModel):
 
     def prefetch(self) -> None:
         """Start loading in the background, while the run is still being prepared."""
-        threading.Thread(target=self._prefetch, name="prefetch", daemon=True).start()
+        threading.Thread(
+            target=self._prefetch,
+            name="prefetch",
+            daemon=True,
+        ).start()
 
     def _prefetch(self) -> None:
         with contextlib.suppress(Exception):  # `load` meets the same error, and says it

@@ -66,7 +66,11 @@ class Weighed(NamedTuple):
     """Whether greedy decoding would have produced it."""
 
 
-def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
+def question(
+    name: str,
+    prompt: str | list[str],
+    way: Way,
+) -> dict[str, Any]:
     """Return the body of a request that scores one text, or several at once.
 
     It asks for one new token, which is thrown away: not every server can write none, and the token shows whether
@@ -89,7 +93,10 @@ def choices_of(answer: object, count: int) -> Choices | None:
 
     A server that takes one prompt per request may also ignore the others.
     """
-    choices = answer.get("choices") if isinstance(answer, Mapping) else None
+    if isinstance(answer, Mapping):
+        choices = answer.get("choices")
+    else:
+        choices = None
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(answer)}")
     if len(choices) != count:
@@ -109,7 +116,11 @@ def single_choices(answers: Sequence[Any]) -> Choices:
 
 
 @well_shaped
-def read(choices: Choices, request: Request, way: Way) -> Output:
+def read(
+    choices: Choices,
+    request: Request,
+    way: Way,
+) -> Output:
     """Return the likelihoods of the continuations; raise `HttpFailure` if the server did not report them."""
     likelihoods = []
     texts = texts_of(request)
@@ -120,7 +131,10 @@ def read(choices: Choices, request: Request, way: Way) -> Output:
         else:
             tokens = list(_tokens(choice))
         likelihoods.append(_weight(tokens, part, whole=request.prompt.rolling))
-    output = Output(likelihoods=tuple(likelihoods), usage=choices.usage)
+    output = Output(
+        likelihoods=tuple(likelihoods),
+        usage=choices.usage,
+    )
     if way == "echo" and not any(map(_has_tops, choices.entries)):
         return with_notes(output, [WITHOUT_TOPS])
     return output
@@ -132,7 +146,11 @@ def _has_tops(choice: Mapping[str, Any]) -> bool:
     return any(_best(top) is not None for top in report.get("top_logprobs") or ())
 
 
-def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]]:
+def chat_questions(
+    name: str,
+    request: Request,
+    way: Way,
+) -> list[dict[str, Any]]:
     """Return one body for each continuation, as the beginning of the answer; only `prompt_logprobs` reads chats."""
     if way == "echo" or request.prompt.rolling:
         raise UsageError(
@@ -149,14 +167,20 @@ def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]
 
 
 @well_shaped
-def read_chat(answers: Sequence[Any], request: Request) -> Output:
+def read_chat(
+    answers: Sequence[Any],
+    request: Request,
+) -> Output:
     """Return the likelihoods that the server reported for the bodies of `chat_questions`."""
     parts = _weighed_parts(request)
     weighed = [
         _weight(list(_tokens(answer)), part)
         for answer, part in zip(answers, parts, strict=True)
     ]
-    return Output(likelihoods=tuple(weighed), usage=_usage(answers))
+    return Output(
+        likelihoods=tuple(weighed),
+        usage=_usage(answers),
+    )
 
 
 def texts_of(request: Request) -> list[str]:
@@ -180,7 +204,10 @@ def _weighed_parts(request: Request) -> list[str]:
     return [blank + continuation for continuation in prompt.continuations or ()]
 
 
-def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
+def _echoed(
+    choice: Mapping[str, Any],
+    text: str,
+) -> list[Weighed]:
     """Return the tokens of the given text, without the one that the server generated after it.
 
     Raise `Misaligned` if tokens and text do not belong together.
@@ -208,7 +235,11 @@ def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
     return read
 
 
-def _column(report: Mapping[str, Any], name: str, count: int) -> Sequence[Any]:
+def _column(
+    report: Mapping[str, Any],
+    name: str,
+    count: int,
+) -> Sequence[Any]:
     """Return one entry for each token, None where the server reports nothing."""
     entries = report.get(name) or [None] * count
     if len(entries) != count:
@@ -292,7 +323,11 @@ def _check_written(
         return
 
 
-def _begins(tokens: Sequence[str], offsets: object, text: str) -> list[int]:
+def _begins(
+    tokens: Sequence[str],
+    offsets: object,
+    text: str,
+) -> list[int]:
     """Return the index in the text at which each token begins; negative for tokens that a server puts before it."""
     start = "".join(tokens).find(text)
     if start >= 0:
@@ -307,7 +342,11 @@ def _begins(tokens: Sequence[str], offsets: object, text: str) -> list[int]:
     raise Misaligned("its tokens do not join to the text it was sent")
 
 
-def _fit(offsets: Sequence[Any], tokens: Sequence[str], text: str) -> bool:
+def _fit(
+    offsets: Sequence[Any],
+    tokens: Sequence[str],
+    text: str,
+) -> bool:
     """Return True if the offsets rise and the text has most plain tokens where the offsets say."""
     if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
         return False
@@ -324,7 +363,10 @@ def _fit(offsets: Sequence[Any], tokens: Sequence[str], text: str) -> bool:
 
 def _tokens(holder: object) -> Iterator[Weighed]:
     """Yield the tokens of vLLM's `prompt_logprobs`; the first entry of each is the token itself."""
-    entries = holder.get("prompt_logprobs") if isinstance(holder, Mapping) else None
+    if isinstance(holder, Mapping):
+        entries = holder.get("prompt_logprobs")
+    else:
+        entries = None
     if not isinstance(entries, Sequence) or not entries:
         raise CannotWeigh("`prompt_logprobs`", "prompt_logprobs")
     for entry in entries:
@@ -343,7 +385,12 @@ def _lacks(what: str, way: Way) -> str:
     return f"the server does not report {what}; fix: leave likelihood_by={way} out"
 
 
-def _weight(tokens: Sequence[Weighed], part: str, *, whole: bool = False) -> Likelihood:
+def _weight(
+    tokens: Sequence[Weighed],
+    part: str,
+    *,
+    whole: bool = False,
+) -> Likelihood:
     """Return the sum over the tokens that reach into `part`, which ends the text.
 
     The first token of a `whole` text is left out if the server puts no token before it.
@@ -381,4 +428,6 @@ def _usage(answers: Sequence[Any]) -> Usage | None:
         for answer in answers
         if (n := count_of(answer.get("usage"), "prompt_tokens")) is not None
     ]
-    return Usage(input_tokens=sum(counts), output_tokens=0) if counts else None
+    if counts:
+        return Usage(input_tokens=sum(counts), output_tokens=0)
+    return None

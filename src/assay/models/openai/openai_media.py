@@ -45,7 +45,12 @@ def modalities(
     return fields
 
 
-def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
+def image_fields(
+    name: str,
+    request: Request,
+    *,
+    inline: bool,
+) -> dict[str, Any]:
     """Return the body of a drawing request.
 
     `inline` requests the image bytes instead of a URL; the public service always sends bytes.
@@ -56,7 +61,10 @@ def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]
         "prompt": as_text(request),
         "n": request.options.n,
     }
-    seed = request.options.seed if request.seed is None else request.seed
+    if request.seed is None:
+        seed = request.options.seed
+    else:
+        seed = request.seed
     if inline:
         fields |= {"response_format": "b64_json"} | (
             {"seed": seed} if seed is not None else {}
@@ -64,15 +72,24 @@ def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]
     return fields
 
 
-def image_form(fields: Mapping[str, Any], images: Sequence[Media]) -> tuple[bytes, str]:
+def image_form(
+    fields: Mapping[str, Any],
+    images: Sequence[Media],
+) -> tuple[bytes, str]:
     """Return the drawing request with the images to edit, as a form and its content type."""
-    name = "image" if len(images) == 1 else "image[]"
+    if len(images) == 1:
+        name = "image"
+    else:
+        name = "image[]"
     return form(fields, [(name, image) for image in images])
 
 
 def read_images(answer: Any) -> Output:
     """Read an answer with one candidate for each image."""
-    images = answer.get("data") if isinstance(answer, Mapping) else None
+    if isinstance(answer, Mapping):
+        images = answer.get("data")
+    else:
+        images = None
     if not isinstance(images, Sequence) or not images:
         raise Malformed(f"the answer has no `data`: {shorten(answer)}")
     if any(

@@ -92,12 +92,21 @@ def needs_server(options: GenerateOptions) -> bool:
     return any(getattr(options, name) is not None for name in BEYOND_THE_API)
 
 
-def recognised(listed: object, headers: Mapping[str, str]) -> Server:
+def recognised(
+    listed: object,
+    headers: Mapping[str, str],
+) -> Server:
     """Return the server that sent this list of models, or `UNKNOWN`."""
     if headers.get("server", "").lower().startswith("llama.cpp"):
         return LLAMA_CPP
-    models = listed.get("data") if isinstance(listed, Mapping) else None
-    first = models[0] if isinstance(models, list) and models else None
+    if isinstance(listed, Mapping):
+        models = listed.get("data")
+    else:
+        models = None
+    if isinstance(models, list) and models:
+        first = models[0]
+    else:
+        first = None
     if not isinstance(first, Mapping):
         return UNKNOWN
     owner = str(first.get("owned_by", "")).lower()
@@ -283,7 +292,10 @@ class OpenAI(HttpModel):
         weighs = prompt.continuations is not None or prompt.rolling
         if self._is_chat(prompt) or (weighs and prompt.is_chat):
             return CHAT
-        fix = ROLES_FIX if self.api == "auto" else f"leave api={self.api} out"
+        if self.api == "auto":
+            fix = ROLES_FIX
+        else:
+            fix = f"leave api={self.api} out"
         return Carrier("a completion request", fix=fix)
 
     def _is_chat(self, prompt: Prompt) -> bool:
@@ -297,7 +309,9 @@ class OpenAI(HttpModel):
     @property
     def likelihood_fix(self) -> str:
         """Advice on how to get likelihoods from this endpoint, for a task that needs them."""
-        return f"{LIKELIHOOD_FIX}; or " if self.likelihood_by == "none" else ""
+        if self.likelihood_by == "none":
+            return f"{LIKELIHOOD_FIX}; or "
+        return ""
 
     async def _answer(self, request: Request) -> Output:
         if self.tool_syntax is None:
@@ -305,7 +319,9 @@ class OpenAI(HttpModel):
         syntax = SYNTAXES.get(self.tool_syntax, HERMES)
         writing = ToolWriting(syntax, self.prompts_tools)
         output = await self._answer_once(writing.asked(request))
-        return output if output.last_calls else writing.read(output, request)
+        if output.last_calls:
+            return output
+        return writing.read(output, request)
 
     async def _answer_once(self, request: Request) -> Output:
         ways = {
@@ -330,15 +346,25 @@ class OpenAI(HttpModel):
         output = with_notes(output, server.unconfirmed(request.options))
         return enough(output, request.options.n)
 
-    def _checked(self, output: Output, request: Request, answer: object) -> Output:
+    def _checked(
+        self,
+        output: Output,
+        request: Request,
+        answer: object,
+    ) -> Output:
         """Return the output with notes on options that the reply shows to be ignored."""
-        answered = answer.get("model") if isinstance(answer, Mapping) else None
+        if isinstance(answer, Mapping):
+            answered = answer.get("model")
+        else:
+            answered = None
         return check_reply(output, request, self.name, answered, self._tags)
 
     async def _server_for(self, request: Request) -> Server:
         """Return what is known about the server. It is asked once, if the name of an option depends on it."""
         if self._url == self.public_url or not needs_server(request.options):
-            return PUBLIC if self._url == self.public_url else UNKNOWN
+            if self._url == self.public_url:
+                return PUBLIC
+            return UNKNOWN
         loop = asyncio.get_running_loop()
         lock = self._probing.setdefault(loop, asyncio.Lock())
         async with lock:
@@ -439,7 +465,11 @@ class OpenAI(HttpModel):
         self._has_weighed = True
         return output
 
-    async def _weigh_by(self, way: weighing.Way, request: Request) -> Output:
+    async def _weigh_by(
+        self,
+        way: weighing.Way,
+        request: Request,
+    ) -> Output:
         if request.prompt.is_chat:
             questions = weighing.chat_questions(self.name, request, way)
             answers = [

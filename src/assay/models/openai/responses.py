@@ -232,7 +232,10 @@ def _is_commentary(item: Mapping[str, Any]) -> bool:
     return item.get("type") != "message" or item.get("phase") == "commentary"
 
 
-def _cut_reason(answer: Mapping[str, Any], items: Sequence[Any]) -> str | None:
+def _cut_reason(
+    answer: Mapping[str, Any],
+    items: Sequence[Any],
+) -> str | None:
     """Return why a response is incomplete; None if it is complete. Some servers mark only the message as incomplete."""
     if answer.get("status") == "incomplete":
         details = answer.get("incomplete_details") or {}

@@ -73,7 +73,11 @@ def fitted(
     return [cut_pair(pair, longest, policy) for pair in pairs], over
 
 
-def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
+def cut_pair(
+    pair: Pair,
+    longest: int,
+    policy: str = "left",
+) -> Pair:
     """Return the pair with as much of its context as fits, at least one token."""
     drop = min(len(pair.computed) - longest, pair.start - 1)
     if drop <= 0:
@@ -82,16 +86,28 @@ def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
     return Pair((*context, *pair.tokens[pair.start :]), len(context))
 
 
-def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...]:
+def shortened(
+    tokens: Sequence[int],
+    length: int,
+    policy: str,
+) -> tuple[int, ...]:
     """Return `length` of the tokens: the last ones, or with `middle` half from each end."""
     if len(tokens) <= length:
         return tuple(tokens)
-    head = length // 2 if policy == "middle" else 0
+    if policy == "middle":
+        head = length // 2
+    else:
+        head = 0
     tail = length - head
     return (*tokens[:head], *tokens[len(tokens) - tail :])
 
 
-def too_long(length: int, context: int, *, has_media: bool = False) -> Output:
+def too_long(
+    length: int,
+    context: int,
+    *,
+    has_media: bool = False,
+) -> Output:
     """Return the failure of a prompt that does not fit. Prompts of models with media input are never cut."""
     message = f"the prompt has {length} tokens and the model takes {context}"
     fix = "truncate=left or middle, or fewer examples"
@@ -100,7 +116,10 @@ def too_long(length: int, context: int, *, has_media: bool = False) -> Output:
     return Output.failed("context", f"{message}; fix: {fix}", retryable=False)
 
 
-def cut_details(cut: int | None, squeezed: int | None = None) -> Mapping[str, Any]:
+def cut_details(
+    cut: int | None,
+    squeezed: int | None = None,
+) -> Mapping[str, Any]:
     """Return details for the record: tokens cut from the prompt, and the limit of an answer that reached it."""
     details = {}
     if cut:

@@ -79,7 +79,11 @@ class LocalModel(ABC):
         """Return a prompt as the model reads it, with special tokens."""
         return self._prompts.shown(prompt)
 
-    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+    def preflight(
+        self,
+        prompt: Prompt,
+        stops: Sequence[str] = (),
+    ) -> list[PromptFault]:
         """Return faults in how a prompt is rendered."""
         return self._prompts.preflight(prompt, stops)
 
@@ -97,10 +101,16 @@ class LocalModel(ABC):
     ) -> int | None:
         """Return the shortened limit of the answers if one of them reached it; else None."""
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
-        return room if ended_early and room < self._answer_length(request) else None
+        if ended_early and room < self._answer_length(request):
+            return room
+        return None
 
 
-def check_counts(options: object, least: Mapping[str, int], where: str) -> None:
+def check_counts(
+    options: object,
+    least: Mapping[str, int],
+    where: str,
+) -> None:
     """Raise for options that are not integers or are too small. `None` leaves the choice to the model."""
     for name, smallest in least.items():
         value = getattr(options, name)

@@ -17,7 +17,11 @@ class Pair:
         return self.tokens[:-1]
 
 
-def windows(tokens: Sequence[int], first: int, longest: int) -> list[Pair]:
+def windows(
+    tokens: Sequence[int],
+    first: int,
+    longest: int,
+) -> list[Pair]:
     """Split a text into pieces to score: each token once, after as much of the earlier text as fits.
 
     The first token follows `first`. All pieces but the last are disjoint; the last one reaches back to fill the

@@ -160,7 +160,10 @@ class Renderer:
         spoken = [message for message in prompt.messages if message.parts is not None]
         template = self._tool_template or ""
         messages = template_messages(spoken, syntax, template, plain_message)
-        tools = prompt.tools if prompt.tool_choice != "none" else ()
+        if prompt.tool_choice != "none":
+            tools = prompt.tools
+        else:
+            tools = ()
         return self._templated(messages, tools=[function_tool(tool) for tool in tools])
 
     def _text(self, prompt: Prompt) -> str:
@@ -203,7 +206,12 @@ class Renderer:
             self.text(prompt), is_chat=prompt.is_chat and self.has_template
         )
 
-    def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
+    def encode_text(
+        self,
+        text: str,
+        *,
+        is_chat: bool = False,
+    ) -> tuple[int, ...]:
         """Return the token ids of rendered text.
 
         Special tokens are added as the tokenizer does, unless the text already has them.
@@ -342,7 +350,11 @@ class Renderer:
         except TemplateError:
             return False
 
-    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+    def preflight(
+        self,
+        prompt: Prompt,
+        stops: Sequence[str] = (),
+    ) -> list[PromptFault]:
         """Return what is wrong with how this prompt is rendered; empty if nothing is."""
         return [
             *self._bos_faults(self.encode(prompt)),
@@ -405,7 +417,12 @@ class Renderer:
 class Seq2SeqRenderer(Renderer):
     """Renders prompts for an encoder, and continuations for its decoder."""
 
-    def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
+    def encode_text(
+        self,
+        text: str,
+        *,
+        is_chat: bool = False,
+    ) -> tuple[int, ...]:
         """Return the token ids of rendered text, with the end that the encoder expects."""
         return tuple(self.tokenizer.encode(text, add_special_tokens=not is_chat))
 
@@ -423,7 +440,12 @@ class Seq2SeqRenderer(Renderer):
         return pairs
 
 
-def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) -> int:
+def seam(
+    context: tuple[int, ...],
+    whole: tuple[int, ...],
+    *,
+    is_empty: bool,
+) -> int:
     """Return the index of the first token of a continuation in the tokens of the whole text.
 
     A token across the boundary belongs to the continuation, like all after it: "un" with "happy" is scored as
@@ -434,7 +456,9 @@ def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) ->
         start = 0
         while whole[start : start + 1] == context[start : start + 1]:
             start += 1
-    return start if is_empty else min(start, len(whole) - 1)
+    if is_empty:
+        return start
+    return min(start, len(whole) - 1)
 
 
 def special_ids(
@@ -466,7 +490,10 @@ def _plain_part(part: Part) -> dict[str, Any]:
     return {"type": "text", "text": part_text(part)}
 
 
-def given_template(template: str | None, where: str) -> str | None:
+def given_template(
+    template: str | None,
+    where: str,
+) -> str | None:
     """Return the user's chat template: Jinja text, or the content of a file."""
     if template is None or "{" in template:
         return template

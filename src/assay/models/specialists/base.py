@@ -88,7 +88,10 @@ def version_of(program: str) -> str:
 M = TypeVar("M", bound=Media)
 Ranges = Mapping[str, tuple[float, float]]
 SPEAKS, DRAWS = (Abilities(produces=frozenset({kind})) for kind in ("audio", "image"))
-READS = Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
+READS = Abilities(
+    accepts=frozenset({"text", "image"}),
+    images_per_prompt=1,
+)
 """Abilities of specialists that read the text in images."""
 
 
@@ -103,7 +106,12 @@ class Specialist(ABC):
     """True if two candidates of one request differ."""
     ranges: ClassVar[Ranges] = {}
     """The smallest and largest valid value of each option that is a number."""
-    _engine: Any = field(default=None, init=False, repr=False, compare=False)
+    _engine: Any = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
     _lock: Any = field(
         default_factory=threading.Lock,
         init=False,
@@ -176,7 +184,10 @@ class Specialist(ABC):
         """Return the candidate number `index` of one request."""
 
 
-def only_medium(request: Request, kind: type[M]) -> M:
+def only_medium(
+    request: Request,
+    kind: type[M],
+) -> M:
     """Return the only medium of a kind in the prompt. Raise if there is none, or more than one."""
     media = [medium for medium in request.prompt.media if isinstance(medium, kind)]
     if not media:

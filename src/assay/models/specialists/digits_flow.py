@@ -109,7 +109,11 @@ def asked_digit(text: str) -> int:
     return digits_named.pop()
 
 
-def train(half: Half, steps: int, seed: int) -> "list[Floats]":
+def train(
+    half: Half,
+    steps: int,
+    seed: int,
+) -> "list[Floats]":
     """Train with Adam and a falling learning rate; return the weights and biases of three layers."""
     import numpy as np
 
@@ -179,7 +183,11 @@ def _initial(rng: "np.random.Generator") -> "list[Floats]":
     return [*layers, *(np.zeros(pair[1], np.float32) for pair in pairs)]
 
 
-def _inputs(at: "Floats", labels: "NDArray[Any]", times: "Floats") -> "Floats":
+def _inputs(
+    at: "Floats",
+    labels: "NDArray[Any]",
+    times: "Floats",
+) -> "Floats":
     import numpy as np
 
     waves = times * (np.pi / 2 * 2.0 ** np.arange(WAVES)).astype(np.float32)

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 class MoonshineEngine:
     """Converts 32-bit floats at 16 kHz to text."""
 
-    def __init__(self, model_path: str, options: dict[str, str]) -> None:
+    def __init__(
+        self,
+        model_path: str,
+        options: dict[str, str],
+    ) -> None:
         from moonshine_voice import ModelArch, Transcriber
 
         self._transcriber = Transcriber(

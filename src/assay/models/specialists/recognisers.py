@@ -41,7 +41,11 @@ A recogniser would hear words in silence. A recording that is faint throughout i
 """
 
 
-def in_pieces(samples: "Floats", rate: int, longest_seconds: float) -> "list[Floats]":
+def in_pieces(
+    samples: "Floats",
+    rate: int,
+    longest_seconds: float,
+) -> "list[Floats]":
     """Return the pieces of a recording in order, without silent ones; a short recording is returned unchanged."""
     import numpy as np
 

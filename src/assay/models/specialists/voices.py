@@ -83,7 +83,11 @@ class Espeak(Specialist):
         text = asked_text(request).replace("\0", " ").encode("utf-8", "replace")
         pieces: list[bytes] = []
 
-        def keep(samples: int | None, count: int, events: object) -> int:
+        def keep(
+            samples: int | None,
+            count: int,
+            events: object,
+        ) -> int:
             if samples and count > 0:
                 pieces.append(ctypes.string_at(samples, count * 2))
             return 0

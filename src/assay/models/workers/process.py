@@ -123,7 +123,11 @@ class WorkerProcess:
                 f"worker {self.name!r} cannot be built: {reason}", fix=fix
             )
 
-    def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def ask(
+        self,
+        message: Mapping[str, Any],
+        seconds: float,
+    ) -> dict[str, Any]:
         """Send a request and return the reply."""
         reply = self._exchange(message, seconds)
         is_complete = "answer" in reply or "error" in reply
@@ -178,7 +182,11 @@ class WorkerProcess:
             for line in pipe:
                 self._last_words.append(line[:2000].decode("utf-8", "replace"))
 
-    def _exchange(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _exchange(
+        self,
+        message: Mapping[str, Any],
+        seconds: float,
+    ) -> dict[str, Any]:
         """Write one line and read the next one."""
         process = self._process
         assert (
@@ -189,7 +197,10 @@ class WorkerProcess:
         unsent = memoryview(json.dumps(message, default=str).encode("ascii") + b"\n")
         deadline = time.monotonic() + seconds
         while unsent or b"\n" not in self._pending:
-            writes = [process.stdin] if unsent else []
+            if unsent:
+                writes = [process.stdin]
+            else:
+                writes = []
             left = max(0.0, deadline - time.monotonic())
             readable, writable, _ = select.select([process.stdout], writes, [], left)
             if not readable and not writable:
@@ -201,7 +212,10 @@ class WorkerProcess:
             try:
                 if writable:
                     unsent = unsent[os.write(process.stdin.fileno(), unsent[:65536]) :]
-                chunk = os.read(process.stdout.fileno(), 65536) if readable else None
+                if readable:
+                    chunk = os.read(process.stdout.fileno(), 65536)
+                else:
+                    chunk = None
             except BrokenPipeError:
                 chunk = b""
             if chunk == b"":

@@ -138,14 +138,20 @@ def limit_memory(size: int | None) -> None:
     except ImportError:  # this system has no such limit
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    size = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    if hard != resource.RLIM_INFINITY:
+        size = min(size, hard)
     resource.setrlimit(resource.RLIMIT_AS, (size, hard))
 
 
 def serve() -> None:
     """Answer messages until the input ends; the first builds the class."""
     # Reserve the pipe for replies: output of libraries must not mix with them.
-    out = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
+    out = os.fdopen(
+        os.dup(1),
+        "w",
+        encoding="ascii",
+        newline="\n",
+    )
     os.dup2(2, 1)
     folder = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [
@@ -153,7 +159,14 @@ def serve() -> None:
     ]
 
     def say(message: dict[str, Any]) -> None:
-        out.write(json.dumps(message, default=plain, allow_nan=False) + "\n")
+        out.write(
+            json.dumps(
+                message,
+                default=plain,
+                allow_nan=False,
+            )
+            + "\n"
+        )
         out.flush()
 
     worker: Any = None

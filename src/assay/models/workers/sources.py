@@ -34,7 +34,11 @@ class WorkerSource:
     accepts: frozenset[str] = frozenset({"text", "image"})
     produces: frozenset[str] = frozenset({"json"})
 
-    def check(self, options: dict[str, Any], name: str) -> None:
+    def check(
+        self,
+        options: dict[str, Any],
+        name: str,
+    ) -> None:
         """Raise for an unknown option and for a missing required one."""
         check_settings(options, self.options, f"worker {name!r}")
         for option in self.required:
@@ -67,7 +71,10 @@ def find_worker(name: str) -> WorkerSource:
     return read_source(file, kind)
 
 
-def read_source(file: Path, kind: str | None) -> WorkerSource:
+def read_source(
+    file: Path,
+    kind: str | None,
+) -> WorkerSource:
     """Read the class `kind` of a file, or the only class with a method `answer` if `kind` is None."""
     try:
         tree = ast.parse(file.read_bytes())
@@ -105,7 +112,10 @@ def read_source(file: Path, kind: str | None) -> WorkerSource:
     return WorkerSource(file, kind, options, required, **kinds)
 
 
-def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+def _method(
+    node: ast.ClassDef,
+    name: str,
+) -> ast.FunctionDef | None:
     return next(
         (
             statement
@@ -148,7 +158,10 @@ def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]
     )
 
 
-def _literal(node: ast.ClassDef, name: str) -> Any:
+def _literal(
+    node: ast.ClassDef,
+    name: str,
+) -> Any:
     for statement in node.body:
         if isinstance(statement, ast.Assign):
             targets: list[ast.expr] = statement.targets
@@ -166,7 +179,11 @@ def _literal(node: ast.ClassDef, name: str) -> Any:
     return None
 
 
-def missing_modules(file: Path, python: str, env: Mapping[str, str]) -> list[str]:
+def missing_modules(
+    file: Path,
+    python: str,
+    env: Mapping[str, str],
+) -> list[str]:
     """Return the libraries that a file imports and its interpreter lacks.
 
     The list is empty if the interpreter cannot be run.

@@ -90,7 +90,10 @@ class Worker:
     @property
     def abilities(self) -> Abilities:
         """The abilities that the class declares; by default images and text in, JSON out."""
-        return Abilities(accepts=self.source.accepts, produces=self.source.produces)
+        return Abilities(
+            accepts=self.source.accepts,
+            produces=self.source.produces,
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -220,7 +223,9 @@ def as_message(request: Request) -> dict[str, Any]:
 
 def as_part(answer: object) -> Part:
     """Return the answer of a class as a part: a string becomes text, anything else JSON."""
-    return Text(answer) if isinstance(answer, str) else Json(answer)
+    if isinstance(answer, str):
+        return Text(answer)
+    return Json(answer)
 
 
 def digest_of_path(place: Path) -> str:

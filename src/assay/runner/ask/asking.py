@@ -94,12 +94,19 @@ class Asking:
             stored = self.stored(job.sample.id, job.epoch)
         else:
             stored = stored
-        answer = stored[job.round] if job.round < len(stored) else None
+        if job.round < len(stored):
+            answer = stored[job.round]
+        else:
+            answer = None
         if answer is not None and answer.key == key:
-            return None if answer.failed and self.may_ask else answer
+            if answer.failed and self.may_ask:
+                return None
+            return answer
         answer = self.writer.index.by_key(self.task).get(key)
         if answer is None:
-            return None if self.may_ask else self._failures.get(key)
+            if self.may_ask:
+                return None
+            return self._failures.get(key)
         if moves:
             self._copy(answer, job)
         return answer
@@ -237,7 +244,11 @@ class Asking:
         }
 
 
-def think_tags_of(protocol: str, model: Model, args: Mapping[str, Any]) -> ThinkTags:
+def think_tags_of(
+    protocol: str,
+    model: Model,
+    args: Mapping[str, Any],
+) -> ThinkTags:
     """Return how reasoning is marked in the answers of a model.
 
     A protocol of another system keeps the text as that system does. Otherwise the option `think_tags` counts, then

@@ -36,7 +36,11 @@ class BatchLimits:
     """The share of the usual price that a batch costs; None if it is unknown."""
 
     @classmethod
-    def of(cls, api: BatchApi, args: Mapping[str, Any]) -> "BatchLimits":
+    def of(
+        cls,
+        api: BatchApi,
+        args: Mapping[str, Any],
+    ) -> "BatchLimits":
         """Return the limits of an API, lowered by the user's settings. Raise for wrong settings."""
         for name in args:
             if name not in KNOWN:
@@ -81,7 +85,12 @@ def _number(
     return float(value)
 
 
-def _check_most(name: str, value: float, most: float, title: str) -> None:
+def _check_most(
+    name: str,
+    value: float,
+    most: float,
+    title: str,
+) -> None:
     if value > most:
         raise UsageError(
             f"--batch_args {name}={value:g} is more than {title} takes",
@@ -89,7 +98,10 @@ def _check_most(name: str, value: float, most: float, title: str) -> None:
         )
 
 
-def check_batches(run: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None:
+def check_batches(
+    run: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
+) -> None:
     """Raise for runs that a batch API cannot serve, before anything is written."""
     if not run.batch_api:
         if run.batch_args:
@@ -171,7 +183,11 @@ def batch_notes(
     return notes
 
 
-def refuse_open_batches(log: BatchLog, task: str, model: str) -> None:
+def refuse_open_batches(
+    log: BatchLog,
+    task: str,
+    model: str,
+) -> None:
     """Raise if a run without `--batch_api` would repeat requests that are in an open batch."""
     batches = log.open_batches(task, model)
     if batches:

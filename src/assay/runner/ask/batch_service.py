@@ -80,7 +80,9 @@ class OpenBatch:
         if marker not in (self.logged.marker, "") or not digits.isdecimal():
             return None
         number = int(digits)
-        return number if number < len(self.logged.keys) else None
+        if number < len(self.logged.keys):
+            return number
+        return None
 
     def owns(self, replies: Sequence[BatchReply]) -> bool:
         """Return True if the replies carry the marker of this batch."""
@@ -204,7 +206,10 @@ class BatchService:
         logged = batch.logged
         if not logged.batch_id and not batch.candidates:
             await self._look_up(batch)
-        ids = [logged.batch_id] if logged.batch_id else batch.candidates
+        if logged.batch_id:
+            ids = [logged.batch_id]
+        else:
+            ids = batch.candidates
         for batch_id in ids:
             await self._wait_until_ended(batch, batch_id)
             if batch.status.state == "failed":

@@ -151,7 +151,11 @@ class BatchAsker:
     def _settle_seconds(self) -> float:
         return min(SETTLE_SECONDS, self.limits.poll)
 
-    async def _wait(self, work: Work, seconds: float | None = None) -> bool:
+    async def _wait(
+        self,
+        work: Work,
+        seconds: float | None = None,
+    ) -> bool:
         """Wait until something changes, but not longer than `seconds`. Return True if something did."""
         waiting = [
             asyncio.ensure_future(work.changed()),
@@ -199,8 +203,14 @@ class BatchAsker:
         api = self.service.api
         group = api.group_of(request)
         draft = self._drafts.get(group)
-        number = 0 if draft is None else len(draft.lines)
-        marker = secrets.token_hex(8) if draft is None else draft.logged.marker
+        if draft is None:
+            number = 0
+        else:
+            number = len(draft.lines)
+        if draft is None:
+            marker = secrets.token_hex(8)
+        else:
+            marker = draft.logged.marker
         line = api.encode(f"{marker}-{number}", request)
         if len(line) > self.limits.size:
             self._ready.append((job, self._too_large(len(line))))
@@ -321,7 +331,11 @@ class BatchAsker:
             self.say(f"batch {batch.logged.name}: {', '.join(parts)}{again}")
         return replies
 
-    def _keep_spare(self, batch: OpenBatch, replies: dict[int, BatchReply]) -> None:
+    def _keep_spare(
+        self,
+        batch: OpenBatch,
+        replies: dict[int, BatchReply],
+    ) -> None:
         """Keep the replies of an earlier run's batch for jobs that are read later."""
         for key, numbers in batch.spare.items():
             for number in numbers:
@@ -329,7 +343,12 @@ class BatchAsker:
                     entry = (batch, replies[number])
                     self._spare.setdefault(key, deque()).append(entry)
 
-    async def _read(self, batch: OpenBatch, job: Job, reply: BatchReply) -> None:
+    async def _read(
+        self,
+        batch: OpenBatch,
+        job: Job,
+        reply: BatchReply,
+    ) -> None:
         """Read the reply to a job as the adapter would. Retry a temporary failure."""
         self._batched.answer_next(reply)
         output = await call_async(self._batched.model, job.request)
@@ -343,7 +362,10 @@ class BatchAsker:
             return
         details = {**output.details, "batch": batch.logged.name}
         output = replace(output, details=details, seconds=None)
-        share = 1.0 if self.limits.price is None else self.limits.price
+        if self.limits.price is None:
+            share = 1.0
+        else:
+            share = self.limits.price
         self._ready.append((job, self._priced(output, share)))
 
     def _priced(self, output: Output, share: float) -> Output:

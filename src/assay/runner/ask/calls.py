@@ -63,20 +63,32 @@ class BatchSize:
     def size(self) -> int:
         """Return the size of the next batch."""
         size = self.declared or self.handover
-        return size if self._fits is None else min(size, self._fits)
+        if self._fits is None:
+            return size
+        return min(size, self._fits)
 
     def media_size(self) -> int | None:
         """Return the limit for batches with media, which are heavy; None if the model declares its batch size."""
         return None if self.declared else MEDIA_HANDOVER
 
-    def learn(self, count: int, fits: int, seconds: float) -> None:
+    def learn(
+        self,
+        count: int,
+        fits: int,
+        seconds: float,
+    ) -> None:
         """Learn from a batch. `fits` is 0 if all of it fit into memory."""
         self._learn_room(count, fits)
         if self.declared is None:
             in_time = int(count * HANDOVER_SECONDS / max(seconds, 1e-6))
             self.handover = max(1, min(in_time, 2 * self.handover, LARGEST_HANDOVER))
 
-    def is_instant(self, count: int, seconds: float, worked: float) -> bool:
+    def is_instant(
+        self,
+        count: int,
+        seconds: float,
+        worked: float,
+    ) -> bool:
         """Return True if a model is so fast that a separate thread only costs time.
 
         `worked` is its CPU time for the batch. By the clock it may seem slow, since the runner and other programs
@@ -115,7 +127,10 @@ def as_number(batch_size: int | str | None) -> int | None:
     return batch_size if isinstance(batch_size, int) else None
 
 
-def fit_batch(model: Model, window: int | None = None) -> str:
+def fit_batch(
+    model: Model,
+    window: int | None = None,
+) -> str:
     """Let a loaded model choose the batch size that fits into memory, and return the choice in words.
 
     `window` is the number of requests in flight at an endpoint.
@@ -130,7 +145,10 @@ def fit_batch(model: Model, window: int | None = None) -> str:
     return "as many as the model answers in about 20 ms"
 
 
-def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
+def call_model(
+    model: Model,
+    requests: Sequence[Request],
+) -> list[Output]:
     """Send a batch to a model. A batch that fails is repeated in halves, so that only the faulty sample fails."""
     return call_in_halves(model, requests)[0]
 
@@ -242,7 +260,10 @@ async def close_model(model: Model) -> None:
         await done
 
 
-def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
+def _call(
+    model: Model,
+    requests: Sequence[Request],
+) -> list[Output]:
     """Send a batch to a model, and check the type and number of its outputs."""
     started = time.perf_counter()
     values = _method(model, requests[0])(requests)
@@ -282,7 +303,9 @@ async def call_async(model: Model, request: Request) -> Output:
         return _failure(error)
     if output.seconds is None:
         _set_seconds(output, time.perf_counter() - started)
-    return output if output.error is None else _scrubbed(output)
+    if output.error is None:
+        return output
+    return _scrubbed(output)
 
 
 def _method(model: Model, request: Request) -> Any:
@@ -329,12 +352,18 @@ def _set_seconds(output: Output, seconds: float) -> None:
     object.__setattr__(output, "seconds", seconds)
 
 
-def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]:
+def not_accepted(
+    model: Model,
+    requests: Sequence[Request],
+) -> dict[int, Output]:
     """Return the failures of requests that the model cannot accept whole, by index; usually empty."""
     refused: dict[int, Output] = {}
     refusal = getattr(model, "refusal", None)
     for index, request in enumerate(requests):
-        error = None if refusal is None else refusal(request.prompt)
+        if refusal is None:
+            error = None
+        else:
+            error = refusal(request.prompt)
         if error is not None:
             refused[index] = Output.failed("data", str(error), retryable=False)
             continue
@@ -366,7 +395,10 @@ def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]
 
 
 @lru_cache(maxsize=64)
-def _line(kind: str, accepts: frozenset[str]) -> str:
+def _line(
+    kind: str,
+    accepts: frozenset[str],
+) -> str:
     """Return one line that is the same for all samples with media of this kind."""
     problem = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
     names = ", ".join([*models_that("accepts", kind), "or your own"])

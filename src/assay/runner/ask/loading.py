@@ -35,7 +35,12 @@ def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
 class Preflight:
     """Checks the first prompt of a task × model before it is sent, and reports warnings. The run continues."""
 
-    def __init__(self, planned: PlannedTask, say: Say, whisper: Say) -> None:
+    def __init__(
+        self,
+        planned: PlannedTask,
+        say: Say,
+        whisper: Say,
+    ) -> None:
         self._planned = planned
         self._say = say
         self._whisper = whisper
@@ -55,7 +60,11 @@ class Preflight:
                 Request(prompt, self._planned.options_for(prompt)), spread
             )
 
-    async def look_at(self, request: Request, spread: Spread | None = None) -> None:
+    async def look_at(
+        self,
+        request: Request,
+        spread: Spread | None = None,
+    ) -> None:
         """Check the first request of a driver. Later ones are not checked."""
         if self._has_looked:
             return

@@ -52,13 +52,23 @@ class RetryPolicy:
     wrong_seconds: float = 30.0
     """How long a server that gives only wrong replies, from the first on, is tried."""
 
-    def allows(self, error: ErrorInfo, attempts: int, seconds: float) -> bool:
+    def allows(
+        self,
+        error: ErrorInfo,
+        attempts: int,
+        seconds: float,
+    ) -> bool:
         """Return True if a request that failed `attempts` times within `seconds` is worth another try."""
         return (
             error.retryable and attempts < self.tries and seconds < self.total_seconds
         )
 
-    def delay(self, error: ErrorInfo, attempt: int, rng: random.Random) -> float:
+    def delay(
+        self,
+        error: ErrorInfo,
+        attempt: int,
+        rng: random.Random,
+    ) -> float:
         """Return the seconds to wait before attempt number `attempt + 1`, at least what the server asked for."""
         jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
         wait = asked_wait(error)
@@ -200,7 +210,12 @@ class ServerQueue:
             self.limiter.release()
             self.beginning.left(request)
 
-    def decide(self, output: Output, request: RequestState, now: float) -> Decision:
+    def decide(
+        self,
+        output: Output,
+        request: RequestState,
+        now: float,
+    ) -> Decision:
         """Return what to do with the result of one attempt, and update the state of the server."""
         error = output.error
         if error is None:
@@ -288,7 +303,10 @@ class ServerQueue:
 
     def _report(self, error: ErrorInfo) -> None:
         """Report why a run is slow, once for each reason."""
-        reason = "outage" if self.outage.is_on else error.kind
+        if self.outage.is_on:
+            reason = "outage"
+        else:
+            reason = error.kind
         if reason in self._reported:
             return
         self._reported.add(reason)

@@ -54,8 +54,14 @@ class Scheduler:
 
     async def run(self, work: Work, sink: Sink) -> None:
         """Work until no jobs are left, or until the work is stopped and the requests in flight are finished."""
-        worker = self._ask_one_by_one if self.is_async else self._ask_in_batches
-        threads = None if self.is_async else Threads(self.window, "model")
+        if self.is_async:
+            worker = self._ask_one_by_one
+        else:
+            worker = self._ask_in_batches
+        if self.is_async:
+            threads = None
+        else:
+            threads = Threads(self.window, "model")
         work.when_stopped(self.servers.stop)
         workers = [
             asyncio.ensure_future(worker(work, sink, threads))
@@ -79,7 +85,9 @@ class Scheduler:
             count = max(2, self.window)
         else:
             count = self.window
-        return count if work.most is None else min(count, work.most)
+        if work.most is None:
+            return count
+        return min(count, work.most)
 
     def ask_here(
         self, jobs: Sequence[Job]
@@ -165,7 +173,10 @@ class Scheduler:
                 return
             running = send_batch(jobs)
             while jobs:
-                upcoming = self._take_batch(work) if is_alone else []
+                if is_alone:
+                    upcoming = self._take_batch(work)
+                else:
+                    upcoming = []
                 retried = 0
                 try:
                     answers = list(zip(jobs, await running, strict=True))

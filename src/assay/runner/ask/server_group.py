@@ -103,7 +103,11 @@ class ServerGroup:
     def _is_present(self, index: int) -> bool:
         return index not in self._abandoned and not self.queues[index].outage.is_on
 
-    def _has_other(self, index: int, tried: set[int]) -> bool:
+    def _has_other(
+        self,
+        index: int,
+        tried: set[int],
+    ) -> bool:
         """Return True if another server may answer a request: it is not gone, and was not tried."""
         return any(
             self._is_present(other)

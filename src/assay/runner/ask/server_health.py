@@ -100,7 +100,11 @@ class Limiter:
             self.limit_before_refusal = 0.0
             self._wake()
 
-    def throttled(self, now: float, seconds: float = EPISODE_SECONDS) -> None:
+    def throttled(
+        self,
+        now: float,
+        seconds: float = EPISODE_SECONDS,
+    ) -> None:
         """Lower the limit by one step after a rate limit, once for each episode."""
         self.successes = 0
         if now - self.shrunk_at >= seconds and not self.limit_before_refusal:
@@ -195,7 +199,12 @@ class Beginning:
         is_over_time = silence >= limit
         return is_over_time and not self._is_awaited(now)
 
-    def left_of(self, error: ErrorInfo, now: float, asked_wait: float) -> float:
+    def left_of(
+        self,
+        error: ErrorInfo,
+        now: float,
+        asked_wait: float,
+    ) -> float:
         """Return the seconds until a server with only wrong replies is given up, which is when a last try is due."""
         if self.is_over or self.since is None or error.kind not in WRONG or asked_wait:
             return float("inf")

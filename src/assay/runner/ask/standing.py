@@ -18,7 +18,12 @@ from .work import Answers, Asker, Job, JobQueue, Sink, Work
 class Standing:
     """Asks one model for many callers. Each call waits for its own answers."""
 
-    def __init__(self, asker: Asker, *, is_spread: bool = False) -> None:
+    def __init__(
+        self,
+        asker: Asker,
+        *,
+        is_spread: bool = False,
+    ) -> None:
         self._asker = asker
         self._is_spread = is_spread
         self._queue = JobQueue()
@@ -31,7 +36,11 @@ class Standing:
         """The call that waits for each job."""
         self.stopped = False
 
-    async def ask(self, jobs: Sequence[Job], sink: Sink) -> list[Output]:
+    async def ask(
+        self,
+        jobs: Sequence[Job],
+        sink: Sink,
+    ) -> list[Output]:
         """Return the answers in the order of the jobs, after `sink` has stored them.
 
         Raise `Stopped` if some will not arrive.
@@ -76,7 +85,11 @@ class Standing:
             if not call.lacking and not call.done.done():
                 call.done.set_result(None)
 
-    async def _ask_alone(self, jobs: Sequence[Job], call: "_Call") -> None:
+    async def _ask_alone(
+        self,
+        jobs: Sequence[Job],
+        call: "_Call",
+    ) -> None:
         work = Work(iter(jobs))
         work.most = len(jobs)
         self._open.add(work)
@@ -88,7 +101,11 @@ class Standing:
         finally:
             self._open.discard(work)
 
-    async def _ask_together(self, jobs: Sequence[Job], call: "_Call") -> None:
+    async def _ask_together(
+        self,
+        jobs: Sequence[Job],
+        call: "_Call",
+    ) -> None:
         """Add jobs to those of the running asker, and wait until they are answered."""
         running, work = self._start()
         call.lacking = len(jobs)

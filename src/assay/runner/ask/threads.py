@@ -22,7 +22,11 @@ class Threads:
     def __init__(self, count: int, name: str) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads = [
-            threading.Thread(target=self._serve, name=f"{name}-{n}", daemon=True)
+            threading.Thread(
+                target=self._serve,
+                name=f"{name}-{n}",
+                daemon=True,
+            )
             for n in range(count)
         ]
         for thread in self._threads:
@@ -59,7 +63,10 @@ class Threads:
             call()
 
 
-async def in_thread(function: Callable[..., T], *values: object) -> T:
+async def in_thread(
+    function: Callable[..., T],
+    *values: object,
+) -> T:
     """Call a blocking function in its own thread, and return its result."""
     threads = Threads(1, "aside")
     future = threads.submit(function, *values)

@@ -86,7 +86,11 @@ class Work:
         if self.stopped:
             call()
 
-    def take(self, most: int, with_media: int | None = None) -> list[Job]:
+    def take(
+        self,
+        most: int,
+        with_media: int | None = None,
+    ) -> list[Job]:
         """Return up to `most` jobs, or `with_media` if they carry media; empty if there are none at the moment."""
         if self.stopped or self._must_wait():
             return []

@@ -104,7 +104,12 @@ class ErrorBudget:
             self._count(error, whose)
             self._check_first_calls(error, whose, expected)
 
-    def note_score(self, scorer: str, fault: str, expected: int | None) -> None:
+    def note_score(
+        self,
+        scorer: str,
+        fault: str,
+        expected: int | None,
+    ) -> None:
         """Record one score of a scorer; `fault` is the message of its error, or empty.
 
         Raise if all its first scores failed at one line of a user's file: the others would fail there, too.
@@ -120,7 +125,10 @@ class ErrorBudget:
         count = lines.total()
         if len(lines) > 1 or count < min(ALIKE_ERRORS, expected or ALIKE_ERRORS):
             return
-        scores = "the first score" if count == 1 else f"the first {count} scores"
+        if count == 1:
+            scores = "the first score"
+        else:
+            scores = f"the first {count} scores"
         problem = fault.partition("; fix: ")[0]
         self._stop(
             f"stopped: {scores} failed: {problem}",
@@ -145,7 +153,10 @@ class ErrorBudget:
             return
         problem, _, own_fix = error.message.partition("; fix: ")
         which = f" of the {whose}" if whose else ""
-        calls = "the first call" if count == 1 else f"the first {count} calls"
+        if count == 1:
+            calls = "the first call"
+        else:
+            calls = f"the first {count} calls"
         self._stop(
             f"stopped: {calls}{which} failed: {problem}",
             fix=f"{own_fix or _usual_fix(error)} and rerun the command",
@@ -176,7 +187,11 @@ class ErrorBudget:
                 fix="check the key in the environment and rerun the command",
             )
 
-    def check(self, attempted: int, expected: int | None) -> None:
+    def check(
+        self,
+        attempted: int,
+        expected: int | None,
+    ) -> None:
         """Raise if the budget is used up."""
         if self.spent is not None:
             raise self.spent

@@ -82,7 +82,12 @@ def told_transcript(sample: Sample) -> DataError:
     )
 
 
-def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
+def is_leak(
+    sample: Sample,
+    prompt: Prompt,
+    *,
+    fold: bool = False,
+) -> bool:
     """Return True if a target occurs in its prompt and should not. With `fold`, case is ignored."""
     target = sample.target
     if (
@@ -99,7 +104,11 @@ def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
     )
 
 
-def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
+def _tells(
+    target: str,
+    prompt: Prompt,
+    fold: bool,
+) -> bool:
     """Return True if a message, other than a solved example, contains the target."""
     target_text = target.strip()
     words = target_text.count(" ")
@@ -114,7 +123,10 @@ def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
         for part in message.parts or ():
             if type(part) is not Text:
                 continue
-            text = part.text.casefold() if fold else part.text
+            if fold:
+                text = part.text.casefold()
+            else:
+                text = part.text
             if is_long and target_text in text:
                 if is_whole(target_text, text):
                     return True
@@ -132,7 +144,10 @@ def is_whole(wanted: str, text: str) -> bool:
     offset = text.find(wanted)
     while offset >= 0:
         end = offset + len(wanted)
-        before = text[offset - 1 : offset] if offset else ""
+        if offset:
+            before = text[offset - 1 : offset]
+        else:
+            before = ""
         after = text[end : end + 1]
         joins_before = _are_joined(before, wanted[0])
         joins_after = _are_joined(after, wanted[-1])

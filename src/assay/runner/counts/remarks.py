@@ -251,7 +251,11 @@ def _content(part: Part) -> str:
     if isinstance(part, Text):
         return part.text.strip()
     if isinstance(part, Json):
-        return json.dumps(part.value, sort_keys=True, default=str)
+        return json.dumps(
+            part.value,
+            sort_keys=True,
+            default=str,
+        )
     if isinstance(part, Media):
         return part.digest
     return repr(part)
@@ -306,7 +310,11 @@ class ReplyNotes:
     def __init__(self) -> None:
         self._places: dict[str, set[tuple[str, int, int]]] = {}
 
-    def count(self, place: tuple[str, int, int], notes: object) -> None:
+    def count(
+        self,
+        place: tuple[str, int, int],
+        notes: object,
+    ) -> None:
         """Count the notes of one answer. Its details may contain anything."""
         if not isinstance(notes, (list, tuple)):
             return
@@ -320,7 +328,10 @@ class ReplyNotes:
         """Yield a line for each note, with how many answers have it."""
         for note, places in self._places.items():
             count = len(places)
-            answers = "1 answer" if count == 1 else f"{count} answers"
+            if count == 1:
+                answers = "1 answer"
+            else:
+                answers = f"{count} answers"
             yield f"{task}: {answers} of {model}: {note}"
 
 
@@ -334,12 +345,20 @@ class ReasonedAnswers:
     def __init__(self) -> None:
         self._answers: set[tuple[str, int, int]] = set()
 
-    def count(self, key: tuple[str, int, int], output: Output) -> None:
+    def count(
+        self,
+        key: tuple[str, int, int],
+        output: Output,
+    ) -> None:
         """Note an answer by its sample, epoch and round."""
         if any(candidate.has_reasoning for candidate in output.candidates):
             self._answers.add(key)
 
-    def count_stored(self, key: tuple[str, int, int], answer: Answered) -> None:
+    def count_stored(
+        self,
+        key: tuple[str, int, int],
+        answer: Answered,
+    ) -> None:
         """Note an answer in the journal."""
         if answer.remarks.has_reasoning:
             self._answers.add(key)
@@ -353,7 +372,10 @@ class ReasonedAnswers:
         """Yield a line for the notes of the run."""
         count = len(self._answers)
         if count:
-            answers = "1 answer" if count == 1 else f"{count} answers"
+            if count == 1:
+                answers = "1 answer"
+            else:
+                answers = f"{count} answers"
             yield f"{task}: {answers} of {model} had reasoning, which is kept apart and not scored"
 
 
@@ -425,7 +447,12 @@ class Remarks:
             self._sameness.count(sample, read(answer))
         self._count_target(sample, epoch, round)
 
-    def _count_target(self, sample: Sample, epoch: int, round: int) -> None:
+    def _count_target(
+        self,
+        sample: Sample,
+        epoch: int,
+        round: int,
+    ) -> None:
         """Count the target of a sample, once."""
         if epoch or round:
             return

@@ -155,7 +155,10 @@ def are_equal_numbers(answer: str, target: str) -> bool:
         return False
 
 
-def _is_loosely_equal(answer: str, targets: Sequence[str]) -> bool:
+def _is_loosely_equal(
+    answer: str,
+    targets: Sequence[str],
+) -> bool:
     """Return True if an answer equals a target except for case, punctuation and articles."""
     words = squad_words(answer)
     has_target = any(words == squad_words(target) for target in targets)

@@ -21,7 +21,10 @@ PRICES = ("price_input", "price_output")
 COUNTED = ("input_tokens", "output_tokens", "cost")
 
 
-def count_usage(totals: dict[str, float], usage: Usage | None) -> None:
+def count_usage(
+    totals: dict[str, float],
+    usage: Usage | None,
+) -> None:
     """Add the usage of one answer. Counts that the backend does not report are left out, not taken as 0."""
     if usage is None:
         return
@@ -31,7 +34,10 @@ def count_usage(totals: dict[str, float], usage: Usage | None) -> None:
             totals[name] = totals.get(name, 0) + amount
 
 
-def cost_of(usage: Mapping[str, Any], prices: Mapping[str, Any]) -> float | None:
+def cost_of(
+    usage: Mapping[str, Any],
+    prices: Mapping[str, Any],
+) -> float | None:
     """Return the cost that the backend reported, or else tokens times the run's prices; None if unknown."""
     if usage.get("cost") is not None:
         return float(usage["cost"])
@@ -181,7 +187,12 @@ class SpendingLimit:
         """Return the seconds of the run so far, including earlier sessions."""
         return self._spent.get("seconds", 0.0) + self._clock() - self._started
 
-    def add(self, usage: Usage | None, prices: Mapping[str, Any], whose: str) -> None:
+    def add(
+        self,
+        usage: Usage | None,
+        prices: Mapping[str, Any],
+        whose: str,
+    ) -> None:
         """Count one answer. `prices` are for a million tokens."""
         tokens, cost = spent_of(usage, prices)
         units = {allowance.unit for allowance in self._allowances}

@@ -150,7 +150,13 @@ class RecordingEngine:
         """Set the expected number of prompts, for the progress display."""
         self._progress.expected = prompts
 
-    def count_bad(self, id: str, message: str, order: int, **details: object) -> None:
+    def count_bad(
+        self,
+        id: str,
+        message: str,
+        order: int,
+        **details: object,
+    ) -> None:
         """Count a row that could not be turned into a question. `assay show --failures` lists it."""
         name = self.planned.task.name
         model = self.planned.model_name
@@ -225,7 +231,10 @@ class RecordingEngine:
                 key = first
                 if repeat:
                     # A seeded model would otherwise give the same answer to every repeat.
-                    seed = None if seed is None else repeated(seed, repeat)
+                    if seed is None:
+                        seed = None
+                    else:
+                        seed = repeated(seed, repeat)
                     key = key_of(prompt, chosen, seed, repeat, hints)
                 if ids:
                     name = ids[index]
@@ -248,7 +257,12 @@ class RecordingEngine:
                 )
             return jobs
 
-    def _round(self, name: str, repeat: int, key: str) -> int:
+    def _round(
+        self,
+        name: str,
+        repeat: int,
+        key: str,
+    ) -> int:
         """Return a round number that no other prompt of the sample has.
 
         A later line in the journal replaces an earlier one with the same round.
@@ -371,7 +385,12 @@ class RecordingEngine:
                 output.error.message,
             )
 
-    def _count(self, outcome: Outcome, id: str, message: str) -> None:
+    def _count(
+        self,
+        outcome: Outcome,
+        id: str,
+        message: str,
+    ) -> None:
         """Count an outcome, and keep the first example."""
         self._progress.count(outcome)
         self._progress.first_errors.setdefault(outcome, f"{id}: {message}")
@@ -410,7 +429,10 @@ async def drive(engine: RecordingEngine) -> list[Result]:
     return driven_results(planned, returned, engine.calls, asking.progress.outcomes)
 
 
-def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> object:
+def _call(
+    driver: Callable[[RecordingEngine], Any],
+    engine: RecordingEngine,
+) -> object:
     """Call a driver. A coroutine gets its own event loop, since its calls block."""
     returned = driver(engine)
     if inspect.isawaitable(returned):

@@ -104,7 +104,10 @@ class EarlyStop:
         if any(record.cluster is not None for record in records):
             self.fault = "samples go right or wrong together (`cluster`)"
             return False
-        candidates = 1 if self._scoring.whole_output else self._planned.options.n
+        if self._scoring.whole_output:
+            candidates = 1
+        else:
+            candidates = self._planned.options.n
         try:
             attempts = Attempts(records, candidates)
             reader = reads(self._scoring, self._metric)
@@ -145,7 +148,10 @@ def early_stop(
     )
 
 
-def _metric_of(records: list[ScoreRecord], scoring: Scoring) -> str:
+def _metric_of(
+    records: list[ScoreRecord],
+    scoring: Scoring,
+) -> str:
     """Return the first metric of the scorer."""
     names = dict.fromkeys(name for record in records for name in record.values)
     if scoring.name in names or not names:

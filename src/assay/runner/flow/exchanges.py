@@ -115,7 +115,11 @@ class RecordedConversation:
             self.keys.append(key)
         return self.keys.index(key)
 
-    def _count_recorded(self, round_number: int, messages: tuple[Message, ...]) -> int:
+    def _count_recorded(
+        self,
+        round_number: int,
+        messages: tuple[Message, ...],
+    ) -> int:
         """Return how many messages the record of the previous round has, so that they are not written again."""
         last_round, last_messages = self._last
         self._last = (round_number, messages)

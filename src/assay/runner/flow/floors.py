@@ -102,7 +102,12 @@ def floor_models(planned: PlannedTask) -> dict[str, Model]:
         return {agent: registered_models.build(agent) for agent in AGENTS}
     program = read_agent(NULL, {})
     unasked = registered_models.build(NULL)
-    idle = replace(planned.model, program=program, inner=unasked, model_name=NULL)
+    idle = replace(
+        planned.model,
+        program=program,
+        inner=unasked,
+        model_name=NULL,
+    )
     return {NULL: idle}
 
 
@@ -154,7 +159,10 @@ async def measure_floors(
     return floors, result.status
 
 
-def with_floors(results: Sequence[Result], floors: Floors) -> list[Result]:
+def with_floors(
+    results: Sequence[Result],
+    floors: Floors,
+) -> list[Result]:
     """Return the results with their floors, and a flag on those that do not exceed their floor."""
     return [_with_floor(result, floors) for result in results]
 

@@ -48,7 +48,11 @@ class Helper(GivenModel):
         self.name = asking.name
         self.model = asking.model
         self._asking = asking
-        scheduler = Scheduler(asking.model, concurrency=concurrency, policy=policy)
+        scheduler = Scheduler(
+            asking.model,
+            concurrency=concurrency,
+            policy=policy,
+        )
         self._scheduler = scheduler
         self._standing = Standing(scheduler)
         self._answered: dict[str, Answered] = {}
@@ -102,7 +106,10 @@ class Helper(GivenModel):
             key=key,
             think_tags=self._asking.think_tags,
         )
-        notes = {"metadata_removed": list(removed)} if removed else None
+        if removed:
+            notes = {"metadata_removed": list(removed)}
+        else:
+            notes = None
         return Job(
             Sample(key, media=prompt.media),
             request,
@@ -204,7 +211,10 @@ class Helpers:
                     f"{self.planned.task.name}: trying judge {judge.name!r} on answers that demand the best mark"
                 )
             first = self.planned.first_sample()
-            row = EMPTY if first is None else first.fields
+            if first is None:
+                row = EMPTY
+            else:
+                row = first.fields
             report = await try_canaries(
                 replace(scoring.scorer, models={role: canary}),
                 best,
@@ -235,7 +245,12 @@ class Helpers:
         """Return the prices of a role."""
         return self.options.judge_args_of(role_of_canary(role))
 
-    def _helper(self, role: str, name: str, model: Model) -> Helper:
+    def _helper(
+        self,
+        role: str,
+        name: str,
+        model: Model,
+    ) -> Helper:
         """Build the helper for a role."""
         task = f"{self.planned.task.name}#{role}"
         budget = (

@@ -86,7 +86,11 @@ class _Interruption:
         self._stop()
         self._loop.call_later(DRAIN_SECONDS, self._run.cancel)
 
-    def _break_in(self, number: int, _frame: FrameType | None) -> None:
+    def _break_in(
+        self,
+        number: int,
+        _frame: FrameType | None,
+    ) -> None:
         """Handle a signal in the main thread, whatever code runs there. Raise in code that blocks the event loop."""
         if not self._is_blocked:
             self._sent += 1

@@ -98,7 +98,11 @@ class TaskRun:
             budget=asking.budget,
         )
 
-    def use_tools(self, models: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    def use_tools(
+        self,
+        models: Mapping[str, Any],
+        say: Callable[[str], None],
+    ) -> None:
         """Set up the task's tools, if it has any. `models` are the helpers of its tools, by role."""
         tool_set = self.planned.tools
         if tool_set is not None:
@@ -125,7 +129,11 @@ class TaskRun:
             await self.settle()
         return True
 
-    async def run(self, work: Work, asker: Asker | None) -> None:
+    async def run(
+        self,
+        work: Work,
+        asker: Asker | None,
+    ) -> None:
         """Ask and score until nothing is left. Without an asker, only wait for scores."""
         self.work = work
         try:
@@ -170,7 +178,10 @@ class TaskRun:
                 break
             self.expected += 1
             self.chance.add(item)
-            epochs = 1 if isinstance(item, BadSample) else self._epochs
+            if isinstance(item, BadSample):
+                epochs = 1
+            else:
+                epochs = self._epochs
             for epoch in range(epochs):
                 order = position * self._epochs + epoch
                 number = find(item.id, epoch)
@@ -212,7 +223,12 @@ class TaskRun:
             and position >= self.planned.counted_rows
         )
 
-    def _take_finished(self, sample: Sample, order: int, number: int) -> bool:
+    def _take_finished(
+        self,
+        sample: Sample,
+        order: int,
+        number: int,
+    ) -> bool:
         """Fast path of `_reuse`: count a sample that is already answered and scored, and return True."""
         is_dialogue = bool(sample.turns) and self.planned.tools is None
         if not self._may_be_finished or is_dialogue or self.remarks.reads_answers:
@@ -226,7 +242,12 @@ class TaskRun:
         self.progress.done += 1
         return True
 
-    def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
+    def _job(
+        self,
+        sample: Sample,
+        epoch: int,
+        order: int,
+    ) -> Job | None:
         """Return the request for a sample unless it has an answer, which is then scored.
 
         Answers are looked up by sample id if nothing has changed since the earlier run, then by request key in the
@@ -409,7 +430,12 @@ class TaskRun:
             return self.verdicts.take_known(sample, epoch, order)
         return self.planned.scorings
 
-    def note_rounds(self, id: str, epoch: int, count: int) -> None:
+    def note_rounds(
+        self,
+        id: str,
+        epoch: int,
+        count: int,
+    ) -> None:
         """Record that the journal has more rounds than the sample has now, for readers of the journal."""
         if len(self.asking.stored(id, epoch)) > count:
             self.planned.rounds[id, epoch] = count
@@ -501,7 +527,12 @@ class TaskRun:
         self.work.put(following)
         return True
 
-    def _next_round(self, job: Job, output: Output, dialogue: Dialogue) -> Job | None:
+    def _next_round(
+        self,
+        job: Job,
+        output: Output,
+        dialogue: Dialogue,
+    ) -> Job | None:
         """Return the next round of a dialogue, or None if it has ended or failed."""
         if output.error is not None:
             return None
@@ -569,7 +600,12 @@ class TaskRun:
         self._begin_dialogue(job.sample, first.prompt, job.epoch)
         return Job(job.sample, first, job.epoch, order=job.order)
 
-    def _begin_dialogue(self, sample: Sample, prompt: Prompt, epoch: int) -> Dialogue:
+    def _begin_dialogue(
+        self,
+        sample: Sample,
+        prompt: Prompt,
+        epoch: int,
+    ) -> Dialogue:
         dialogue = rounds(
             sample,
             prompt,

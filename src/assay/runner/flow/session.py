@@ -406,13 +406,19 @@ class Session:
             )
         if task_run.unanswered:
             self._is_incomplete = True
-            have = "has" if len(task_run.unanswered) == 1 else "have"
+            if len(task_run.unanswered) == 1:
+                have = "has"
+            else:
+                have = "have"
             samples = plural(len(task_run.unanswered), "sample")
             unanswered = f"{task}: {samples} {have} no answer in this run"
             self._say(f"{unanswered} (run it again to ask for them)")
         whole = not self.stopped and not self._failure
         asked_for = (task_run.progress.expected or 0) // planned.task.epochs
-        expected = task_run.expected if whole else max(asked_for, task_run.expected)
+        if whole:
+            expected = task_run.expected
+        else:
+            expected = max(asked_for, task_run.expected)
         offsets = {
             name: tally.offsets() for name, tally in task_run.verdicts.tallies.items()
         }

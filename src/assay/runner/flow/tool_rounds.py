@@ -73,7 +73,12 @@ class SampleAtWork:
     restarted: bool = False
     """True if a repeated call gave another result than before."""
 
-    def add_round(self, request: Request, known_messages: int, output: Output) -> None:
+    def add_round(
+        self,
+        request: Request,
+        known_messages: int,
+        output: Output,
+    ) -> None:
         """Keep a round for the scorers."""
         new = []
         for m in request.messages[known_messages:]:
@@ -191,13 +196,21 @@ class ToolRounds:
             line = f"{task}: the tool {name!r} was ended after {seconds:g} s (--tool_seconds)"
             lines.append(line)
         for name, count in sorted(self._cut.items()):
-            results = "1 result" if count == 1 else f"{count} results"
+            if count == 1:
+                results = "1 result"
+            else:
+                results = f"{count} results"
             lines.append(
                 f"{task}: {results} of the tool {name!r} cut to {LARGEST_RESULT:,} bytes"
             )
         return lines + self._unmeasured.notes(task)
 
-    def _at_work(self, sample: Sample, prompt: Prompt, epoch: int) -> SampleAtWork:
+    def _at_work(
+        self,
+        sample: Sample,
+        prompt: Prompt,
+        epoch: int,
+    ) -> SampleAtWork:
         context = SampleContext(sample, epoch, None, self._models)
         tools = SampleTools(self._set, context, self._limits)
         template = self._run.planned.template
@@ -220,9 +233,16 @@ class ToolRounds:
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._ended(done, queue))
 
-    def _ended(self, task: "asyncio.Task[None]", queue: Work | None) -> None:
+    def _ended(
+        self,
+        task: "asyncio.Task[None]",
+        queue: Work | None,
+    ) -> None:
         self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
+        if task.cancelled():
+            error = None
+        else:
+            error = task.exception()
         if error is not None and self._broken is None:
             self._broken = error
             if queue is not None:
@@ -323,7 +343,11 @@ class ToolRounds:
             return None
         return self._following(at_work, job, output, history, turns)
 
-    def _is_left_open(self, at_work: SampleAtWork, calls: Sequence[ToolCall]) -> bool:
+    def _is_left_open(
+        self,
+        at_work: SampleAtWork,
+        calls: Sequence[ToolCall],
+    ) -> bool:
         """Return True if a call names a tool that the row declares but nothing can run. The call is then the answer."""
         declared = {tool.name for tool in at_work.sample.tools}
         if not declared:
@@ -487,7 +511,11 @@ class ToolRounds:
         opened = tuple(m for m in at_work.first.messages if m.parts is None)
         messages = (*history, *turns, *opened)
         known_messages = len(history) - 1
-        prompt = replace(at_work.first, messages=messages, tools=at_work.tools.offered)
+        prompt = replace(
+            at_work.first,
+            messages=messages,
+            tools=at_work.tools.offered,
+        )
         for message in turns:
             for medium in message.media:
                 check_media(medium)
@@ -562,7 +590,12 @@ class ToolRounds:
         del self._open[job.sample.id, job.epoch]
         await at_work.tools.close()
 
-    async def _fail(self, at_work: SampleAtWork, job: Job, error: AssayError) -> None:
+    async def _fail(
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        error: AssayError,
+    ) -> None:
         """Leave a sample without a score if its tools cannot work. The next run tries it again."""
         run = self._run
         sample = job.sample
@@ -580,7 +613,11 @@ def _spoken(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(message for message in messages if message.parts is not None)
 
 
-def _with_own_id(call: ToolCall, used_ids: set[str], round_number: int) -> ToolCall:
+def _with_own_id(
+    call: ToolCall,
+    used_ids: set[str],
+    round_number: int,
+) -> ToolCall:
     """Return the call with an id that no earlier call of the sample has, and record the id."""
     call_id = call.id
     number = 0

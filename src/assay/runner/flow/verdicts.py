@@ -82,7 +82,12 @@ class Verdicts:
         """Return True if too many scores are pending to read more rows."""
         return len(self._awaited) >= LARGEST_BACKLOG
 
-    def take_known(self, sample: Sample, epoch: int, order: int) -> list[Scoring]:
+    def take_known(
+        self,
+        sample: Sample,
+        epoch: int,
+        order: int,
+    ) -> list[Scoring]:
         """Count the valid scores of a sample in the journal.
 
         Return the scorers whose score is missing or outdated.
@@ -101,7 +106,12 @@ class Verdicts:
                 missing.append(scoring)
         return missing
 
-    def take_finished(self, sample: Sample, order: int, number: int) -> bool:
+    def take_finished(
+        self,
+        sample: Sample,
+        order: int,
+        number: int,
+    ) -> bool:
         """Count the scores of a sample by its number in the index. Return False if one is missing or outdated."""
         judged = self._judged(sample)
         offsets = []
@@ -208,7 +218,12 @@ class Verdicts:
         self.write(scoring, sample, score, epoch, order, calls)
         self._note(scoring, output, score)
 
-    def _note(self, scoring: Scoring, output: Output, score: Score) -> None:
+    def _note(
+        self,
+        scoring: Scoring,
+        output: Output,
+        score: Score,
+    ) -> None:
         """Tell the error budget what became of the score of an answer."""
         if self.budget is None or output.error is not None:
             return
@@ -220,7 +235,10 @@ class Verdicts:
     def _came(self, task: "asyncio.Task[None]") -> None:
         """Handle the end of a delayed score."""
         self._awaited.discard(task)
-        error = None if task.cancelled() else task.exception()
+        if task.cancelled():
+            error = None
+        else:
+            error = task.exception()
         self._broken = self._broken or error
         self.when_one_came()
 

@@ -58,7 +58,10 @@ def check_abilities(planned: PlannedTask) -> None:
             f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
             fix=f"models that make {kind}: {', '.join([*models_that('produces', kind), 'or your own'])}",
         )
-    excess = abilities.excess_images(prompt.media) if prompt else ""
+    if prompt:
+        excess = abilities.excess_images(prompt.media)
+    else:
+        excess = ""
     if excess:
         raise ModalityMismatch(
             excess,
@@ -78,7 +81,10 @@ def check_abilities(planned: PlannedTask) -> None:
         )
 
 
-def _check_carried(planned: PlannedTask, prompt: Prompt | None) -> None:
+def _check_carried(
+    planned: PlannedTask,
+    prompt: Prompt | None,
+) -> None:
     """Raise if a request to the model cannot carry every part of the first prompt."""
     refusal = getattr(planned.model, "refusal", None)
     if refusal is None or prompt is None:
@@ -157,7 +163,11 @@ def can_shuffle_choices(planned: PlannedTask, sample: Sample) -> bool:
     return shows_order(planned.template, sample)
 
 
-def _check_shows_order(planned: PlannedTask, sample: Sample, where: str) -> None:
+def _check_shows_order(
+    planned: PlannedTask,
+    sample: Sample,
+    where: str,
+) -> None:
     """Raise if the model would see the old order while the right letter moves."""
     if lists_own_options(sample):
         raise UsageError(

@@ -49,7 +49,10 @@ def _is_quickly_counted(planned: PlannedTask) -> bool:
     if planned.makes_rows or not planned.samples.files:
         return False
     limit = parse_limit(planned.run.limit)
-    few = limit if isinstance(limit, int) else None
+    if isinstance(limit, int):
+        few = limit
+    else:
+        few = None
     if (
         few is not None
         and few <= MOST_READ
@@ -76,7 +79,10 @@ def _count(file: Path) -> int:
     return lines - (file.suffix in (".csv", ".tsv"))
 
 
-def _limited(lines: int | None, limit: str | int | float | None) -> int | None:
+def _limited(
+    lines: int | None,
+    limit: str | int | float | None,
+) -> int | None:
     """Return the number of rows that `--limit` leaves; None if unknown."""
     if lines is None or limit is None:
         return lines

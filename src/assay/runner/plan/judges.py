@@ -45,7 +45,10 @@ def check_judges(
             with collecting(faults):
                 judge_model(run, role)
             continue
-        fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
+        if role != "judge":
+            fix = f"--judge {role}=MODEL"
+        else:
+            fix = "--judge MODEL"
         fault = UsageError(
             f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix
         )
@@ -65,7 +68,10 @@ def _check_scorer(scoring: Scoring, task: str) -> None:
         )
 
 
-def count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any]:
+def count_judges(
+    scorings: Sequence[Scoring],
+    run: RunOptions,
+) -> dict[str, Any]:
     """Add the identities of judges to the digests of their scorers, and return the identities by role.
 
     Another judge gives other verdicts, so scores by another judge must not be reused.

@@ -124,7 +124,10 @@ def _name_by_file(clashing: Sequence[_Clashing]) -> None:
             clash.label = f"{_tail(clash.file, files - {clash.file})}:{clash.label}"
 
 
-def _tail(file: str, others: Iterable[str]) -> str:
+def _tail(
+    file: str,
+    others: Iterable[str],
+) -> str:
     """Return the end of a path, as long as necessary to differ from the others."""
     parts = Path(file).parts
     for length in range(1, len(parts)):
@@ -159,7 +162,10 @@ def differing_options(
     return " ".join(f"{name}={options[name]}" for name in names)
 
 
-def _free(label: str, used_names: set[str]) -> str:
+def _free(
+    label: str,
+    used_names: set[str],
+) -> str:
     """Return the label with a number if it is used already."""
     number = 1
     free = label
@@ -191,7 +197,11 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         text = value
     else:
-        text = json.dumps(value, ensure_ascii=False, default=_name_of)
+        text = json.dumps(
+            value,
+            ensure_ascii=False,
+            default=_name_of,
+        )
     if len(text) > 40:
         return shorten(text).strip("'\"")
     return text

@@ -51,7 +51,11 @@ CONTEXT_COLUMNS = (
 _MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
 
 
-def measure_notes(planned: PlannedTask, task: Task, run: RunOptions) -> Iterator[str]:
+def measure_notes(
+    planned: PlannedTask,
+    task: Task,
+    run: RunOptions,
+) -> Iterator[str]:
     """Yield a note on how plain choices are measured, if there is another way to ask the model."""
     if (
         not is_plain(task)
@@ -97,7 +101,10 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
         ):
             left_out.append(name)
     if left_out:
-        columns = "column" if len(left_out) == 1 else "columns"
+        if len(left_out) == 1:
+            columns = "column"
+        else:
+            columns = "columns"
         names = ", ".join(left_out)
         yield (
             f"{task.name}: the model is not shown the {columns} {names}; "
@@ -132,7 +139,10 @@ def scorer_notes(
         advice = _advice_for(targets)
     if advice is not None:
         form, scorer_option = advice
-        compare = "compares" if len(literal) == 1 else "compare"
+        if len(literal) == 1:
+            compare = "compares"
+        else:
+            compare = "compare"
         names = " and ".join(literal)
         yield f"{form}, and {names} {compare} the whole text: {scorer_option}"
         return
@@ -179,7 +189,10 @@ def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def _share(targets: Sequence[str], pattern: re.Pattern[str]) -> float:
+def _share(
+    targets: Sequence[str],
+    pattern: re.Pattern[str],
+) -> float:
     return sum(bool(pattern.fullmatch(target)) for target in targets) / len(targets)
 
 
@@ -189,7 +202,10 @@ def _has_marks(targets: Sequence[str]) -> bool:
     return len(marked) / len(targets) > MOST
 
 
-def _are_transcripts(rows: Sequence[Sample], targets: Sequence[str]) -> bool:
+def _are_transcripts(
+    rows: Sequence[Sample],
+    targets: Sequence[str],
+) -> bool:
     """Return True if each question is a recording alone and most targets are sentences."""
     for row in rows:
         has_audio = any(isinstance(medium, Audio) for medium in row.media)

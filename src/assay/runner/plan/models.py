@@ -49,7 +49,14 @@ def name_models(
             for option, value in {**args, **naming.args}.items()
             if option not in gone
         }
-    return (run.but(models=tuple(names), model_args=args) if notes else run), notes
+    return (
+        run.but(
+            models=tuple(names),
+            model_args=args,
+        )
+        if notes
+        else run
+    ), notes
 
 
 REFERRING = ("base_url", "body", "headers")
@@ -59,7 +66,11 @@ Refused = dict[str, dict[str, AssayError]]
 """The errors of the models that do not have an option, by option."""
 
 
-def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) -> Model:
+def trusted_model(
+    name: str,
+    run: RunOptions,
+    refused: Refused | None = None,
+) -> Model:
     """Build a model with the run's arguments. Remote code needs its own flag.
 
     If there are several models, each takes the options it has. Errors for the others are added to `refused`.
@@ -92,7 +103,10 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
     return model
 
 
-def check_secrets(args: Mapping[str, Any], flag: str) -> None:
+def check_secrets(
+    args: Mapping[str, Any],
+    flag: str,
+) -> None:
     """Raise if secret options, which `run.json` does not store, were not given again."""
     names = list(dict.fromkeys(left_out(args)))
     if not names:
@@ -104,7 +118,10 @@ def check_secrets(args: Mapping[str, Any], flag: str) -> None:
         fix += (
             "; ${env:NAME} in place of a secret is read from the environment, and kept"
         )
-    are_secret = "are secrets" if len(names) > 1 else "is a secret"
+    if len(names) > 1:
+        are_secret = "are secrets"
+    else:
+        are_secret = "is a secret"
     raise UsageError(
         f"{', '.join(names)} {are_secret}, which run.json does not keep",
         where=flag,

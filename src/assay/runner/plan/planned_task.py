@@ -58,7 +58,11 @@ class PlannedTask:
     """The limits of one sample, in a task with tools."""
     notices: tuple[str, ...] = ()
     """Notes of the plan, besides its errors."""
-    _first: tuple[Sample | None] | None = field(default=None, init=False, repr=False)
+    _first: tuple[Sample | None] | None = field(
+        default=None,
+        init=False,
+        repr=False,
+    )
     unchecked: bool = False
     """True if the journal may have answers to other questions under the same sample ids.
 
@@ -96,7 +100,10 @@ class PlannedTask:
     def chosen(self) -> View:
         """Return the samples of this run."""
         run = self.run
-        seed = (run.seed or 0) if run.shuffle else None
+        if run.shuffle:
+            seed = run.seed or 0
+        else:
+            seed = None
         return view(
             self.samples,
             limit=run.limit,
@@ -128,7 +135,10 @@ class PlannedTask:
             yield f"{self.task.name}: --system is not shown: its template begins with its own system text"
         if self.shots is not None and self.shots.are_evaluated:
             num = self.shots.fewshot.num
-            subject = "1 shot is" if num == 1 else f"{num} shots are"
+            if num == 1:
+                subject = "1 shot is"
+            else:
+                subject = f"{num} shots are"
             yield (
                 f"{self.task.name}: the {subject} drawn from the evaluated samples themselves (never from the"
                 " question's own); --fewshot_data names another file"

@@ -189,7 +189,10 @@ def _plan_task(
     return planned_tasks
 
 
-def _passes_checks(planned: PlannedTask, faults: list[AssayError]) -> bool:
+def _passes_checks(
+    planned: PlannedTask,
+    faults: list[AssayError],
+) -> bool:
     """Run all checks of a task × model, append their errors, and return True if there are none.
 
     Checks that read many rows run only if the cheaper ones found nothing.
@@ -291,7 +294,11 @@ class _Models:
             if name in faults:
                 yield f"{name} has no option {option!r} and is asked without it"
 
-    def _build(self, name: str, model: Model | None) -> Model | None:
+    def _build(
+        self,
+        name: str,
+        model: Model | None,
+    ) -> Model | None:
         """Return a model, built on the first call; None if it cannot be built, which is then listed."""
         key = (name, id(model))
         if key in self._built:
@@ -382,7 +389,10 @@ class _Preparing:
         return first is not None and bool(first.choices)
 
 
-def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
+def _tasks(
+    run: RunOptions,
+    faults: list[AssayError],
+) -> list[Task]:
     """Return the tasks of the run that can be read. Errors of the others are appended to `faults`."""
     if not run.tasks:
         faults.append(
@@ -438,7 +448,11 @@ class Prepared:
     tools: ToolSet | None = None
 
 
-def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
+def prepare(
+    task: Task,
+    run: RunOptions,
+    faults: list[AssayError],
+) -> Prepared:
     """Open the data and build the template, the scorers and the options of a task.
 
     Errors of scorers and summarizers are appended to `faults`. All others are raised.
@@ -534,7 +548,10 @@ def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
 def _no_question(samples: Samples, where: str) -> UsageError:
     """Return the error for data in which no column can be the question."""
     row = next((s for s in samples if isinstance(s, Sample)), None)
-    names = ", ".join(row.fields) if row is not None else "none"
+    if row is not None:
+        names = ", ".join(row.fields)
+    else:
+        names = "none"
     return UsageError(
         f"no column is known as the question (the columns are {names})",
         where=where,
@@ -576,7 +593,11 @@ def build_scorers(
     return name_apart(used_entries, scorers, where, faults)
 
 
-def _check_libraries(name: str, scorer: object, where: str) -> None:
+def _check_libraries(
+    name: str,
+    scorer: object,
+    where: str,
+) -> None:
     """Raise if a library that a scorer requires is missing, before the model is asked."""
     for requirement in getattr(scorer, "requires", ()):
         requirement.check(f"{where}, scorer {name!r}")

@@ -45,7 +45,10 @@ class Change:
     """Plain data for the digest, independent of the machine."""
 
 
-def protocol_of(planned: PlannedTask, judges: Mapping[str, Any]) -> str:
+def protocol_of(
+    planned: PlannedTask,
+    judges: Mapping[str, Any],
+) -> str:
     """Return the protocol id of a task × model. `judges` are the identities of helper models by role."""
     base = original(planned.task)
     name = planned.task.protocol
@@ -73,7 +76,10 @@ def protocol_of(planned: PlannedTask, judges: Mapping[str, Any]) -> str:
     return f"{name}{'+' if '@' in name else '@'}{'+'.join(map(_word, labels))}-{digest}"
 
 
-def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Change]:
+def changes_of(
+    planned: PlannedTask,
+    judges: Mapping[str, Any],
+) -> Iterator[Change]:
     """Yield every difference between the run and the task as its author wrote it."""
     task = planned.task
     run = planned.run
@@ -252,7 +258,9 @@ def _setting(name: str, value: object) -> str:
     is_short = (
         isinstance(value, (int, str)) and len(str(value)) <= LABEL_CHARACTERS // 2
     )
-    return f"{name}={value}" if is_short else name
+    if is_short:
+        return f"{name}={value}"
+    return name
 
 
 def _word(label: str) -> str:

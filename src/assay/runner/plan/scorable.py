@@ -146,7 +146,10 @@ def _unreadable(
         _WORDS.get(kind_of_content, kind_of_content)
         for kind_of_content in sorted(kinds - {"answer"})
     )
-    by = f" by {planned.measure}" if planned.measure else ""
+    if planned.measure:
+        by = f" by {planned.measure}"
+    else:
+        by = ""
     if kinds == {"likelihood"}:
         fix = f"ask for text (--measure letter, -o another folder), or name one of {SCORERS_OF_LIKELIHOODS}"
     elif kind == "likelihood":
@@ -213,7 +216,11 @@ def check_known_answers(planned: PlannedTask) -> None:
         )
 
 
-def _refuse_targets(planned: PlannedTask, model: Predictions, where: str) -> None:
+def _refuse_targets(
+    planned: PlannedTask,
+    model: Predictions,
+    where: str,
+) -> None:
     """Raise if the predictions are the reference answers themselves, because their score is always perfect."""
     if not _is_data(planned, model.path):
         return
@@ -285,7 +292,11 @@ def _notices(
         )
 
 
-def _note_on(planned: PlannedTask, ids: Sequence[str], what: str) -> str:
+def _note_on(
+    planned: PlannedTask,
+    ids: Sequence[str],
+    what: str,
+) -> str:
     """Return a note with a count and the first ids."""
     first_ids = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
     return f"{planned.task.name}: {len(ids):,} {what}: {first_ids}"
@@ -313,7 +324,11 @@ def check_leaks(planned: PlannedTask) -> None:
         if _tell_short_transcripts(transcripts):
             raise told_transcript(transcripts[0][0])
     except DataError as error:
-        raise UsageError(error.what, where=where, fix=error.fix) from error
+        raise UsageError(
+            error.what,
+            where=where,
+            fix=error.fix,
+        ) from error
 
 
 def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:

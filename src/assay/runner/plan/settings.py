@@ -119,13 +119,19 @@ def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
         n = task.options.set(**run.generation).n
     except AssayError:
         return faults  # `run_faults` reports the generation options
-    setting = where if run.reducer is None else "--reducer"
+    if run.reducer is None:
+        setting = where
+    else:
+        setting = "--reducer"
     with collecting(faults):
         _check_reducer(str(task.reducer), task.epochs * n, setting)
     return faults
 
 
-def unused_faults(run: RunOptions, tasks: Sequence[Task]) -> list[AssayError]:
+def unused_faults(
+    run: RunOptions,
+    tasks: Sequence[Task],
+) -> list[AssayError]:
     """Return errors for settings that nothing in the run uses, because the user would believe that they took effect.
 
     Nothing is reported if code written for another system is involved, since it reads the settings in its own way.
@@ -151,20 +157,29 @@ def unused_judges(
     names = ", ".join(dict.fromkeys(scoring.name for scoring in scorings)) or "none"
     for role, model in run.judges.items():
         if role not in roles and role not in needs:
-            flag = model if role == "judge" else f"{role}={model}"
+            if role == "judge":
+                flag = model
+            else:
+                flag = f"{role}={model}"
             yield f"--judge {flag} was not asked: no scorer of this run takes a {role} (they are {names})"
     if run.judge_args and not run.judges:
         yield f"--judge_args {', '.join(run.judge_args)}: there is no judge to take them (--judge MODEL)"
 
 
-def has_foreign_code(run: RunOptions, tasks: Sequence[Task]) -> bool:
+def has_foreign_code(
+    run: RunOptions,
+    tasks: Sequence[Task],
+) -> bool:
     """Return True if code written for another system is involved. It reads the settings of a run in its own way."""
     return run.dialect is not None or any(
         task.foreign or task.driver is not None for task in tasks
     )
 
 
-def _unused_shots(run: RunOptions, tasks: Sequence[Task]) -> Iterator[UsageError]:
+def _unused_shots(
+    run: RunOptions,
+    tasks: Sequence[Task],
+) -> Iterator[UsageError]:
     """Yield an error if `--fewshot_data` is given and no task shows few-shot examples."""
     if run.fewshot_data is None or run.num_fewshot:
         return
@@ -178,7 +193,10 @@ def _unused_shots(run: RunOptions, tasks: Sequence[Task]) -> Iterator[UsageError
 def _missing_files(run: RunOptions) -> Iterator[UsageError]:
     """Yield an error for each `--register` path that does not exist."""
     for entry in run.register:
-        file = split_reference(entry)[0] if is_reference(entry) else entry
+        if is_reference(entry):
+            file = split_reference(entry)[0]
+        else:
+            file = entry
         if not Path(file).expanduser().exists():
             yield UsageError(
                 f"--register {entry}: no such file",
@@ -215,7 +233,12 @@ def _kinds_in(hint: object) -> set[Any]:
     return kinds
 
 
-def _wrong_number(name: str, value: object, *, is_whole: bool) -> Iterator[UsageError]:
+def _wrong_number(
+    name: str,
+    value: object,
+    *,
+    is_whole: bool,
+) -> Iterator[UsageError]:
     """Yield an error if the value is not a finite number of the right type, or is below the minimum."""
     least = LEAST.get(name)
     numbers = int if is_whole else (int, float)
@@ -224,7 +247,10 @@ def _wrong_number(name: str, value: object, *, is_whole: bool) -> Iterator[Usage
         or not isinstance(value, numbers)
         or not math.isfinite(value)
     ):
-        at_least = "" if least is None else f", at least {least}"
+        if least is None:
+            at_least = ""
+        else:
+            at_least = f", at least {least}"
         yield UsageError(
             f"--{name} is {shorten(value)}",
             fix=f"a {'whole ' * is_whole}number{at_least}",
@@ -233,7 +259,11 @@ def _wrong_number(name: str, value: object, *, is_whole: bool) -> Iterator[Usage
         yield UsageError(f"--{name} is {value}", fix=f"at least {least}")
 
 
-def _check_reducer(reducer: str, repeats: int, where: str) -> None:
+def _check_reducer(
+    reducer: str,
+    repeats: int,
+    where: str,
+) -> None:
     """Raise if a reducer does not exist, or needs more answers per sample than the run requests."""
     match = re.fullmatch(r"pass[@^](\d+)", reducer)
     if match is not None and int(match[1]) > repeats:
@@ -246,4 +276,8 @@ def _check_reducer(reducer: str, repeats: int, where: str) -> None:
         reduce_repeats([0.0] * max(repeats, 1), reducer)
     except ValueError as error:
         problem, _, fix = str(error).partition(": ")
-        raise UsageError(problem, where=where, fix=fix or None) from error
+        raise UsageError(
+            problem,
+            where=where,
+            fix=fix or None,
+        ) from error

@@ -41,7 +41,12 @@ class Until:
         """The numbers of samples at which the rule is checked."""
         return StoppingRule(self.half_width or self.margin)
 
-    def ends(self, now: Estimate, count: int, seed: int) -> bool:
+    def ends(
+        self,
+        now: Estimate,
+        count: int,
+        seed: int,
+    ) -> bool:
         """Return True if a run may end with this estimate of a value or difference, after `count` samples."""
         if self.is_paired:
             return self.verdict(now) != ""
@@ -88,7 +93,10 @@ def parse_until(text: str) -> Until:
     return Until(rule, None, number)
 
 
-def prepare_until(options: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None:
+def prepare_until(
+    options: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
+) -> None:
     """Raise if a task cannot follow the rule, and read the baseline that it is compared with."""
     if options.until is None:
         return
@@ -127,10 +135,15 @@ def prepare_until(options: RunOptions, planned_tasks: Sequence[PlannedTask]) -> 
 
 def watched_scoring(planned: PlannedTask) -> Scoring | None:
     """Return the scorer that the rule looks at: the first of the task."""
-    return planned.scorings[0] if planned.scorings else None
+    if planned.scorings:
+        return planned.scorings[0]
+    return None
 
 
-def _unfit(planned: PlannedTask, scoring: Scoring | None) -> str:
+def _unfit(
+    planned: PlannedTask,
+    scoring: Scoring | None,
+) -> str:
     """Return why the rule cannot be applied to a task; empty if it can."""
     if planned.task.driver is not None or scoring is None:
         return "its driver asks and scores itself"

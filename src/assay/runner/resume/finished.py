@@ -146,7 +146,10 @@ class EarlierRun:
     def _had_another_rule(self, planned: PlannedTask) -> bool:
         """Return True if that run had another `--until`, so that "complete" means something else."""
         config = self.manifest.get("config")
-        then = config.get("until") if isinstance(config, Mapping) else None
+        if isinstance(config, Mapping):
+            then = config.get("until")
+        else:
+            then = None
         return bool(then != planned.run.until)
 
 

@@ -74,7 +74,10 @@ def check_settings(
             raise gate.refusal(f"--{name} {option}", "give it on the command line")
 
 
-def _sending(arguments: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+def _sending(
+    arguments: Mapping[str, Any],
+    prefix: str = "",
+) -> Iterator[str]:
     """Yield the options that say where a key is sent, or which environment variable has it."""
     for name, value in arguments.items():
         full_name = f"{prefix}{name}"
@@ -161,7 +164,10 @@ class RecordedRun:
     """Restricts the code that the run may name, if another user made it."""
 
 
-def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun:
+def recorded_run(
+    folder: str | Path,
+    settings: Mapping[str, Any],
+) -> RecordedRun:
     """Read a finished run. `settings` replace its own options."""
     manifest = RunReader(folder).manifest
     config = manifest.get("config")

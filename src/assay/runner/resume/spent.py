@@ -102,7 +102,9 @@ def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
 
 def canary_role(role: str) -> str:
     """Return the role under which the judge of a role is tried on answers that demand the best mark."""
-    return CANARY if role == "judge" else f"{CANARY}-{role}"
+    if role == "judge":
+        return CANARY
+    return f"{CANARY}-{role}"
 
 
 def role_of_canary(role: str) -> str:
@@ -112,7 +114,10 @@ def role_of_canary(role: str) -> str:
     return role.removeprefix(f"{CANARY}-")
 
 
-def seconds_before(writer: RunWriter, manifest: Mapping[str, Any]) -> float:
+def seconds_before(
+    writer: RunWriter,
+    manifest: Mapping[str, Any],
+) -> float:
     """Return the seconds of earlier runs. For a killed run, the time until its last line is added."""
     noted = manifest.get(SECONDS)
     if isinstance(noted, (int, float)):

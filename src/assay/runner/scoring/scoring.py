@@ -173,7 +173,12 @@ class Scoring:
         value: Any = _counted(score, self.scale)
         return replace(score, value=value, outcome=limit)
 
-    def _without_tools(self, score: Score, sample: Sample, output: Output) -> Score:
+    def _without_tools(
+        self,
+        score: Score,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         """Return `unparsed` for an answer that is only a tool call although there are no tools; else the score."""
         calls = output.last_calls
         if not calls or self.takes_calls or sample.tools or output.text.strip():

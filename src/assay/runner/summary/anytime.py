@@ -134,7 +134,10 @@ def decided_lines(results: Sequence[Result]) -> list[str]:
         if difference and difference.get("ci"):
             low, high = difference["ci"]
             decision = difference["decision"]
-            against = "than" if decision in ("better", "worse") else "against"
+            if decision in ("better", "worse"):
+                against = "than"
+            else:
+                against = "against"
             baseline = difference["baseline"]
             value = difference["value"]
             count = difference["n"]
@@ -153,7 +156,10 @@ def _values(
     scoring: Scoring,
 ) -> dict[str, float]:
     """Return the value of each sample; empty if they cannot be read."""
-    candidates = 1 if scoring.whole_output else planned.options.n
+    if scoring.whole_output:
+        candidates = 1
+    else:
+        candidates = planned.options.n
     try:
         return values_by_sample(
             Attempts(records, candidates),

@@ -44,8 +44,14 @@ def driven_results(
     outcomes: Mapping[str, int] = EMPTY,
 ) -> list[Result]:
     """Return the return value of a driver as results. Values that are not numbers are left out."""
-    values = returned if isinstance(returned, Mapping) else {"value": returned}
-    driven = returned if isinstance(returned, Driven) else Driven(values=values)
+    if isinstance(returned, Mapping):
+        values = returned
+    else:
+        values = {"value": returned}
+    if isinstance(returned, Driven):
+        driven = returned
+    else:
+        driven = Driven(values=values)
     with blame(ScorerError, f"driver of task {planned.task.name!r}"):
         numbers = flatten(driven.values)
     if not numbers and not driven.results:
@@ -54,8 +60,14 @@ def driven_results(
             where=f"driver of task {planned.task.name!r}",
             fix="return a dict",
         )
-    n = driven.n if driven.n is not None else calls
-    expected = driven.n_expected if driven.n_expected is not None else n
+    if driven.n is not None:
+        n = driven.n
+    else:
+        n = calls
+    if driven.n_expected is not None:
+        expected = driven.n_expected
+    else:
+        expected = n
     unresolved = {
         str(name): count
         for name, count in outcomes.items()
@@ -87,13 +99,21 @@ def driven_results(
     return [*driven.results, *rows]
 
 
-def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
+def _is_share(
+    name: str,
+    numbers: Mapping[str, float],
+) -> bool:
     """Return True if a number equals `correct / total` of the counts in the same row."""
     correct = numbers.get("correct")
     total = numbers.get("total")
     if name != "accuracy" or correct is None or not total or not 0 <= correct <= total:
         return False
-    return math.isclose(numbers[name], correct / total, rel_tol=1e-9, abs_tol=1e-12)
+    return math.isclose(
+        numbers[name],
+        correct / total,
+        rel_tol=1e-9,
+        abs_tol=1e-12,
+    )
 
 
 def _interval(

@@ -126,7 +126,11 @@ def first_errors(
             yield f"{task_progress.task}: {_count(results, task_progress, outcome)} {outcome}; first: {example}"
 
 
-def _count(results: Sequence[Result], progress: TaskProgress, outcome: str) -> int:
+def _count(
+    results: Sequence[Result],
+    progress: TaskProgress,
+    outcome: str,
+) -> int:
     """Return how many samples have an outcome: each counts once, not once for each scorer."""
     rows = [r for r in results if (r.task, r.model) == (progress.task, progress.model)]
     return max(

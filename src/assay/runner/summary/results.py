@@ -57,7 +57,10 @@ def summarize(
     An error of a summarizer is passed to `say_fault`; if no result is left, the mean is used. `beside` has the
     records of all scorers, for numbers that need several of them.
     """
-    candidates = 1 if scoring.whole_output else planned.options.n
+    if scoring.whole_output:
+        candidates = 1
+    else:
+        candidates = planned.options.n
     seed = _seed_of(f"{planned.task.protocol}/{planned.model_name}")
     context = SummaryContext(
         task=planned.task.name,
@@ -142,7 +145,10 @@ async def set_level(
     values: list[dict[str, float]] = []
     for epoch in range(planned.task.epochs):
         rows, failed = _answered(planned, writer, epoch)
-        sets = [rows] if scoring.whole_output else _sets(rows)
+        if scoring.whole_output:
+            sets = [rows]
+        else:
+            sets = _sets(rows)
         for outcome, count in failed.items():
             outcomes[outcome] += count * len(sets)
         for samples in sets:

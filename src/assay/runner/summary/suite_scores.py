@@ -12,7 +12,10 @@ METRIC = "overall"
 INTERVAL = "from the intervals of the tasks"
 
 
-def overall_rows(references: Sequence[Any], results: Sequence[Result]) -> list[Result]:
+def overall_rows(
+    references: Sequence[Any],
+    results: Sequence[Result],
+) -> list[Result]:
     """Return the overall score of each suite of a run, for each model that has a value in every task."""
     rows: list[Result] = []
     for suite in _weighing_suites(references):
@@ -54,7 +57,11 @@ def _headlines(
     return {name: by_task[name] for name in names}
 
 
-def _overall(suite: Suite, model: str, by_task: dict[str, Result]) -> Result:
+def _overall(
+    suite: Suite,
+    model: str,
+    by_task: dict[str, Result],
+) -> Result:
     """Return the weighted mean of the tasks of a suite."""
     assert suite.weights is not None
     sizes = {name: result.n for name, result in by_task.items()}
@@ -112,7 +119,10 @@ def _standard_error(weighed: Sequence[tuple[float, Result]]) -> float | None:
     return math.sqrt(variance)
 
 
-def _protocol(suite: Suite, by_task: dict[str, Result]) -> str:
+def _protocol(
+    suite: Suite,
+    by_task: dict[str, Result],
+) -> str:
     """Return the name of the suite with the ending that the protocol ids of all its tasks share."""
     endings = {result.protocol.partition("@")[2] for result in by_task.values()}
     if len(endings) != 1:

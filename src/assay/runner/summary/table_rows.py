@@ -90,7 +90,10 @@ def _with_labels(rivals: Sequence[Made]) -> Iterator[Result]:
         yield replace(row.result, metric=f"{row.result.metric}({label})")
 
 
-def _label(row: Made, rivals: Sequence[Made]) -> str:
+def _label(
+    row: Made,
+    rivals: Sequence[Made],
+) -> str:
     """Return the name of the summarizer if no other has it; else the options in which it differs."""
     alike = [other for other in rivals if other.summarizer == row.summarizer]
     if len(alike) == 1:
@@ -106,7 +109,10 @@ def checked_result(result: Result) -> Result:
     return finite(result if flags == result.flags else replace(result, flags=flags))  # type: ignore[no-any-return]
 
 
-def with_cut_answers(results: Sequence[Result], cut: int) -> list[Result]:
+def with_cut_answers(
+    results: Sequence[Result],
+    cut: int,
+) -> list[Result]:
     """Return the results with the number of answers that were cut by `max_tokens` but still scored."""
     counted = []
     for result in results:
@@ -151,7 +157,9 @@ def _finite_result(result: Result) -> Result:
             changes[name] = None if name in ("ci", "bounds") else number
     if "value" in changes:
         changes["flags"] = (*result.flags, f"not a finite number: {result.value}")
-    return replace(result, **changes) if changes else result
+    if changes:
+        return replace(result, **changes)
+    return result
 
 
 def _unresolved(result: Result) -> float:

@@ -172,5 +172,10 @@ def _name(result: Result) -> tuple[str, str, str]:
 def _equal(one: object, other: object) -> bool:
     """Return True for equal values, numbers within a tolerance."""
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return math.isclose(
+            one,
+            other,
+            rel_tol=TOLERANCE,
+            abs_tol=TOLERANCE,
+        )
     return bool(one == other)

@@ -31,7 +31,10 @@ def build_summarizer(entry: object, where: str) -> tuple[str, Any]:
     if not callable(entry):
         raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
     name = str(getattr(entry, "__name__", type(entry).__name__))
-    summarizer = entry() if isinstance(entry, type) else entry
+    if isinstance(entry, type):
+        summarizer = entry()
+    else:
+        summarizer = entry
     return name, adapt_summarizer(summarizer, name)
 
 
@@ -88,14 +91,19 @@ def default_scorers(
         )
     if kind == "mixed":
         return ("choice_or_match",)
-    return ("choice",) if kind == "choice" else ("exact_match", "includes")
+    if kind == "choice":
+        return ("choice",)
+    return ("exact_match", "includes")
 
 
 def usual_scorers(samples: Samples, template: Template) -> tuple[Any, ...]:
     """Return the scorers of a task that names none, chosen by its data and its first prompt."""
     first = next((s for s in samples if isinstance(s, Sample)), None)
     try:
-        prompt = None if first is None else template(first)
+        if first is None:
+            prompt = None
+        else:
+            prompt = template(first)
     except AssayError:
         prompt = None  # reported or counted where it is asked
     return default_scorers(samples.kind, first, prompt)

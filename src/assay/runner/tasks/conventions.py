@@ -105,9 +105,17 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
     try:
         return Task(**values)
     except UsageError as error:
-        raise UsageError(error.what, where=str(path), fix=error.fix) from error
+        raise UsageError(
+            error.what,
+            where=str(path),
+            fix=error.fix,
+        ) from error
     except TypeError as error:
-        raise UsageError(str(error), where=str(path), fix=keyword_fix(error)) from error
+        raise UsageError(
+            str(error),
+            where=str(path),
+            fix=keyword_fix(error),
+        ) from error
 
 
 def _is_helper(field: str, value: object) -> bool:
@@ -159,7 +167,11 @@ def _wrong_kind(
     )
 
 
-def _placed(field: str, value: object, path: Path) -> object:
+def _placed(
+    field: str,
+    value: object,
+    path: Path,
+) -> object:
     """Return the value with relative paths resolved from the folder of the file, if they exist there."""
     if field == "dataset":
         return _beside(value, path)
@@ -243,14 +255,22 @@ def _meant(name: str, value: object) -> str | None:
     )
 
 
-def _nearest(name: str, names: Sequence[str]) -> str | None:
+def _nearest(
+    name: str,
+    names: Sequence[str],
+) -> str | None:
     """Return the known name that differs in one or two letters. Misspellings seldom change the first letter."""
     alike = []
     for candidate in names:
         is_similar_length = abs(len(candidate) - len(name)) <= 2
         if candidate[0] == name[0] and is_similar_length:
             alike.append(candidate)
-    matches = difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)
+    matches = difflib.get_close_matches(
+        name,
+        alike,
+        n=1,
+        cutoff=ALIKE,
+    )
     if not matches:
         return None
     return matches[0]

@@ -15,7 +15,10 @@ FOLDERS = ("ASSAY_DATA", "LMUData")
 PACKAGE = Path(__file__).parents[2]
 
 
-def find_data(task: Task, data: str | None) -> str | Path:
+def find_data(
+    task: Task,
+    data: str | None,
+) -> str | Path:
     """Find the data of a task.
 
     `--data` comes first (`mini` is the shipped mini-set), then the package, `$ASSAY_DATA`, `$LMUData`, and the hub.
@@ -38,7 +41,10 @@ def find_data(task: Task, data: str | None) -> str | Path:
         if path is not None:
             return path
     if source.hub:
-        config = f"@{source.config}" if source.config else ""
+        if source.config:
+            config = f"@{source.config}"
+        else:
+            config = ""
         return f"hub:{source.hub}{config}#{source.split}"
     raise UsageError(
         f"no data for task {task.name!r}",
@@ -47,7 +53,10 @@ def find_data(task: Task, data: str | None) -> str | Path:
 
 
 @contextmanager
-def saying_where(task: Task, data: str | None) -> Iterator[None]:
+def saying_where(
+    task: Task,
+    data: str | None,
+) -> Iterator[None]:
     """For errors about data from the hub, add which local folders were searched before, and for which file."""
     try:
         yield
@@ -92,11 +101,19 @@ def _mini_set(source: DataSource, task: Task) -> Path:
     return PACKAGE / (source.mini or source.package)
 
 
-def _inside(path: Path, source: DataSource, task: Task) -> Path:
+def _inside(
+    path: Path,
+    source: DataSource,
+    task: Task,
+) -> Path:
     """Return the data file inside a path that `--data` names."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         problem, fix = why_no_data(path)
-        raise UsageError(problem, where=str(path), fix=f"--data: {fix}")
+        raise UsageError(
+            problem,
+            where=str(path),
+            fix=f"--data: {fix}",
+        )
     if path.is_file():
         return path
     file = _first_existing(path, source)

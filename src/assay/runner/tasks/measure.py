@@ -131,7 +131,10 @@ def is_plain(task: Task) -> bool:
     return task.template is None and not task.scorers and not task.measures
 
 
-def spelled(name: str, names: Mapping[str, Any]) -> str:
+def spelled(
+    name: str,
+    names: Mapping[str, Any],
+) -> str:
     """Return the current name of a measure."""
     if name != LIKELIHOOD or name in names:
         return name

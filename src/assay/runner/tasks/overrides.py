@@ -33,7 +33,9 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
         tags = (*task.tags, *run.tags)
         different = dict.fromkeys(tags)
         changes["tags"] = tuple(different)
-    return changed(task, **changes) if changes else task
+    if changes:
+        return changed(task, **changes)
+    return task
 
 
 def without_scores(task: Task, run: RunOptions) -> Task:
@@ -45,10 +47,18 @@ def without_scores(task: Task, run: RunOptions) -> Task:
             f"the driver of task {task.name!r} asks and scores, so --predict_only cannot skip the scoring",
             fix="leave --predict_only out",
         )
-    return changed(task, scorers=("answered",), summarizers=(), reducer="mean")
+    return changed(
+        task,
+        scorers=("answered",),
+        summarizers=(),
+        reducer="mean",
+    )
 
 
-def with_shots(task: Task, shots: int | None) -> Task:
+def with_shots(
+    task: Task,
+    shots: int | None,
+) -> Task:
     """Return the task with the number of shots in its reference: `gsm8k|3`."""
     if shots is None:
         return task

@@ -128,7 +128,10 @@ def resolve_tasks(reference: object, run: RunOptions) -> list[Task]:
     return [with_overrides(task, run) for task in tasks]
 
 
-def _refuse_arguments(tasks: Sequence[Task], run: RunOptions) -> None:
+def _refuse_arguments(
+    tasks: Sequence[Task],
+    run: RunOptions,
+) -> None:
     """Raise if the run has arguments for tasks (`-T`), and one of its tasks takes none."""
     if not run.task_args:
         return
@@ -177,7 +180,11 @@ def _find(reference: object, run: RunOptions) -> list[Task]:
     raise UnknownName("task", name, registry.tasks.names())
 
 
-def _registered(task_name: str, shots: int | None, run: RunOptions) -> list[Task]:
+def _registered(
+    task_name: str,
+    shots: int | None,
+    run: RunOptions,
+) -> list[Task]:
     """Return the tasks of a registered name."""
     tasks = _expand(registry.tasks.get(task_name), task_name, run)
     return [with_shots(task, shots) for task in tasks]
@@ -191,11 +198,19 @@ def _from_file(name: str) -> Task | None:
         return read_task_file(path)
     if is_data_path(path):
         description = f"by the columns of {path.name}"
-        return Task(name=_stem(path), dataset=path, description=description)
+        return Task(
+            name=_stem(path),
+            dataset=path,
+            description=description,
+        )
     if is_hub_name(name):
         last = re.split("[@?#]", name)[0].rpartition("/")[2]
         description = f"by the columns of {name}"
-        return Task(name=last, dataset=name, description=description)
+        return Task(
+            name=last,
+            dataset=name,
+            description=description,
+        )
     return None
 
 
@@ -235,7 +250,11 @@ def _stem(path: Path) -> str:
     return path.name.split(".")[0] or path.resolve().name
 
 
-def _expand(thing: object, where: str, run: RunOptions) -> list[Task]:
+def _expand(
+    thing: object,
+    where: str,
+    run: RunOptions,
+) -> list[Task]:
     """Return the tasks of a task, a suite, or a function that makes one."""
     if isinstance(thing, Task):
         return [thing]
@@ -253,7 +272,10 @@ def _expand(thing: object, where: str, run: RunOptions) -> list[Task]:
     raise UsageError(f"expected a Task, got {shorten(thing)}", where=where)
 
 
-def _call(function: Callable[[], T], where: str) -> T:
+def _call(
+    function: Callable[[], T],
+    where: str,
+) -> T:
     """Call a function that makes tasks. Its errors name its file."""
     try:
         return function()
@@ -266,7 +288,11 @@ def _call(function: Callable[[], T], where: str) -> T:
             " each model needs its own --model"
         )
         fix = keyword_fix(error) or usual_fix
-        raise UsageError(described.what, where=where, fix=fix) from error
+        raise UsageError(
+            described.what,
+            where=where,
+            fix=fix,
+        ) from error
 
 
 def _from_python(reference: str, run: RunOptions) -> list[Task]:

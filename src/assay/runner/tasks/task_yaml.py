@@ -79,7 +79,11 @@ _StrictLoader.yaml_implicit_resolvers = {
 }
 
 
-def _resolve_scalar(tag: str, pattern: str, first: str) -> None:
+def _resolve_scalar(
+    tag: str,
+    pattern: str,
+    first: str,
+) -> None:
     """Make plain scalars that match the pattern values of a type."""
     import re
 
@@ -179,7 +183,13 @@ def read_task_file(path: Path) -> Task:
         name = ALIASES.get(str(key), str(key).replace("-", "_"))
         if name not in names:
             fix = suggest(name, sorted(names | set(ALIASES)), "known keys:")
-            faults.append(UsageError(f"unknown key {key!r}", where=str(path), fix=fix))
+            faults.append(
+                UsageError(
+                    f"unknown key {key!r}",
+                    where=str(path),
+                    fix=fix,
+                )
+            )
         elif value is not None:
             try:
                 _check_kind(name, value, path)
@@ -216,10 +226,16 @@ def _read(
     if name == "produces":
         return tuple(value)
     if name == "tools":
-        entries = value if isinstance(value, list) else [value]
+        if isinstance(value, list):
+            entries = value
+        else:
+            entries = [value]
         return tuple(_reference_beside(entry, path) for entry in entries)
     if name in ("scorers", "summarizers"):
-        entries = value if isinstance(value, list) else [value]
+        if isinstance(value, list):
+            entries = value
+        else:
+            entries = [value]
         return tuple(
             _prompt_beside(_reference_beside(entry, path), path) for entry in entries
         )
@@ -239,11 +255,21 @@ def _generation(
         try:
             options = options.set(**{str(name): value})
         except UsageError as error:
-            faults.append(UsageError(error.what, where=str(path), fix=error.fix))
+            faults.append(
+                UsageError(
+                    error.what,
+                    where=str(path),
+                    fix=error.fix,
+                )
+            )
     return options
 
 
-def _check_kind(name: str, value: object, path: Path) -> None:
+def _check_kind(
+    name: str,
+    value: object,
+    path: Path,
+) -> None:
     """Raise if a value does not have the type of its key."""
     kinds, expected = KINDS.get(name, ((object,), ""))
     if not isinstance(value, kinds) or (

@@ -88,7 +88,12 @@ class Choice:
         reason = f"target {targets} is not among the letters {letters}"
         return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
-    def score(self, sample: Sample, output: Output, extraction: Extraction) -> Score:
+    def score(
+        self,
+        sample: Sample,
+        output: Output,
+        extraction: Extraction,
+    ) -> Score:
         """Return the score of an answer that was read. Without a letter, the outcome gives the reason."""
         letter = extraction.answer
         details: dict[str, Any] = {
@@ -105,7 +110,11 @@ class Choice:
         if len(output.text) > SHORT_ANSWER:
             _add_span(details, output.text, extraction, letter)
         is_right = letter in gold_letters(sample)
-        return Score(float(is_right), answer=letter, details=details)
+        return Score(
+            float(is_right),
+            answer=letter,
+            details=details,
+        )
 
 
 def _outcome_without_letter(output: Output, extraction: Extraction) -> Outcome:

@@ -102,7 +102,12 @@ class AnswerWords:
     An index counts words; `starts` has the offset of each word in the plain text.
     """
 
-    def __init__(self, source: str, options: Mapping[str, str], is_cut: bool) -> None:
+    def __init__(
+        self,
+        source: str,
+        options: Mapping[str, str],
+        is_cut: bool,
+    ) -> None:
         self.source = source
         self.plain = flatten(source)
         self.options = options
@@ -380,7 +385,10 @@ class TextReader(AnswerWords):
         if self.classes[index] == LETTER:
             return self._is_called_option(index)
         letter = self.letter_at(index)
-        text = self.options[letter].strip() if letter else ""
+        if letter:
+            text = self.options[letter].strip()
+        else:
+            text = ""
         return len(text) > 1 or text.isdigit()  # 猫 is part of 熊猫
 
     def _is_called_option(self, index: int) -> bool:
@@ -410,7 +418,10 @@ class TextReader(AnswerWords):
         if is_step or LONE_CAPITAL.search(self.plain):
             return False
         letter = self.letter_at(index)
-        text = self.options[letter].strip() if letter else ""
+        if letter:
+            text = self.options[letter].strip()
+        else:
+            text = ""
         classes, _ = classify(text)
         if NUMBER in classes:
             sentence = self.sentence_before(index) + self.sentence_behind(index)

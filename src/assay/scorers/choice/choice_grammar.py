@@ -30,7 +30,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {}
 """Sentences that each pattern matches, with the options A cat, B dog, C bird, D a fish."""
 
 
-def pattern(regex: str, *examples: str, flags: int = 0) -> re.Pattern[str]:
+def pattern(
+    regex: str,
+    *examples: str,
+    flags: int = 0,
+) -> re.Pattern[str]:
     """Compile a pattern and keep its examples for the tests."""
     EXAMPLES[regex] = examples
     return re.compile(regex, flags)

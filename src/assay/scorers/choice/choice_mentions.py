@@ -166,7 +166,12 @@ def flatten(text: str) -> str:
     return plain.strip()
 
 
-def mark(plain: str, options: Mapping[str, str], *, is_cut: bool) -> str:
+def mark(
+    plain: str,
+    options: Mapping[str, str],
+    *,
+    is_cut: bool,
+) -> str:
     """Return the text with its mentions of options marked."""
     texts = find_texts(plain, options)
     chars = list(plain)
@@ -182,7 +187,10 @@ def mark(plain: str, options: Mapping[str, str], *, is_cut: bool) -> str:
     return "".join(chars)
 
 
-def letters_in_bold(text: str, options: Mapping[str, str]) -> set[str]:
+def letters_in_bold(
+    text: str,
+    options: Mapping[str, str],
+) -> set[str]:
     """Return the letters of the options that a markdown text prints in bold, by letter or by text."""
     words = " | ".join(flatten(bold[2]) for bold in BOLD.finditer(text))
     marked = mark(words, options, is_cut=False)
@@ -197,7 +205,10 @@ def letter_of(mark_char: str) -> str:
     return chr(ord("A") + number)
 
 
-def find_texts(plain: str, options: Mapping[str, str]) -> TextSpans:
+def find_texts(
+    plain: str,
+    options: Mapping[str, str],
+) -> TextSpans:
     """Return where options are named by their texts. Longer texts are searched first."""
     owners = _letters_by_text(options)
     lower = _lower(plain)
@@ -233,7 +244,10 @@ def find_letters(
             continue
         # The last word of an output that was cut may be an article or a pronoun.
         is_half_word = is_cut and match[0] in "AaIi" and 2 < len(plain) == start + 1
-        mention = None if is_half_word else _mention_at(plain, start, options, texts)
+        if is_half_word:
+            mention = None
+        else:
+            mention = _mention_at(plain, start, options, texts)
         if mention is not None:
             end = mention.end
             yield mention
@@ -259,7 +273,11 @@ def _lower(text: str) -> str:
     return text.replace("İ", "i").lower()
 
 
-def _is_whole(plain: str, start: int, end: int) -> bool:
+def _is_whole(
+    plain: str,
+    start: int,
+    end: int,
+) -> bool:
     """Return True if a text is not part of a longer word, number or formula."""
     before = plain[max(0, start - 2) : start + 1]
     if _INSIDE_WORD.search(before):
@@ -294,7 +312,11 @@ def _mention_at(
     return Mention(letter, start, text_start, end)
 
 
-def _is_own_letter(plain: str, text_start: int, option: str | None) -> bool:
+def _is_own_letter(
+    plain: str,
+    text_start: int,
+    option: str | None,
+) -> bool:
     """Return True if the option's text is one character and follows here, as in questions about blood groups."""
     follows = plain[text_start : text_start + 1]
     if not follows or option != follows:
@@ -302,7 +324,11 @@ def _is_own_letter(plain: str, text_start: int, option: str | None) -> bool:
     return not plain[text_start + 1 : text_start + 2].isalnum()
 
 
-def _is_article(plain: str, start: int, owners: str) -> bool:
+def _is_article(
+    plain: str,
+    start: int,
+    owners: str,
+) -> bool:
     """Return True for "a dog", and for "A dog" where dog is not option A."""
     if plain[start] not in "Aa" or not owners or plain[start + 1 : start + 2] != " ":
         return False
@@ -317,7 +343,11 @@ def _is_variable(plain: str, start: int) -> bool:
     return BEFORE_VARIABLE.search(before) is not None
 
 
-def _is_used_otherwise(plain: str, start: int, option: str | None) -> bool:
+def _is_used_otherwise(
+    plain: str,
+    start: int,
+    option: str | None,
+) -> bool:
     """Return True for a letter without its option's text that is a word, a name, or the number of a part."""
     end = start + 1
     if OTHER_USE.match(plain, end):
@@ -332,14 +362,21 @@ def _is_used_otherwise(plain: str, start: int, option: str | None) -> bool:
     return not line_before or line_before.endswith("\n")
 
 
-def _is_unit(plain: str, end: int, start: int) -> bool:
+def _is_unit(
+    plain: str,
+    end: int,
+    start: int,
+) -> bool:
     """Return True if a number and a blank come before the letter: "10 A", "$10^{-12}$ g"."""
     if start - 1 <= end or plain[start - 1] != " ":
         return False
     return plain[end:start].rstrip(" $}")[-1:].isdigit()
 
 
-def _mark_letter(chars: list[str], mention: Mention) -> None:
+def _mark_letter(
+    chars: list[str],
+    mention: Mention,
+) -> None:
     """Replace a letter by its mark, and blank the option's own text after it."""
     chars[mention.start] = _shifted(FIRST_LETTER_MARK, mention.letter)
     if not mention.has_text:

@@ -193,7 +193,11 @@ class AnswerReader(TextReader):
             if claim is not None:
                 yield claim
 
-    def _claim_of(self, match: re.Match[str], is_list: bool) -> Claim | None:
+    def _claim_of(
+        self,
+        match: re.Match[str],
+        is_list: bool,
+    ) -> Claim | None:
         """Return the claim that a match of `CLAIM` makes; None if its sentence retracts it."""
         start, end = match.span("all")
         option = end - 1
@@ -217,7 +221,11 @@ class AnswerReader(TextReader):
             self._finality(start, end_of_repeats, is_boxed),
         )
 
-    def _end_of_repeats(self, letter: str | None, end: int) -> int:
+    def _end_of_repeats(
+        self,
+        letter: str | None,
+        end: int,
+    ) -> int:
         """Return the end of the mentions that repeat the same option: "B, option B"."""
         while letter is not None:
             again = AGAIN.match(self.classes, end)
@@ -280,13 +288,23 @@ class AnswerReader(TextReader):
         tail = self.sentence_behind(end_of_repeats)
         return TAIL.match(tail) is not None
 
-    def _is_only_limited(self, lead: str, claim: str, letter: str | None) -> bool:
+    def _is_only_limited(
+        self,
+        lead: str,
+        claim: str,
+        letter: str | None,
+    ) -> bool:
         """Return True for "In the short run, the answer is B" if no other option is named."""
         if WOULD in claim or not is_lead(lead, may_limit=True):
             return False
         return self.letters_named() <= {letter}
 
-    def _finality(self, start: int, end: int, is_boxed: bool) -> Finality:
+    def _finality(
+        self,
+        start: int,
+        end: int,
+        is_boxed: bool,
+    ) -> Finality:
         first = max(0, self.starts[start] - 12)
         words = self.plain[first : self.starts[end - 1]]
         if CALLED_FINAL.search(words):
@@ -323,7 +341,11 @@ class AnswerReader(TextReader):
         says_no = self.plain.startswith("No", self.starts[correction])
         return says_no or RETRACTION.search(sentence) is not None
 
-    def _is_contradicted(self, claim: Claim, claims: Sequence[Claim]) -> bool:
+    def _is_contradicted(
+        self,
+        claim: Claim,
+        claims: Sequence[Claim],
+    ) -> bool:
         """Return True if another option is declared directly after it: "The answer is B. The answer is C."."""
         answer = claim.result.answer
         for later in claims:
@@ -466,7 +488,10 @@ class AnswerReader(TextReader):
         # "C, not A": the option is the one that is not denied.
         shortened = REST_AFTER_LAST_LETTER.sub(LETTER, words)
         index = first + len(shortened) - 1
-        letter = self.letter_at(index) if index >= start else None
+        if index >= start:
+            letter = self.letter_at(index)
+        else:
+            letter = None
         if letter is None or self._is_small_word(index):
             return None
         if self._is_label(first, index):

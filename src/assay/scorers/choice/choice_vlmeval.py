@@ -49,7 +49,12 @@ class ChoiceVlmeval:
         if letter is None:
             return Score.unparsed(rule=rule)
         if rule == "rejected":
-            return Score(0.0, Outcome.UNPARSED, answer=letter, details={"rule": rule})
+            return Score(
+                0.0,
+                Outcome.UNPARSED,
+                answer=letter,
+                details={"rule": rule},
+            )
         return Score(
             float(letter in gold_letters(sample)),
             answer=letter,
@@ -57,7 +62,10 @@ class ChoiceVlmeval:
         )
 
 
-def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
+def match_as_vlmeval(
+    answer: str,
+    options: Mapping[str, str],
+) -> tuple[str | None, str]:
     """Return the letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
 
     An answer that was rejected is `Z`, as upstream: it means none of the options, and no judge is asked.
@@ -68,7 +76,10 @@ def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | Non
     return match_text(answer, options)
 
 
-def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str]:
+def match_letter(
+    answer: str,
+    options: Collection[str],
+) -> tuple[str | None, str]:
     """Return the letter that an answer names, and the rule; the texts of the options are not used."""
     if _FAILED in answer:
         return None, "no match"
@@ -91,7 +102,10 @@ def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str
     return (None, "no match")
 
 
-def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
+def match_text(
+    answer: str,
+    options: Mapping[str, str],
+) -> tuple[str | None, str]:
     """Return the letter of the only option whose text an answer contains, if the answer is not much longer."""
     lower = answer.lower()
     options_length = sum(map(len, options.values()))

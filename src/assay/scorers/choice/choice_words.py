@@ -179,7 +179,10 @@ _SENTENCE_END = "|".join(
 )
 
 
-def _words_of(word_class: str, languages: Sequence[str]) -> str:
+def _words_of(
+    word_class: str,
+    languages: Sequence[str],
+) -> str:
     """Return a pattern for the words that several word files have in one class."""
     words = [
         re.escape(word)
@@ -340,7 +343,10 @@ def _phrase_at(
     return None
 
 
-def _class_of_token(token: re.Match[str], word: str) -> str:
+def _class_of_token(
+    token: re.Match[str],
+    word: str,
+) -> str:
     """Return the class of a token that is in no word file."""
     kind = token.lastgroup
     if kind is None:

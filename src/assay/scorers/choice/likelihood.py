@@ -99,7 +99,10 @@ class ChoiceLikelihood:
         return columns
 
     @staticmethod
-    def _weighed(choices: Sequence[str], output: Output) -> Sequence[str]:
+    def _weighed(
+        choices: Sequence[str],
+        output: Output,
+    ) -> Sequence[str]:
         """Return the texts whose likelihood was computed."""
         continuations: Sequence[str] = output.details.get("continuations", ())
         if len(continuations) >= len(choices):
@@ -107,7 +110,10 @@ class ChoiceLikelihood:
         return choices
 
 
-def _fault_of(weights: Sequence[float], count: int) -> Score | None:
+def _fault_of(
+    weights: Sequence[float],
+    count: int,
+) -> Score | None:
     """Return the score of an output whose likelihoods cannot be compared, None if they can."""
     is_complete = len(weights) in (count, 2 * count)
     if not is_complete or not all(weight < math.inf for weight in weights):
@@ -204,7 +210,10 @@ class FirstToken:
         )
 
 
-def letter_chances(token: Token, letters: Sequence[str]) -> Mapping[str, float]:
+def letter_chances(
+    token: Token,
+    letters: Sequence[str],
+) -> Mapping[str, float]:
     """Return the probability of each letter at one token, summed over the spellings that were reported."""
     alternatives = dict(token.top)
     alternatives.setdefault(token.text, token.logprob)

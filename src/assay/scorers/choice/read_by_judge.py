@@ -71,7 +71,10 @@ class JudgedChoice(GivenModels, Choice):
         )
 
 
-def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
+def reading_prompt(
+    text: str,
+    options: Mapping[str, str],
+) -> Prompt:
     """Return the prompt for the reading model: the options and the answer."""
     listed = "\n".join(
         f"{letter}. {option}" if option else letter
@@ -100,7 +103,10 @@ async def read_letter(
         GenerateOptions(temperature=0.0),
     )
     match = _REPLY.fullmatch(reply.text.strip())
-    name = match["letter"].upper() if match else ""
+    if match:
+        name = match["letter"].upper()
+    else:
+        name = ""
     if name != NONE and name not in options:
         raise ModelError(
             f"replied {reply.text.strip()[:80]!r} instead of a letter or NONE",

@@ -119,7 +119,10 @@ def read_choice(
     return Reading(None, "none")
 
 
-def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def _claims(
+    pattern: re.Pattern[str],
+    text: str,
+) -> Iterator[re.Match[str]]:
     """Yield the matches that are not denied by the words just before them."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]

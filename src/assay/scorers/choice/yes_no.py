@@ -71,10 +71,17 @@ class YesNo:
                 silence.outcome if silence else Outcome.UNPARSED,
                 details=details,
             )
-        return Score(float(answer == gold), answer=answer, details=details)
+        return Score(
+            float(answer == gold),
+            answer=answer,
+            details=details,
+        )
 
 
-def confusion(gold: Verdict, answer: Verdict | None) -> list[int]:
+def confusion(
+    gold: Verdict,
+    answer: Verdict | None,
+) -> list[int]:
     """Return a one-hot list: true yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
     hit = {
         ("yes", "yes"): 0,
@@ -153,7 +160,10 @@ class YesProbability(YesNo):
 
 def probability_of_yes(output: Output) -> float | None:
     """Return the share of yes among yes and no at the first token; None if neither was reported."""
-    tokens = output.candidates[0].answer_tokens if output.candidates else ()
+    if output.candidates:
+        tokens = output.candidates[0].answer_tokens
+    else:
+        tokens = ()
     if not tokens:
         return None
     first = tokens[0]
@@ -164,4 +174,6 @@ def probability_of_yes(output: Output) -> float | None:
         if word in weights:
             weights[word] += math.exp(logprob)
     total = weights["yes"] + weights["no"]
-    return weights["yes"] / total if total else None
+    if total:
+        return weights["yes"] / total
+    return None

@@ -79,7 +79,11 @@ def whole_program(
     return (programs[-1], "fence")
 
 
-def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:
+def completed(
+    prompt: str,
+    text: str,
+    entry: str,
+) -> tuple[str, Rule]:
     """Return the program of a prompt and its completion.
 
     A fenced block that defines the function replaces the prompt's definition, and keeps the prompt's imports and

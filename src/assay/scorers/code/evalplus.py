@@ -139,7 +139,11 @@ class EvalPlus(InSandbox):
         return score
 
 
-def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[FunctionTests]:
+def tests_of(
+    fields: Mapping[str, Any],
+    prompt: str,
+    entry: str,
+) -> list[FunctionTests]:
     """Return the tests of a row, the base ones first: by inputs, or by code."""
     if "plus_input" in fields or "base_input" in fields:
         solution = prompt + str(fields.get("canonical_solution") or "")

@@ -34,7 +34,11 @@ class HumanEval(GivenModels):
     """The results file of the official harness, if the functions were run by it."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
-    _digest: str = field(default="", init=False, repr=False)
+    _digest: str = field(
+        default="",
+        init=False,
+        repr=False,
+    )
     """Digest of the verdict file. A changed file makes the scores outdated."""
     _passed: Mapping[tuple[str, str], bool] = field(
         default_factory=dict,
@@ -172,7 +176,11 @@ def _read(path: Path) -> str:
         ) from error
 
 
-def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
+def _verdict(
+    line: str,
+    file: str,
+    number: int,
+) -> tuple[str, str, bool]:
     """Return task, completion and verdict of a line. Raise `DataError` if one is missing or has a wrong type."""
     try:
         row: Any = json.loads(line)

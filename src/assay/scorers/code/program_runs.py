@@ -126,7 +126,10 @@ async def run_program(
     answer: str | None = None,
 ) -> Score:
     """Run a program in the sandbox and return its score; a `judge_error` if the sandbox gave no verdict."""
-    code = execution.program if answer is None else answer
+    if answer is None:
+        code = execution.program
+    else:
+        code = answer
     try:
         reply = await ask_model(
             models,
@@ -148,7 +151,11 @@ async def run_program(
     for name in ("reason", "suspect"):
         if verdict[name]:
             details[name] = verdict[name]
-    return Score(float(verdict["passed"]), answer=code, details=details)
+    return Score(
+        float(verdict["passed"]),
+        answer=code,
+        details=details,
+    )
 
 
 def cases_in(tests: object) -> tuple[Case, ...] | None:
@@ -199,7 +206,11 @@ def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:
     }
 
 
-def check_limits(scorer: str, timeout: object, memory_mb: object) -> None:
+def check_limits(
+    scorer: str,
+    timeout: object,
+    memory_mb: object,
+) -> None:
     """Raise `UsageError` for limits in which no program could run."""
     where = f"scorer {scorer!r}"
     if (

@@ -53,7 +53,11 @@ class DigitAccuracy:
             "split": digits().digest[:16],
             "judge_on_real_digits": judge_accuracy(),
         }
-        return Score(float(digit in targets), answer=digit, details=details)
+        return Score(
+            float(digit in targets),
+            answer=digit,
+            details=details,
+        )
 
 
 @cache

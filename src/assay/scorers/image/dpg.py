@@ -33,7 +33,8 @@ class Dpg:
             for question in questions
         }
         views = saved(sample, output, "answers")
-        views = [views] if isinstance(views, Mapping) else views
+        if isinstance(views, Mapping):
+            views = [views]
         if not isinstance(views, Sequence) or isinstance(views, str) or not views:
             return no_verdict("no answers to the propositions were saved")
         plain = [

@@ -77,7 +77,12 @@ class VieScore(GivenModels):
             self._rate(self.semantics, sample, output, shows_question=True),
             self._rate(
                 self.quality,
-                replace(sample, input=ALONE, media=(), turns=()),
+                replace(
+                    sample,
+                    input=ALONE,
+                    media=(),
+                    turns=(),
+                ),
                 output,
                 shows_question=False,
             ),
@@ -217,13 +222,19 @@ class EditPublished(GivenModels, ABC):
     @property
     def requires(self) -> tuple[PromptsFile, ...]:
         """The prompts, if they were not found."""
-        return () if self.prompts else (self.file,)
+        if self.prompts:
+            return ()
+        return (self.file,)
 
     @abstractmethod
     def read_prompts(self, path: Path) -> Mapping[str, str]:
         """Return the prompts in the file by name."""
 
-    async def ask(self, prompt: str, images: Sequence[Image]) -> str:
+    async def ask(
+        self,
+        prompt: str,
+        images: Sequence[Image],
+    ) -> str:
         """Return the judge's reply to a prompt followed by images, in one turn of the user."""
         message = Message("user", (Text(prompt), *images))
         options = self.judge_options.set(**self.options)

@@ -183,7 +183,8 @@ class Fid(GivenModels):
         reply = structure_of(
             await ask_specialist(self.models, "features", (image, request))
         )
-        reply = reply.get("features") if isinstance(reply, Mapping) else reply
+        if isinstance(reply, Mapping):
+            reply = reply.get("features")
         return packed(reply)
 
 

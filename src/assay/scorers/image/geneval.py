@@ -75,11 +75,18 @@ class GenEval:
             details={"faults": faults, "counts": counts, "tag": expected.get("tag")},
         )
 
-    def _sure(self, entries: Sequence[Any], least: float) -> list[Detection]:
+    def _sure(
+        self,
+        entries: Sequence[Any],
+        least: float,
+    ) -> list[Detection]:
         """Return the detections above a score, the highest first. Of equal scores the later one comes first."""
         detections = [as_detection(entry) for entry in entries]
         detections.reverse()
-        detections.sort(key=lambda detection: detection.score, reverse=True)
+        detections.sort(
+            key=lambda detection: detection.score,
+            reverse=True,
+        )
         sure = [detection for detection in detections if detection.score > least]
         return sure[: self.most]
 
@@ -190,7 +197,11 @@ def _faults_of_clause(
     return []
 
 
-def directions(box: Box, other: Box, threshold: float = 0.1) -> set[str]:
+def directions(
+    box: Box,
+    other: Box,
+    threshold: float = 0.1,
+) -> set[str]:
     """Return the sides of `other` on which `box` is; empty if the offset is small compared with their sizes."""
     left, top, right, bottom = box[:4]
     other_left, other_top, other_right, other_bottom = other[:4]

@@ -103,7 +103,12 @@ class ImageSimilarity:
                 > 127
             )
         ratio = psnr(expected, pixels, mask=mask)
-        similar = ssim(expected, pixels, window=self.ssim_window, mask=mask)
+        similar = ssim(
+            expected,
+            pixels,
+            window=self.ssim_window,
+            mask=mask,
+        )
         details = {"identical": math.isinf(ratio), "window": self.ssim_window}
         return Score(
             {"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details
@@ -260,7 +265,11 @@ def gaussian(side: int, sigma: float) -> "Floats":
     return np.asarray(weights / weights.sum(), float)
 
 
-def pixels_of(image: object, *, size: tuple[int, ...] | None = None) -> "Pixels":
+def pixels_of(
+    image: object,
+    *,
+    size: tuple[int, ...] | None = None,
+) -> "Pixels":
     """Return an image (medium, path or bytes) as height x width x 3 bytes, resized to `size` (height, width)."""
     import numpy as np
     from PIL import Image as Pillow
@@ -287,7 +296,11 @@ def _source(image: object) -> Any:
     return image
 
 
-def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:
+def _range_of(
+    one: "Pixels",
+    other: "Pixels",
+    data_range: float | None,
+) -> float:
     """Return the range of the pixel values: 255 for bytes. For other types it must be given."""
     if one.shape != other.shape:
         raise ValueError(f"images of different sizes: {one.shape} and {other.shape}")
@@ -337,7 +350,10 @@ class Lpips(GivenModels):
             )
         except ModelError as error:
             return no_verdict(str(error))
-        distance = reply.get("distance") if isinstance(reply, Mapping) else reply
+        if isinstance(reply, Mapping):
+            distance = reply.get("distance")
+        else:
+            distance = reply
         if (
             isinstance(distance, bool)
             or not isinstance(distance, (int, float))

@@ -59,7 +59,10 @@ class OcrText:
         return Score(best, answer="\n".join(lines))
 
 
-def _against(wanted: list[str], answer: list[str]) -> dict[str, float]:
+def _against(
+    wanted: list[str],
+    answer: list[str],
+) -> dict[str, float]:
     """Return the three values of an answer against one target."""
     words = Counter(" ".join(wanted).split())
     answer_words = Counter(" ".join(answer).split())
@@ -144,7 +147,10 @@ class ReadText:
         return no_target(sample)
 
 
-def read_score(targets: tuple[str, ...], text: str) -> Score:
+def read_score(
+    targets: tuple[str, ...],
+    text: str,
+) -> Score:
     """Return the score against the nearest target.
 
     Recognisers disagree on blanks and line ends, so neither counts.

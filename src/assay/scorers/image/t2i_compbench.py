@@ -116,13 +116,21 @@ class T2ICompBench(GivenModels):
         )
         return spatial_score(prompt, first, second, detections), detections
 
-    async def _ask(self, role: str, image: Image, text: str) -> object:
+    async def _ask(
+        self,
+        role: str,
+        image: Image,
+        text: str,
+    ) -> object:
         return structure_of(
             await ask_specialist(self.models, role, (image, Text(text)))
         )
 
 
-def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...]:
+def parts_of(
+    row: Mapping[str, Any],
+    column: str = "category",
+) -> tuple[str, ...]:
     """Return the roles whose mean is the value of a prompt; empty for a kind that is not known."""
     cell = str(row.get(column) or "")
     kind = cell.strip().lower().replace("-", "_").removesuffix("_val")
@@ -138,7 +146,10 @@ def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...
     return ("vqa", "detector", "clip")
 
 
-def phrases_of(row: Mapping[str, Any], prompt: str) -> list[str]:
+def phrases_of(
+    row: Mapping[str, Any],
+    prompt: str,
+) -> list[str]:
     """Return the noun phrases of a prompt: its column `phrases`, or the parts between joining words."""
     listed = read_json(row.get("phrases"))
     if isinstance(listed, list) and listed:
@@ -150,7 +161,10 @@ def phrases_of(row: Mapping[str, Any], prompt: str) -> list[str]:
     ]
 
 
-def objects_of(row: Mapping[str, Any], prompt: str) -> tuple[str, str]:
+def objects_of(
+    row: Mapping[str, Any],
+    prompt: str,
+) -> tuple[str, str]:
     """Return the two things whose positions are compared.
 
     They are the column `objects`, or the last words of the first and the last phrase.

@@ -86,7 +86,10 @@ def exchanges(
         first_round = 0
     for index in range(first_round, count):
         round_ = output.rounds[index]
-        answer = output if index == count - 1 else round_.output
+        if index == count - 1:
+            answer = output
+        else:
+            answer = round_.output
         turns = (*opening, *round_.asked[first:])
         # The answers of earlier rounds follow the prompts of their rounds.
         result.append(

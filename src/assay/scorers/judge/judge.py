@@ -138,7 +138,13 @@ class ModelAsJudge(GivenModels, ABC):
             return Score.unparsed(reason=f"no {self.expects} in the output")
         return None
 
-    def wording(self, scale: Scale, exchange: Exchange, *, has_media: bool) -> str:
+    def wording(
+        self,
+        scale: Scale,
+        exchange: Exchange,
+        *,
+        has_media: bool,
+    ) -> str:
         """Return a digest of the judge's instructions, without the judged material."""
         if self._own is not None:
             return self._own.digest
@@ -277,7 +283,10 @@ class Judge(ModelAsJudge):
         """Return the prompt for the judge, and the details about it for the record."""
         scale = self.reply_scale
         template = template_for(self.template, exchange)
-        context = question_media(sample) if self.shows_question else ()
+        if self.shows_question:
+            context = question_media(sample)
+        else:
+            context = ()
         answer_media = shown_media(exchange.output)
         if self._own is not None:
             prompt = self._own.single(
@@ -312,7 +321,11 @@ class Judge(ModelAsJudge):
 class JudgeFailure(Exception):
     """Raised if the judge gave no verdict, with the reason and its reply."""
 
-    def __init__(self, reason: str, reply: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        reply: str = "",
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.reply = reply
@@ -337,7 +350,10 @@ async def ask_judge(
         raise JudgeFailure(str(error), reply.text) from error
 
 
-def judge_options(verdict: str, options: Mapping[str, Any]) -> GenerateOptions:
+def judge_options(
+    verdict: str,
+    options: Mapping[str, Any],
+) -> GenerateOptions:
     """Return the judge's generation options: temperature 0, and JSON unless a pattern reads its reply."""
     if verdict == "json":
         base = JUDGE_OPTIONS
@@ -346,7 +362,10 @@ def judge_options(verdict: str, options: Mapping[str, Any]) -> GenerateOptions:
     return base.set(**options)
 
 
-def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
+def over_rounds(
+    scores: Sequence[Score],
+    lowest: float,
+) -> Score:
     """Return the verdicts on all rounds of a dialogue as one score.
 
     `overall` is their mean, `round_1` the value of the first. If a round could not be judged, the score has no
@@ -369,7 +388,10 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
     }
     has_answer = any(score.outcome is Outcome.SCORED for score in scores)
     replies = [score.details.get("reply", "") for score in scores]
-    outcome = Outcome.SCORED if has_answer else scores[-1].outcome
+    if has_answer:
+        outcome = Outcome.SCORED
+    else:
+        outcome = scores[-1].outcome
     return Score(
         named,
         outcome,
@@ -378,6 +400,13 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
     )
 
 
-def judge_error(details: Mapping[str, Any], failure: JudgeFailure) -> Score:
+def judge_error(
+    details: Mapping[str, Any],
+    failure: JudgeFailure,
+) -> Score:
     """Return the score of an answer whose judge gave no verdict."""
-    return no_verdict(failure.reason, **details, reply=failure.reply[:2000])
+    return no_verdict(
+        failure.reason,
+        **details,
+        reply=failure.reply[:2000],
+    )

@@ -46,13 +46,19 @@ class PairwiseJudge(ModelAsJudge):
         output = exchange.output
         other = self._other(sample, exchange)
         media = shown_media(output)
-        lacks = self._lacks(sample, exchange) if other is None else ""
+        if other is None:
+            lacks = self._lacks(sample, exchange)
+        else:
+            lacks = ""
         score = self.not_judged(sample, exchange, media, lacks)
         if score is not None:
             return score
         assert other is not None
         others = shown_media(other.output)
-        context = question_media(sample) if self.shows_question else ()
+        if self.shows_question:
+            context = question_media(sample)
+        else:
+            context = ()
         wording = self.wording(
             PAIR_SCALE,
             exchange,
@@ -77,7 +83,11 @@ class PairwiseJudge(ModelAsJudge):
             "consistent": is_consistent,
             "replies": replies,
         }
-        return Score(value, answer=output.text, details={**details, **preference})
+        return Score(
+            value,
+            answer=output.text,
+            details={**details, **preference},
+        )
 
     def _other(self, sample: Sample, mine: Exchange) -> Exchange | None:
         """Return the other answer in its conversation; `None` if the row has none that the judge can read."""
@@ -179,7 +189,10 @@ class PairwiseJudge(ModelAsJudge):
         )
 
 
-def _with_answer(exchange: Exchange, answer: str | Media) -> Exchange:
+def _with_answer(
+    exchange: Exchange,
+    answer: str | Media,
+) -> Exchange:
     """Return an exchange that ends with another answer."""
     output = Output((Candidate((as_part(answer),)),))
     return Exchange(

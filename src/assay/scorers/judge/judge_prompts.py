@@ -97,7 +97,11 @@ def single_prompt(
         **_turns(exchange.turns),
         "ANSWER": answer or _NO_TEXT if answer_media else answer,
     }
-    task = task_of(template, pairwise=False, is_dialogue=exchange.is_dialogue)
+    task = task_of(
+        template,
+        pairwise=False,
+        is_dialogue=exchange.is_dialogue,
+    )
     media = {"QUESTION": context, "ANSWER": answer_media}
     return _prompt(
         task,
@@ -139,7 +143,11 @@ def pair_prompt(
         answer_media = shown_media(exchange.output)
         material[f"ANSWER {name}"] = text or _NO_TEXT if answer_media else text
         media[f"ANSWER {name}"] = answer_media
-    task = task_of(template, pairwise=True, is_dialogue=first.is_dialogue)
+    task = task_of(
+        template,
+        pairwise=True,
+        is_dialogue=first.is_dialogue,
+    )
     return _prompt(
         task,
         PAIR_SCALE,
@@ -159,7 +167,12 @@ def template_for(template: JudgeTemplate, exchange: Exchange) -> TemplateName:
     return "direct"
 
 
-def task_of(template: TemplateName, *, pairwise: bool, is_dialogue: bool) -> str:
+def task_of(
+    template: TemplateName,
+    *,
+    pairwise: bool,
+    is_dialogue: bool,
+) -> str:
     """Return the judge's task in one or two sentences."""
     task = (_PAIR_TASKS if pairwise else _SINGLE_TASKS)[template]
     for mark, words in (_OF_A_DIALOGUE if is_dialogue else _OF_A_QUESTION).items():
@@ -243,7 +256,10 @@ def _prompt(
     return Prompt((Message.of("system", system), user))
 
 
-def with_media(text: str, media: Mapping[str, Sequence[Media]]) -> tuple[Part, ...]:
+def with_media(
+    text: str,
+    media: Mapping[str, Sequence[Media]],
+) -> tuple[Part, ...]:
     """Return a text, then the media of each piece under a heading that names the piece."""
     parts: list[Part] = [Text(text)]
     for name, some in media.items():
@@ -256,7 +272,10 @@ def _as_parts(media: Sequence[Media]) -> list[Part]:
     return [medium for medium in media if isinstance(medium, (Image, Audio, Video))]
 
 
-def fence_code(sample_id: str, pieces: Mapping[str, str]) -> str:
+def fence_code(
+    sample_id: str,
+    pieces: Mapping[str, str],
+) -> str:
     """Return 32 hexadecimal digits that do not occur in the fenced text."""
     digest = hashlib.sha256()
     for text in (sample_id, *pieces, *pieces.values()):

@@ -123,7 +123,10 @@ class JudgeRatings(GivenModels):
                 f"\nNo other rating may be higher than that of {self.capped_by}."
             )
         exchange = exchanges(sample, output)[-1]
-        context = question_media(sample) if self.shows_question else ()
+        if self.shows_question:
+            context = question_media(sample)
+        else:
+            context = ()
         media = shown_media(output)
         prompt = single_prompt(
             "rubric",
@@ -150,7 +153,11 @@ class JudgeRatings(GivenModels):
             reply = await self._reply(prompt)
             ratings = self.read(reply)
         except (ModelError, NoVerdict) as error:
-            return no_verdict(str(error), **record, reply=reply[:2000])
+            return no_verdict(
+                str(error),
+                **record,
+                reply=reply[:2000],
+            )
         return Score(
             {**ratings, "overall": self.overall(ratings)},
             details={**record, "reply": reply},

@@ -65,7 +65,11 @@ def read_verdict(reply: str, scale: Scale) -> int | str:
     return value  # type: ignore[no-any-return]
 
 
-def read_match(reply: str, scale: Scale, pattern: str) -> float | str:
+def read_match(
+    reply: str,
+    scale: Scale,
+    pattern: str,
+) -> float | str:
     """Return the group of the pattern's last match. Raise `NoVerdict` if it is not on the scale."""
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")
@@ -127,7 +131,9 @@ def _object_with_broken_reason(answer: str) -> dict[str, Any] | None:
     text = _FENCE_AT_START.sub("", answer, count=1)
     begun = _FIELDS_BEFORE_REASON.match(text)
     is_whole = _object_at(text, 0)[0] is not None
-    return None if begun is None or is_whole else _parse(f"{{{begun['fields']}}}")
+    if begun is None or is_whole:
+        return None
+    return _parse(f"{{{begun['fields']}}}")
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -232,7 +238,12 @@ class OwnPrompt:
             )
         self._blocks = [name for name in BLOCK_OPTIONS if blocks[name]]
         self._texts = {
-            role: PlainText(text, allowed, where=where, blocks=blocks)
+            role: PlainText(
+                text,
+                allowed,
+                where=where,
+                blocks=blocks,
+            )
             for role, text in texts.items()
         }
         self._says_form = any("form" in text.names for text in self._texts.values())
@@ -406,7 +417,11 @@ def check_wording(
         )
 
 
-def read_reply(reply: str, scale: Scale, verdict: str) -> float | int | str:
+def read_reply(
+    reply: str,
+    scale: Scale,
+    verdict: str,
+) -> float | int | str:
     """Return the verdict in a reply: a field of a JSON object, or the last match of the pattern."""
     if verdict == "json":
         return read_verdict(reply, scale)

@@ -58,10 +58,17 @@ class MtBench(GivenModels):
             return no_verdict(
                 "the reply has no rating from 1 to 10", reply=reply[:2000]
             )
-        return Score(rating, answer=exchange.output.text, details={"reply": reply})
+        return Score(
+            rating,
+            answer=exchange.output.text,
+            details={"reply": reply},
+        )
 
 
-def fill_prompt(wording: Mapping[str, str], exchange: Exchange) -> Prompt:
+def fill_prompt(
+    wording: Mapping[str, str],
+    exchange: Exchange,
+) -> Prompt:
     """Return a published prompt with the conversation filled in. Braces within an answer stay as they are."""
     questions = []
     answers = []
@@ -86,7 +93,10 @@ def fill_prompt(wording: Mapping[str, str], exchange: Exchange) -> Prompt:
     return Prompt((Message.of("system", system), user))
 
 
-def _numbered(name: str, texts: Sequence[str]) -> dict[str, str]:
+def _numbered(
+    name: str,
+    texts: Sequence[str],
+) -> dict[str, str]:
     """Return texts by name and number: `question_1`, `question_2`."""
     numbered = {}
     for number, text in enumerate(texts, 1):
@@ -100,5 +110,7 @@ def read_rating(reply: str) -> float | None:
         match = pattern.search(reply)
         if match is not None:
             rating = float(match[1])
-            return rating if LOWEST <= rating <= HIGHEST else None
+            if LOWEST <= rating <= HIGHEST:
+                return rating
+            return None
     return None

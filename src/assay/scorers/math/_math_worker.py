@@ -163,7 +163,9 @@ def main() -> None:
 
 
 def _compare(
-    request: dict[str, Any], parse: Callable[..., Any], verify: Callable[..., Any]
+    request: dict[str, Any],
+    parse: Callable[..., Any],
+    verify: Callable[..., Any],
 ) -> dict[str, Any]:
     # The parent enforces the time limit by killing this process; the library's own alarm is not reliable.
     """Return whether the answer equals one of the golds, and the expression that was read."""
@@ -198,7 +200,10 @@ def _compare(
 
 
 def _read_expression(
-    text: str, read: Callable[[str], list[Any]], *, drops_unit: bool = False
+    text: str,
+    read: Callable[[str], list[Any]],
+    *,
+    drops_unit: bool = False,
 ) -> list[Any]:
     r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is first marked as mathematics.
 
@@ -303,7 +308,12 @@ def with_lowered_powers(text: str) -> str:
     return _RAISED.sub(lowered, text)
 
 
-def is_same_text(golds: list[str], answer: str, *, any_formula: bool) -> bool:
+def is_same_text(
+    golds: list[str],
+    answer: str,
+    *,
+    any_formula: bool,
+) -> bool:
     r"""Return True if an answer is a gold apart from marks and blanks: `B, C`, `(B)`, `Evelyn` for `\text{Evelyn}`."""
     plain = plain_text(answer, any_formula=any_formula)
     if not plain:

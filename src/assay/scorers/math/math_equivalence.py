@@ -104,7 +104,11 @@ class KillableWorker:
             self._kill()
             raise WorkerUnready(self.script.name)
 
-    def _exchange(self, message: Mapping[str, Any], seconds: float) -> bytes | None:
+    def _exchange(
+        self,
+        message: Mapping[str, Any],
+        seconds: float,
+    ) -> bytes | None:
         """Send a line and return the next one from the process: `None` after the deadline, empty if it ended."""
         process = self._process
         assert (
@@ -170,7 +174,11 @@ class MathEquivalence(AgainstTargets):
                 fix="seconds > 0 and memory_mib >= 256",
             )
 
-    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+    def compare(
+        self,
+        output: Output,
+        targets: tuple[str, ...],
+    ) -> Score:
         """Return 1 if the answer's last expression equals a target's."""
         worker = _worker(self.seconds, self.memory_mib << 20)
         try:

@@ -127,7 +127,9 @@ def _tex_fraction(found: re.Match[str]) -> str:
 def _digit(one: str) -> str:
     """Return the ASCII digit of a digit in another script."""
     value = unicodedata.decimal(one, None)
-    return one if value is None else str(value)
+    if value is None:
+        return one
+    return str(value)
 
 
 _UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -222,14 +224,20 @@ def parts_in_digits(text: str) -> str:
 
 def _mixed(match: re.Match[str]) -> str:
     words = match["whole"]
-    whole = words if words.isdigit() else str(_value(words))
+    if words.isdigit():
+        whole = words
+    else:
+        whole = str(_value(words))
     part = match["digits"] or _WHOLE_PARTS[match["part"].lower()]
     return f"{whole} {part}"
 
 
 def _part_of_scale(match: re.Match[str]) -> str:
     scale = match["scale"].lower()
-    divisor = 2 if match["part"].lower() == "half" else 4
+    if match["part"].lower() == "half":
+        divisor = 2
+    else:
+        divisor = 4
     number = {"dozen": 12, **_SCALES}[scale] // divisor
     return str(number)
 

@@ -70,7 +70,11 @@ class Quantity:
         return self._near(self.value, other.value, relative_tolerance)
 
     @staticmethod
-    def _near(left: Fraction, right: Fraction, tolerance: float) -> bool:
+    def _near(
+        left: Fraction,
+        right: Fraction,
+        tolerance: float,
+    ) -> bool:
         return left == right or (
             tolerance > 0 and abs(left - right) <= Fraction(tolerance) * abs(right)
         )
@@ -234,7 +238,11 @@ def final_number(
     return None if match is None else _quantity(match)
 
 
-def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None:
+def _final(
+    text: str,
+    has_blanks: bool,
+    has_comma: bool,
+) -> re.Match[str] | None:
     """Return the number of an answer; `None` if there is none, or if it is one of two."""
     text = IN_UNITS.sub("", one_spelling(parts_in_digits(text)))
     text = ASIDE.sub(lambda aside: aside["kept"] or "", text)
@@ -273,7 +281,10 @@ def _same_number(numbers: list[re.Match[str]]) -> re.Match[str] | None:
     return numbers[0] if is_same else None
 
 
-def _is_one_of_two(number: re.Match[str], pattern: re.Pattern[str]) -> bool:
+def _is_one_of_two(
+    number: re.Match[str],
+    pattern: re.Pattern[str],
+) -> bool:
     """Return True for a number of `17 or 18`, `3-5` or `between 17 and 18`, because the answer does not choose one."""
     text = number.string
     connection = BETWEEN_NUMBERS.match(text, number.end())
@@ -292,7 +303,10 @@ def _is_one_of_two(number: re.Match[str], pattern: re.Pattern[str]) -> bool:
     return before is not None and _are_alternatives(before, number)
 
 
-def _are_alternatives(first: re.Match[str], second: re.Match[str]) -> bool:
+def _are_alternatives(
+    first: re.Match[str],
+    second: re.Match[str],
+) -> bool:
     """Return True if two numbers are joined as alternatives or as the ends of a range, and differ."""
     text = second.string
     if _quantity(first).equals(_quantity(second)):

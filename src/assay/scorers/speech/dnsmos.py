@@ -69,7 +69,11 @@ def power_to_db(
 
 
 @cache
-def _filter_bank(rate: int, window: int, bands: int) -> "Floats":
+def _filter_bank(
+    rate: int,
+    window: int,
+    bands: int,
+) -> "Floats":
     """Return triangular filters of equal area, one row for each band."""
     import numpy as np
 

@@ -133,7 +133,11 @@ class SpeakerSimilarity(GivenModels):
             (medium for medium in output.media if isinstance(medium, Audio)), None
         )
         if speech is None:
-            return Score.unparsed(reason="no audio in the output", cosine=0.0, pairs=1)
+            return Score.unparsed(
+                reason="no audio in the output",
+                cosine=0.0,
+                pairs=1,
+            )
         try:
             expected, actual = await asyncio.gather(
                 self._embed(reference), self._embed(speech)
@@ -165,7 +169,10 @@ class SpeakerSimilarity(GivenModels):
         return _embedding(reply.json)
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine(
+    one: Sequence[float],
+    other: Sequence[float],
+) -> float:
     """Return the cosine of two vectors. Raise `ModelError` for vectors that have none."""
     if len(one) != len(other):
         raise ModelError(
@@ -183,7 +190,10 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 def _embedding(value: object) -> Sequence[float]:
     """Return the numbers of a reply: a list, or a dictionary with `embedding`."""
-    numbers = value.get("embedding") if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        numbers = value.get("embedding")
+    else:
+        numbers = value
     if (
         not isinstance(numbers, (list, tuple))
         or not numbers

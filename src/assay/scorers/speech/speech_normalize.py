@@ -204,7 +204,11 @@ def mark_script(text: str) -> str | None:
     return None
 
 
-def check_script(name: str, reference: str, scorer: str) -> None:
+def check_script(
+    name: str,
+    reference: str,
+    scorer: str,
+) -> None:
     """Raise `UsageError` if the normalizer would delete letters of the reference's script."""
     if name == "whisper-basic" and (script := mark_script(reference)):
         raise UsageError(

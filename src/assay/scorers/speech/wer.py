@@ -61,7 +61,10 @@ class Edits(NamedTuple):
         }
 
 
-def error_rate(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
+def error_rate(
+    reference: Sequence[str],
+    hypothesis: Sequence[str],
+) -> float:
     """Return only the error rate, without the kinds of edits.
 
     It is twice as fast, and enough to choose a reference.
@@ -76,7 +79,10 @@ _edits = partial(tuple.__new__, Edits)
 """Makes an `Edits` from a plain tuple, in half the time of its constructor."""
 
 
-def count_edits(reference: Sequence[str], hypothesis: Sequence[str]) -> Edits:
+def count_edits(
+    reference: Sequence[str],
+    hypothesis: Sequence[str],
+) -> Edits:
     """Return the edits between two token lists, or between the characters of two texts.
 
     The lengths fix insertions minus deletions, so errors and substitutions determine the other counts. The errors
@@ -178,9 +184,17 @@ class ErrorRate(PooledRate, ABC):
         if silence:
             # Words that were not transcribed stay in the corpus as deletions.
             return Score(edits.rate, silence.outcome, details=details)
-        return Score(edits.rate, answer=answer, details=details)
+        return Score(
+            edits.rate,
+            answer=answer,
+            details=details,
+        )
 
-    def compare(self, references: Sequence[str], text: str) -> tuple[Edits, str]:
+    def compare(
+        self,
+        references: Sequence[str],
+        text: str,
+    ) -> tuple[Edits, str]:
         """Return the edits to the nearest reference, and the normalized text."""
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
         tokens = self.tokens(plain)
@@ -271,6 +285,10 @@ def rate_details(edits: Edits, metric: str) -> dict[str, int | str]:
 
 
 @lru_cache(maxsize=8192)
-def _plain(normalize: str, keep_blanks: bool, reference: str) -> str:
+def _plain(
+    normalize: str,
+    keep_blanks: bool,
+    reference: str,
+) -> str:
     """Return a normalized reference from a cache: references repeat over candidates, epochs and models."""
     return normalizer(normalize, keep_blanks=keep_blanks)(reference)

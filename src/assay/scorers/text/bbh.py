@@ -59,9 +59,16 @@ class Bbh:
         )
 
 
-def _span(text: str, found: str, is_declared: bool) -> list[int] | None:
+def _span(
+    text: str,
+    found: str,
+    is_declared: bool,
+) -> list[int] | None:
     """Return the span of an answer in the text, or None."""
-    declared = _ANSWER.search(text) if is_declared else None
+    if is_declared:
+        declared = _ANSWER.search(text)
+    else:
+        declared = None
     start = text.find(found, declared.start(1) if declared else 0)
     if start < 0:
         return None

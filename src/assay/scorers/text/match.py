@@ -110,7 +110,9 @@ def _kind_of_start(wanted: str, is_ascii: bool) -> str:
         return "sign"
     if wanted[0].isdecimal():
         return "thousand" if _THREE_DIGITS.match(wanted) else "digit"
-    return "letter" if _is_letter(wanted[0], is_ascii) else "other"
+    if _is_letter(wanted[0], is_ascii):
+        return "letter"
+    return "other"
 
 
 def _kind_of_end(wanted: str, is_ascii: bool) -> str:
@@ -198,7 +200,11 @@ class QuasiExactMatch(AgainstTargets):
     def __post_init__(self) -> None:
         check_option("quasi_exact", "tokens", self.tokens, ("words", "cjk"))
 
-    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+    def compare(
+        self,
+        output: Output,
+        targets: tuple[str, ...],
+    ) -> Score:
         """Return the score of an answer against the best target."""
         if self.tokens == "cjk":
             words = tuple(cjk_words(output.text))
@@ -248,7 +254,11 @@ class Includes:
                 )
         return Score(0.0)
 
-    def _has(self, text: str, part: str | tuple[str, ...]) -> bool:
+    def _has(
+        self,
+        text: str,
+        part: str | tuple[str, ...],
+    ) -> bool:
         spellings = (part,) if isinstance(part, str) else part
         comparable = [self._comparable(spelling) for spelling in spellings]
         if self.substring:
@@ -321,7 +331,11 @@ class Regex:
             return Score(1.0, answer=answer, details=details)
         targets = [self._comparable(target) for target in accepted(sample)]
         is_right = self._comparable(answer) in targets
-        return Score(float(is_right), answer=answer, details=details)
+        return Score(
+            float(is_right),
+            answer=answer,
+            details=details,
+        )
 
     def _find(self, text: str) -> re.Match[str] | None:
         """Return the first or last match of the pattern; None if there is none, or if it does not include the group."""

@@ -258,7 +258,11 @@ class MeteorNltk(AgainstTargets):
                 fix="python -m nltk.downloader wordnet, or the scorer 'meteor' (METEOR 1.5, needs Java)",
             ) from error
 
-    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+    def compare(
+        self,
+        output: Output,
+        targets: tuple[str, ...],
+    ) -> Score:
         """Return nltk's METEOR of an answer."""
         from nltk.translate.meteor_score import meteor_score
 

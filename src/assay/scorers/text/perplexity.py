@@ -63,7 +63,10 @@ class LastWord:
         return Score(float(likelihood.greedy), details=details)
 
 
-def _weighed_text(sample: Sample, column: str | None) -> str:
+def _weighed_text(
+    sample: Sample,
+    column: str | None,
+) -> str:
     """Return the text that the model scored; empty if the column has none."""
     if column is not None:
         value: Any = sample.fields.get(column)

@@ -127,7 +127,9 @@ class Chrf:
 
 
 def _score_of_long(
-    metric: "BLEU", text: str, references: tuple[str, ...]
+    metric: "BLEU",
+    text: str,
+    references: tuple[str, ...],
 ) -> "BLEUScore":
     """Return the result of `sentence_score`, without counting every n-gram of a very long answer."""
     segments = [metric._preprocess_segment(reference) for reference in references]

@@ -143,7 +143,10 @@ class _Tokens:
         return self.rouge._tokens(text)
 
 
-def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
+def _common(
+    reference: Sequence[str],
+    answer: Sequence[str],
+) -> int:
     """Return the length of a longest common subsequence."""
     return int(LCSseq.similarity(reference, answer))
 
@@ -165,7 +168,10 @@ def _ngram_score(
     return _f_measure(shared, len(reference_grams), len(grams))
 
 
-def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
+def _ngrams(
+    tokens: Sequence[str],
+    n: int,
+) -> Sequence[Any]:
     if n == 1:
         return tokens
     return [*pairwise(tokens)]
@@ -204,7 +210,11 @@ class TokenF1(AgainstTargets):
     def __post_init__(self) -> None:
         check_option("f1", "tokens", self.tokens, ("words", "cjk"))
 
-    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+    def compare(
+        self,
+        output: Output,
+        targets: tuple[str, ...],
+    ) -> Score:
         """Return the score of an answer against the best target."""
         is_cjk = self.tokens == "cjk"
         if is_cjk:
@@ -218,7 +228,10 @@ class TokenF1(AgainstTargets):
         )
 
 
-def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
+def token_f1(
+    answer: Sequence[str],
+    target: Sequence[str],
+) -> float:
     """Return the F1 of two multisets of words; 1 if both are empty, 0 if one is."""
     if not answer or not target:
         return float(not answer and not target)

@@ -103,7 +103,11 @@ class Anls(AgainstTargets):
     def __post_init__(self) -> None:
         check_option("anls", "v", self.v, get_args(Lengths))
 
-    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+    def compare(
+        self,
+        output: Output,
+        targets: tuple[str, ...],
+    ) -> Score:
         """Return the score of an answer against the best target."""
         answer = output.text
         best = max(similarity(target, answer, self.v) for target in targets)
@@ -114,7 +118,11 @@ class Anls(AgainstTargets):
         )
 
 
-def similarity(target: str, answer: str, v: Lengths = "definition") -> float:
+def similarity(
+    target: str,
+    answer: str,
+    v: Lengths = "definition",
+) -> float:
     """Return 1 - edits / longer length; two empty texts are equal."""
     from rapidfuzz.distance import Levenshtein
 
@@ -207,7 +215,10 @@ def _fit(target: object, answer: object) -> Fit:
     return apply_threshold(score), 1
 
 
-def _fit_records(target: Mapping[str, Any], answer: Mapping[str, Any]) -> Fit:
+def _fit_records(
+    target: Mapping[str, Any],
+    answer: Mapping[str, Any],
+) -> Fit:
     """Return the fit of two records, key by key."""
     total = 0.0
     leaves = 0
@@ -221,7 +232,10 @@ def _fit_records(target: Mapping[str, Any], answer: Mapping[str, Any]) -> Fit:
     return total, leaves
 
 
-def _fit_lists(target: list[Any], answer: list[Any]) -> Fit:
+def _fit_lists(
+    target: list[Any],
+    answer: list[Any],
+) -> Fit:
     """Return the best fit of two lists over all pairings of their items."""
     fits = []
     worth = []
@@ -248,7 +262,10 @@ def _fit_lists(target: list[Any], answer: list[Any]) -> Fit:
     return total, leaves
 
 
-def _unpaired_leaves(items: list[Any], paired: set[int]) -> int:
+def _unpaired_leaves(
+    items: list[Any],
+    paired: set[int],
+) -> int:
     """Return the number of leaves in the items without a partner."""
     leaves = 0
     for index, item in enumerate(items):
@@ -282,7 +299,10 @@ def _longer(target: object, answer: object) -> int:
 
 def _is_structured(target: object) -> bool:
     """Return True if a target, or one of its alternatives, is a record or a list."""
-    options = target if isinstance(target, tuple) else (target,)
+    if isinstance(target, tuple):
+        options = target
+    else:
+        options = (target,)
     return any(isinstance(option, (Mapping, list)) for option in options)
 
 

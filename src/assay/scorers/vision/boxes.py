@@ -151,7 +151,11 @@ def _area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
+def _in_shares(
+    box: Box,
+    scale: Scale,
+    size: tuple[float, float],
+) -> Box:
     """Return the box in shares of the image. With a size of 1 x 1 it stays the same."""
     width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[
         scale

@@ -59,7 +59,11 @@ class Caption:
         silence = no_answer(output)
         if silence:
             return Score(value, silence.outcome, details=details)
-        return Score(value, answer=details["tokens"], details=details)
+        return Score(
+            value,
+            answer=details["tokens"],
+            details=details,
+        )
 
     def _tokens(self, text: str) -> list[str]:
         if self.tokenize == "ptb":
@@ -94,12 +98,18 @@ def bleu_counts(
     return [length, closest, *totals, *matched]
 
 
-def ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+def ngrams(
+    tokens: Sequence[str],
+    n: int,
+) -> Counter[tuple[str, ...]]:
     """Return how often each run of `n` tokens occurs."""
     return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
 
 
-def rouge_l(tokens: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+def rouge_l(
+    tokens: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> float:
     """Return the F-measure with beta 1.2 of the best precision and the best recall.
 
     They may come from different references.
@@ -230,6 +240,9 @@ def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
     means: dict[str, float] = {}
     for kind, values in values_by_kind.items():
         if values:
-            name = "" if kind == "All" else kind.lower()
+            if kind == "All":
+                name = ""
+            else:
+                name = kind.lower()
             means[name] = sum(values) / len(values)
     return means

@@ -60,13 +60,25 @@ class MathVista:
         )
 
 
-def _compared(gold: object, read: object, kind: str) -> Score:
+def _compared(
+    gold: object,
+    read: object,
+    kind: str,
+) -> Score:
     if read is None:
         return Score.unparsed(rule=kind)
-    return Score(float(read == gold), answer=str(read), details={"rule": kind})
+    return Score(
+        float(read == gold),
+        answer=str(read),
+        details={"rule": kind},
+    )
 
 
-def _rounded(value: Fraction, kind: str, sample: Sample) -> float:
+def _rounded(
+    value: Fraction,
+    kind: str,
+    sample: Sample,
+) -> float:
     if kind == "integer":
         return float(int(value))
     return round(float(value), int(float(str(sample.fields.get("precision") or 2))))

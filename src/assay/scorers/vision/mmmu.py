@@ -89,7 +89,10 @@ def open_pieces(response: str) -> Iterator[str]:
         yield text
 
 
-def is_hit(golds: tuple[str, ...], pieces: list[str]) -> bool:
+def is_hit(
+    golds: tuple[str, ...],
+    pieces: list[str],
+) -> bool:
     """Return True if a piece contains a reference as text, or has a number that equals one to two decimals."""
     expected = [form for gold in golds for form in _forms(gold)]
     numbers = []

@@ -68,7 +68,11 @@ class MmVet(GivenModels):
         if grade is None:
             return no_verdict(f"no grade in {len(replies)} replies", replies=replies)
         details = {"replies": replies}
-        return Score(grade, answer=output.text, details=details)
+        return Score(
+            grade,
+            answer=output.text,
+            details=details,
+        )
 
 
 async def ask_again(
@@ -93,7 +97,11 @@ async def ask_again(
     return None, replies
 
 
-def grading_prompt(question: str, reference: str, answer: str) -> Prompt:
+def grading_prompt(
+    question: str,
+    reference: str,
+    answer: str,
+) -> Prompt:
     """Return the prompt for the judge."""
     lines = (" | ".join(example) for example in _EXAMPLES)
     examples = "\n".join(lines)
@@ -113,7 +121,10 @@ def grading_prompt(question: str, reference: str, answer: str) -> Prompt:
 def read_grade(reply: str) -> float | None:
     """Return the only number of a reply if it is from 0 to 1; `-1`, `1/10`, `10%` and several numbers are no grade."""
     numbers = set(_NUMBER.findall(reply))
-    number = numbers.pop() if len(numbers) == 1 else ""
+    if len(numbers) == 1:
+        number = numbers.pop()
+    else:
+        number = ""
     if not _GRADE.fullmatch(number):
         return None
     grade = float(number)

@@ -29,7 +29,11 @@ class RelaxedAccuracy(AgainstTargets):
                 fix="tolerance: 0 or more",
             )
 
-    def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
+    def compare(
+        self,
+        output: Output,
+        targets: tuple[str, ...],
+    ) -> Score:
         """Return the score of an answer against the best target."""
         answer = output.text.strip()
         value = float(
@@ -41,7 +45,11 @@ class RelaxedAccuracy(AgainstTargets):
         )
 
 
-def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:
+def relaxed_equal(
+    target: str,
+    answer: str,
+    tolerance: float = 0.05,
+) -> bool:
     """Return True if the answer is close to a number other than 0, or equal to a text."""
     expected = _number(target)
     number = _number(answer)

@@ -54,7 +54,12 @@ class ChoiceVlmevalJudged(GivenModels):
         if isinstance(read, Score):
             return read
         if read is not None:
-            return _verdict(read, sample, rule="judge", replies=replies)
+            return _verdict(
+                read,
+                sample,
+                rule="judge",
+                replies=replies,
+            )
         draw = random.Random(f"{self.seed}/{sample.id}")
         return _verdict(
             draw.choice([*options, NONE]),
@@ -89,7 +94,11 @@ class YesNoVlmeval(GivenModels):
             details = {"rule": "judge", "replies": replies}
         if answer is None or isinstance(answer, Score):
             return answer or Score.unparsed(**details)
-        return Score(float(answer == gold), answer=answer, details=details)
+        return Score(
+            float(answer == gold),
+            answer=answer,
+            details=details,
+        )
 
 
 @scorers.register("mmvet_vlmeval")
@@ -118,7 +127,11 @@ class MmVetVlmeval(GivenModels):
                 answer=output.text,
                 details={"replies": replies, "rule": "no grade is 0"},
             )
-        return Score(grade, answer=output.text, details={"replies": replies})
+        return Score(
+            grade,
+            answer=output.text,
+            details={"replies": replies},
+        )
 
 
 def whole_grade(reply: str) -> float | None:
@@ -130,7 +143,11 @@ def whole_grade(reply: str) -> float | None:
     return grade if 0.0 <= grade <= 1.0 else None
 
 
-def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
+def which_option(
+    sample: Sample,
+    options: Mapping[str, str],
+    answer: str,
+) -> Prompt:
     """Return the prompt that asks the judge which option an answer means."""
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
     return _prompt_of(
@@ -152,8 +169,16 @@ def _prompt_of(text: str) -> Prompt:
     return Prompt((Message.of("user", text),))
 
 
-def _verdict(letter: str, sample: Sample, **details: object) -> Score:
-    score = Score(float(letter == sample.target), answer=letter, details=details)
+def _verdict(
+    letter: str,
+    sample: Sample,
+    **details: object,
+) -> Score:
+    score = Score(
+        float(letter == sample.target),
+        answer=letter,
+        details=details,
+    )
     is_none = letter == NONE and details["rule"] in ("judge", "rejected")
     if is_none:
         return replace(score, outcome=Outcome.UNPARSED)

@@ -77,7 +77,10 @@ def compared(
     return vqa_normal(prediction, as_vlmeval=as_vlmeval), answer_forms
 
 
-def agreement(prediction: str, answers: Sequence[str]) -> float:
+def agreement(
+    prediction: str,
+    answers: Sequence[str],
+) -> float:
     """Return the mean over annotators of min(1, matches among the others / 3)."""
     matches = answers.count(prediction)
     others = (matches - (answer == prediction) for answer in answers)

@@ -44,7 +44,11 @@ def cohens_kappa(
     return 1 - observed / expected
 
 
-def _distance(x: float | str, y: float | str, weights: str) -> float:
+def _distance(
+    x: float | str,
+    y: float | str,
+    weights: str,
+) -> float:
     """Return how much two ratings disagree."""
     if weights == "none":
         return float(x != y)
@@ -81,7 +85,10 @@ def krippendorff_alpha(
         totals.update(unit)
     if not totals:
         raise ValueError("no sample was rated twice: there is no agreement to measure")
-    distance = _ordinal_distance(totals) if level == "ordinal" else _nominal_distance
+    if level == "ordinal":
+        distance = _ordinal_distance(totals)
+    else:
+        distance = _nominal_distance
     observed = 0.0
     for unit in units:
         observed += _disagreement(unit, distance) / (unit.total() - 1)
@@ -101,7 +108,10 @@ def _rated_twice(ratings: Ratings) -> list[Counter[Any]]:
     return units
 
 
-def _disagreement(counts: Counter[Any], distance: Callable[[Any, Any], float]) -> float:
+def _disagreement(
+    counts: Counter[Any],
+    distance: Callable[[Any, Any], float],
+) -> float:
     """Return the sum of distances over all ordered pairs of ratings."""
     total = 0.0
     for x, count in counts.items():

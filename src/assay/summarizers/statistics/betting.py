@@ -144,7 +144,12 @@ class StoppingRule:
         """Return True if the rule is checked after `t` scores."""
         return t >= self.first_look and (t - self.first_look) % self.look_every == 0
 
-    def stops(self, now: Estimate, *, shuffle_seed: int | None) -> bool:
+    def stops(
+        self,
+        now: Estimate,
+        *,
+        shuffle_seed: int | None,
+    ) -> bool:
         """Return True if the run may stop at this estimate; `shuffle_seed` is the seed of its order."""
         if shuffle_seed is None:
             raise ValueError(

@@ -51,7 +51,10 @@ def compare_corpus(
     first = np.asarray([a[key] for key in common], float)
     second = np.asarray([b[key] for key in common], float)
     width = first.shape[1]
-    keys = None if clusters is None else cluster_keys(common, clusters)
+    if clusters is None:
+        keys = None
+    else:
+        keys = cluster_keys(common, clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = [value_of(function, table.sum(axis=0)) for table in (first, second)]
         each = np.asarray(function(first), float) - np.asarray(function(second), float)
@@ -122,7 +125,10 @@ def _difference(
     import numpy as np
 
     value = float(gap(total[None, :])[0])
-    count = None if keys is None else len(units)
+    if keys is None:
+        count = None
+    else:
+        count = len(units)
     if len(units) < 2:
         reason = "one sample" if keys is None else "one cluster"
         return Estimate.without_interval(value, n, reason, clusters=count)

@@ -90,7 +90,10 @@ def compare_paired(
     if clusters is None and binary:
         difference = paired_share_difference(wins, losses, n, level)
         # One sample has no interval, and the mid-p of one is no evidence either.
-        p = mcnemar(wins, losses) if n > 1 else 1.0
+        if n > 1:
+            p = mcnemar(wins, losses)
+        else:
+            p = 1.0
         test = "McNemar mid-p"
     else:
         difference = _mean_difference(differences, common, clusters, level, ends)
@@ -151,7 +154,10 @@ def _widest(
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
-def _cut(difference: Estimate, ends: Ends | None) -> Estimate:
+def _cut(
+    difference: Estimate,
+    ends: Ends | None,
+) -> Estimate:
     """Return the difference with its interval cut to possible values; its standard error is unchanged."""
     low = difference.low
     high = difference.high
@@ -220,7 +226,10 @@ def difference_p(difference: Estimate) -> float:
         return t_two_sided(value / math.sqrt(spread.variance), spread.df)
     if difference.stderr is None or not value:
         return 1.0
-    trials = difference.n if difference.clusters is None else difference.clusters
+    if difference.clusters is None:
+        trials = difference.n
+    else:
+        trials = difference.clusters
     # All differences are equal. For a mean of 0, a certain share of unseen ones must be at the far end of the scale.
     # On an open scale it is only known that each could have had the other sign.
     if difference.scale is None:

@@ -24,7 +24,11 @@ def normal_cdf(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
-def incomplete_beta(x: float, a: float, b: float) -> float:
+def incomplete_beta(
+    x: float,
+    a: float,
+    b: float,
+) -> float:
     """Return the regularised incomplete beta function I_x(a, b): the CDF of Beta(a, b) at x."""
     if a <= 0.0 or b <= 0.0:
         raise ValueError(
@@ -40,7 +44,11 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
     return _beta_left(x, a, b)
 
 
-def _beta_left(x: float, a: float, b: float) -> float:
+def _beta_left(
+    x: float,
+    a: float,
+    b: float,
+) -> float:
     log_front = (
         math.lgamma(a + b)
         - math.lgamma(a)
@@ -51,7 +59,11 @@ def _beta_left(x: float, a: float, b: float) -> float:
     return math.exp(log_front) * _beta_fraction(x, a, b) / a
 
 
-def _beta_fraction(x: float, a: float, b: float) -> float:
+def _beta_fraction(
+    x: float,
+    a: float,
+    b: float,
+) -> float:
     """Return the continued fraction of the incomplete beta function, evaluated forwards (Lentz)."""
     numerator = 1.0
     first = 1.0 - (a + b) * x / (a + 1.0)
@@ -81,7 +93,11 @@ def _away_from_zero(value: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def beta_quantile(p: float, a: float, b: float) -> float:
+def beta_quantile(
+    p: float,
+    a: float,
+    b: float,
+) -> float:
     """Return the x with I_x(a, b) = p."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"a beta quantile needs 0 <= p <= 1, got {p}")
@@ -130,7 +146,11 @@ def t_quantile(p: float, df: float) -> float:
     return math.copysign(middle, p - 0.5)
 
 
-def t_power(shift: float, df: float, alpha: float) -> float:
+def t_power(
+    shift: float,
+    df: float,
+    alpha: float,
+) -> float:
     """Return how often a two-sided t test at `alpha` rejects if the mean is `shift` standard errors from 0.
 
     The noncentral t as an integral over the estimated standard error (Simpson's rule, 2,000 steps of 10 deviations each

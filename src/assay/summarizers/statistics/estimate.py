@@ -15,7 +15,10 @@ UNEQUAL_CORRELATION = 0.5
 """Added to it for clusters of extremely unequal size: a few large ones then decide, and may not have failed yet."""
 
 
-def cluster_codes(clusters: Sequence[Hashable], n: int) -> list[int]:
+def cluster_codes(
+    clusters: Sequence[Hashable],
+    n: int,
+) -> list[int]:
     """Return the keys as numbers 0, 1, 2 … in order of appearance; raise if a sample has no key."""
     if len(clusters) != n:
         raise ValueError(
@@ -32,7 +35,10 @@ def cluster_codes(clusters: Sequence[Hashable], n: int) -> list[int]:
     return codes
 
 
-def cluster_sums(values: Sequence[float], codes: Sequence[int]) -> list[float]:
+def cluster_sums(
+    values: Sequence[float],
+    codes: Sequence[int],
+) -> list[float]:
     """Return the sum of the values in each cluster; the same to the last bit in any order of the samples."""
     members: list[list[float]] = [[] for _ in range(max(codes) + 1)]
     for value, code in zip(values, codes, strict=True):
@@ -66,7 +72,10 @@ def assumed_correlation(balance: float) -> float:
     return CORRELATION + UNEQUAL_CORRELATION * (1 - balance)
 
 
-def finite(values: Sequence[float], what: str = "value") -> list[float]:
+def finite(
+    values: Sequence[float],
+    what: str = "value",
+) -> list[float]:
     """Return the values as floats; raise if there are none, or one is not a finite number."""
     if not len(values):
         raise ValueError(f"no {what}s: there is nothing to estimate")
@@ -169,7 +178,10 @@ def flag_few_units(
     """
     if estimate.low is None:
         return estimate
-    units = estimate.n if estimate.clusters is None else estimate.clusters
+    if estimate.clusters is None:
+        units = estimate.n
+    else:
+        units = estimate.clusters
     if units < FEWEST_UNITS:
         kind = "samples" if estimate.clusters is None else "clusters"
         return replace(estimate, unreliable=f"interval unreliable: {units} {kind}")

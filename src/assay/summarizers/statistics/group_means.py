@@ -8,14 +8,20 @@ from .proportions import unseen_spread
 from .spreads import limits
 
 
-def micro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
+def micro(
+    parts: Sequence[Estimate],
+    level: float = 0.95,
+) -> Estimate:
     """Return the mean over all samples of all parts, so that each part counts by its number of samples."""
     if not sum(part.n for part in parts):
         raise ValueError("no samples in any part: there is nothing to aggregate")
     return weighted_mean(parts, [part.n for part in parts], "micro", level)
 
 
-def macro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
+def macro(
+    parts: Sequence[Estimate],
+    level: float = 0.95,
+) -> Estimate:
     """Return the mean of the parts' values, so that each part counts the same, however small it is."""
     if not parts:
         raise ValueError("no parts: there is nothing to aggregate")
@@ -92,7 +98,10 @@ def _common_scale(parts: Sequence[Estimate]) -> Ends | None:
     return None
 
 
-def _why_no_interval(parts: Sequence[Estimate], scale: Ends | None) -> str:
+def _why_no_interval(
+    parts: Sequence[Estimate],
+    scale: Ends | None,
+) -> str:
     """Return why the combination cannot have an interval; empty if it can."""
     missing = sum(part.stderr is None for part in parts)
     if missing and scale is None:
@@ -190,6 +199,14 @@ def _total_samples(parts: Sequence[Estimate]) -> float:
 
 def _spread_of(part: Estimate) -> Spread:
     """Return the spread of an estimate that has only a standard error."""
-    units = part.n if part.clusters is None else part.clusters
+    if part.clusters is None:
+        units = part.n
+    else:
+        units = part.clusters
     variance = (part.stderr or 0.0) ** 2
-    return Spread(variance, part.n, seen=units, df=max(1, units - 1))
+    return Spread(
+        variance,
+        part.n,
+        seen=units,
+        df=max(1, units - 1),
+    )

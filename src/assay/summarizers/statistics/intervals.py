@@ -69,7 +69,10 @@ def without_spread(
     return Estimate(value, 0.0, low, high, n, clusters, method, ends)
 
 
-def _has_scale(value: float, ends: Ends | None) -> bool:
+def _has_scale(
+    value: float,
+    ends: Ends | None,
+) -> bool:
     """Return True if the scale has two finite ends and the value is between them."""
     if ends is None or math.isinf(ends[1]):
         return False
@@ -123,7 +126,10 @@ def mean_interval(
     return flag_skewed(flag_few_units(estimate))
 
 
-def proportion(values: Sequence[float], level: float = 0.95) -> Estimate:
+def proportion(
+    values: Sequence[float],
+    level: float = 0.95,
+) -> Estimate:
     """Return the share of ones among values of 0 and 1, with its exact or Wilson's interval."""
     numbers = finite(values)
     if not _all_binary(numbers):
@@ -205,7 +211,13 @@ def clustered_mean(
     squares = [residual * residual for residual in residuals]
     stderr = math.sqrt(math.fsum(squares) * count / (count - 1)) / n
     if _has_no_spread(stderr, numbers):
-        spread = Spread(0.0, n, prior, df=count - 1, unseen=unseen)
+        spread = Spread(
+            0.0,
+            n,
+            prior,
+            df=count - 1,
+            unseen=unseen,
+        )
         estimate = without_spread(mean, n, count, UNIT if binary else ends, level)
         return replace(estimate, scale=scale, spread=spread)
     units = seen_units(squares)
@@ -253,7 +265,13 @@ def estimate_mean(
     if clusters is not None:
         count = max(cluster_codes(clusters, len(values)), default=0) + 1
         if count < len(values):
-            return clustered_mean(values, clusters, level, binary=binary, ends=ends)
+            return clustered_mean(
+                values,
+                clusters,
+                level,
+                binary=binary,
+                ends=ends,
+            )
     if binary is None:
         binary = _all_binary(finite(values))
     if binary:
@@ -272,13 +290,19 @@ def _mean(numbers: Sequence[float]) -> float:
     return min(max(mean, min(numbers)), max(numbers))
 
 
-def _has_no_spread(stderr: float, numbers: Sequence[float]) -> bool:
+def _has_no_spread(
+    stderr: float,
+    numbers: Sequence[float],
+) -> bool:
     """Return True if the standard error is nothing but rounding."""
     largest = max(map(abs, numbers))
     return is_constant(largest, largest + stderr)
 
 
-def _scale_of(ends: Ends | None, numbers: Sequence[float]) -> Ends | None:
+def _scale_of(
+    ends: Ends | None,
+    numbers: Sequence[float],
+) -> Ends | None:
     """Return the ends of the scale; None if they are unknown or a value is outside of them."""
     if ends is None or min(numbers) < ends[0] or max(numbers) > ends[1]:
         return None

@@ -63,11 +63,20 @@ def jackknife(
     units, labels = unit_sums(table, clusters, strata)
     total = table.sum(axis=0)
     value = value_of(function, total)
-    count = None if clusters is None else len(units)
+    if clusters is None:
+        count = None
+    else:
+        count = len(units)
     unit_name = "sample" if clusters is None else "cluster"
 
     def no_interval(reason: str) -> Estimate:
-        return Estimate.without_interval(value, n, reason, clusters=count, scale=ends)
+        return Estimate.without_interval(
+            value,
+            n,
+            reason,
+            clusters=count,
+            scale=ends,
+        )
 
     if np.bincount(labels).min() < 2:
         where = "" if strata is None else " in a stratum"
@@ -97,7 +106,11 @@ def cluster_sizes(clusters: Sequence[Hashable] | None) -> list[float] | None:
     return [float(size) for size in Counter(clusters).values()]
 
 
-def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> Spread:
+def jackknife_spread(
+    without: "Floats",
+    labels: "NDArray[np.intp]",
+    n: int,
+) -> Spread:
     """Return the variance of a value, its degrees of freedom and its skewness, from the values without each unit."""
     import numpy as np
 
@@ -145,7 +158,13 @@ def ratio_estimate(
     table = _checked(np.column_stack(columns))
     if ends is None or math.isinf(ends[1]):
         open_ends = _open_scale(table, ends)
-        return jackknife(table, ratio_of_sums, clusters, ends=open_ends, level=level)
+        return jackknife(
+            table,
+            ratio_of_sums,
+            clusters,
+            ends=open_ends,
+            level=level,
+        )
     value = value_of(ratio_of_sums, table.sum(axis=0))
     if ends == UNIT and np.isin(table, (0.0, 1.0)).all():
         return _share_of_counted(table, clusters, level)
@@ -177,11 +196,20 @@ def _bounded_ratio(
     """Return a ratio of sums between two ends with its score interval."""
     n = len(table)
     units, _ = unit_sums(table, clusters, None)
-    count = None if clusters is None else len(units)
+    if clusters is None:
+        count = None
+    else:
+        count = len(units)
     weighing = units[units[:, 1] != 0]
     if len(weighing) < 2:
         reason = "one sample" if clusters is None else "one cluster"
-        return Estimate.without_interval(value, n, reason, clusters=count, scale=ends)
+        return Estimate.without_interval(
+            value,
+            n,
+            reason,
+            clusters=count,
+            scale=ends,
+        )
     sizes = weighing[:, 1].tolist()
     below = math.fsum(sizes)
     base = below**2 / float((table[:, 1] ** 2).sum())
@@ -251,7 +279,10 @@ def unit_sums(
     return units, labels[first]
 
 
-def _open_scale(table: "Floats", ends: Ends | None) -> Ends | None:
+def _open_scale(
+    table: "Floats",
+    ends: Ends | None,
+) -> Ends | None:
     """Return an open scale that starts at the low end; None if a row is below it, since it would have no logarithm."""
     if ends is None or (table[:, 0] < ends[0] * table[:, 1]).any():
         return None

@@ -81,7 +81,12 @@ def paired_share_difference(
     )
     low = _bound(wins, losses, n, quantile)
     high = -_bound(losses, wins, n, quantile)
-    spread = Spread(variance, n, seen=wins + losses, df=n - 1)
+    spread = Spread(
+        variance,
+        n,
+        seen=wins + losses,
+        df=n - 1,
+    )
     return Estimate(
         value,
         math.sqrt(variance),

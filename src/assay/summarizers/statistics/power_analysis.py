@@ -44,7 +44,11 @@ def sample_size(
     return _first(reaches, max(2, start))
 
 
-def normal_size(difference: float, alpha: float = 0.05, power: float = 0.8) -> int:
+def normal_size(
+    difference: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> int:
     """Return the textbook number of samples for a difference in standard deviations, as if its variance were known."""
     # A result that is above an integer only by rounding is that integer.
     return math.ceil(_factor(alpha, power) / difference**2 - 1e-9)
@@ -120,14 +124,22 @@ def _mid_p(fewer: int, count: int) -> float:
     return 2 * _at_most(fewer, count, 0.5) - _exactly(fewer, count, 0.5)
 
 
-def _at_most(k: int, n: int, share: float) -> float:
+def _at_most(
+    k: int,
+    n: int,
+    share: float,
+) -> float:
     """Return P(X <= k) of a binomial distribution."""
     if k >= n:
         return 1.0
     return incomplete_beta(1 - share, n - k, k + 1)
 
 
-def _exactly(k: int, n: int, share: float) -> float:
+def _exactly(
+    k: int,
+    n: int,
+    share: float,
+) -> float:
     """Return P(X = k) of a binomial distribution."""
     if share in (0.0, 1.0):
         return float(k == n * share)
@@ -135,7 +147,10 @@ def _exactly(k: int, n: int, share: float) -> float:
     return math.exp(ways + k * math.log(share) + (n - k) * math.log1p(-share))
 
 
-def _first(reaches: Callable[[int], bool], start: int) -> int:
+def _first(
+    reaches: Callable[[int], bool],
+    start: int,
+) -> int:
     """Return the first n from which on the power suffices; near it power may decrease a little as n increases."""
     low = high = start
     while not reaches(high):
@@ -189,7 +204,10 @@ def minimum_detectable_paired_binary(
     return _least(shows, discordance)
 
 
-def _least(shows: Callable[[float], bool], high: float) -> float:
+def _least(
+    shows: Callable[[float], bool],
+    high: float,
+) -> float:
     """Return the smallest number up to `high` that suffices, to 9 digits."""
     low = 0.0
     while high - low > 1e-9 * max(1.0, high):
@@ -266,7 +284,13 @@ def deciding_size(
     if not stderr:
         return max(n + 1, math.ceil((n + 4) * reach / margin))
     return max(
-        n + 1, sample_size(margin, stderr * stderr * n, alpha=1 - LEVEL, power=power)
+        n + 1,
+        sample_size(
+            margin,
+            stderr * stderr * n,
+            alpha=1 - LEVEL,
+            power=power,
+        ),
     )
 
 

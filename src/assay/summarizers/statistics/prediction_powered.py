@@ -61,7 +61,11 @@ def prediction_powered_mean(
         )
     weight = judge_weight(labels, judged, others)
     if n < 2 or weight == 0.0:
-        return estimate_mean(list(labels), binary=set(labels) <= {0.0, 1.0}, ends=ends)
+        return estimate_mean(
+            list(labels),
+            binary=set(labels) <= {0.0, 1.0},
+            ends=ends,
+        )
     residuals = [y - weight * f for y, f in zip(labels, judged, strict=True)]
     value = math.fsum(residuals) / n + weight * math.fsum(others) / len(others)
     # The mean of the residuals and the weight use one degree of freedom each. On a scale with ends the rare errors of
@@ -84,7 +88,10 @@ def prediction_powered_mean(
     high = value + half_width
     if ends is not None:
         value, low, high = (min(max(x, ends[0]), ends[1]) for x in (value, low, high))
-    unreliable = f"interval unreliable: {n} labels" if n < FEWEST_LABELS else ""
+    if n < FEWEST_LABELS:
+        unreliable = f"interval unreliable: {n} labels"
+    else:
+        unreliable = ""
     return Estimate(
         value,
         stderr,

@@ -17,7 +17,11 @@ _NEAR_COUNT = 40
 """Most successes, or failures, for which the exact bound is used. With more, it would change less than 0.001."""
 
 
-def wilson(k: float, n: int, level: float = 0.95) -> tuple[float, float]:
+def wilson(
+    k: float,
+    n: int,
+    level: float = 0.95,
+) -> tuple[float, float]:
     """Return Wilson's score interval of k successes in n."""
     _check_counts(k, n)
     low, high = score_limits(k / n, n, _z(level))
@@ -25,7 +29,11 @@ def wilson(k: float, n: int, level: float = 0.95) -> tuple[float, float]:
     return (0.0 if k == 0 else low), (1.0 if k == n else high)
 
 
-def score_limits(share: float, n: float, quantile: float) -> tuple[float, float]:
+def score_limits(
+    share: float,
+    n: float,
+    quantile: float,
+) -> tuple[float, float]:
     """Return the shares that are `quantile` of their own standard errors from `share` of n trials."""
     push = quantile * quantile / n
     centre = (share + push / 2) / (1 + push)
@@ -33,7 +41,11 @@ def score_limits(share: float, n: float, quantile: float) -> tuple[float, float]
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+def clopper_pearson(
+    k: int,
+    n: int,
+    level: float = 0.95,
+) -> tuple[float, float]:
     """Return the exact interval. It covers at least `level` for every true share, and is therefore wide."""
     _check_counts(k, n)
     tail = (1 - level) / 2
@@ -68,7 +80,11 @@ def share_interval(
     return (low, high), "wilson"
 
 
-def wald(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+def wald(
+    k: int,
+    n: int,
+    level: float = 0.95,
+) -> tuple[float, float]:
     """Return the textbook interval cut to [0, 1], for comparison only: at 0 or n successes it has no width."""
     _check_counts(k, n)
     share = k / n

@@ -83,7 +83,10 @@ class Ratings:
         return t_two_sided(gap / stderr, df)
 
 
-def bradley_terry(battles: Sequence[Battle], level: float = 0.95) -> Ratings:
+def bradley_terry(
+    battles: Sequence[Battle],
+    level: float = 0.95,
+) -> Ratings:
     """Return the Bradley-Terry ratings of all models in the battles, with intervals.
 
     Raises ValueError if they do not exist: a group of models that never lost to the others is infinitely stronger.
@@ -131,7 +134,10 @@ def _sample_codes(battles: Sequence[Battle]) -> tuple[Any, int]:
     return groups, len(samples)
 
 
-def elo(battles: Sequence[Battle], step: float = ELO_STEP) -> Ratings:
+def elo(
+    battles: Sequence[Battle],
+    step: float = ELO_STEP,
+) -> Ratings:
     """Return Elo ratings: each battle in turn moves both models. They depend on the order, and have no interval."""
     values = dict.fromkeys(_names(battles), MEAN_RATING)
     for battle in battles:
@@ -165,7 +171,10 @@ def _names(battles: Sequence[Battle]) -> list[str]:
     return list(names)
 
 
-def _never_lost(battles: Sequence[Battle], names: Sequence[str]) -> list[str]:
+def _never_lost(
+    battles: Sequence[Battle],
+    names: Sequence[str],
+) -> list[str]:
     """Return models that lost no battle, not even a part of one, to the rest; empty if ratings exist (Ford 1957)."""
     beaten_by: dict[str, set[str]] = {name: set() for name in names}
     for battle in battles:
@@ -210,7 +219,9 @@ def _most_likely(
 
 
 def _chance(
-    strengths: "Floats", first: "NDArray[np.intp]", second: "NDArray[np.intp]"
+    strengths: "Floats",
+    first: "NDArray[np.intp]",
+    second: "NDArray[np.intp]",
 ) -> "Floats":
     """Return the probability of each battle that its first model wins."""
     import numpy as np
@@ -241,7 +252,14 @@ def _inverse(information: "Floats") -> "Floats":
     """Return the inverse for strengths whose mean is 0; a shift of all of them has no information."""
     import numpy as np
 
-    return np.asarray(np.linalg.pinv(information, rcond=1e-10, hermitian=True), float)
+    return np.asarray(
+        np.linalg.pinv(
+            information,
+            rcond=1e-10,
+            hermitian=True,
+        ),
+        float,
+    )
 
 
 def _sandwich(
@@ -279,7 +297,10 @@ def _rating(
     for battle in battles:
         if name not in (battle.first, battle.second):
             continue
-        won = battle.won if name == battle.first else 1 - battle.won
+        if name == battle.first:
+            won = battle.won
+        else:
+            won = 1 - battle.won
         if won == 0.5:
             results["tie"] += 1
         else:

@@ -21,19 +21,31 @@ from .estimate import Estimate, finite
 from .intervals import estimate_mean
 
 
-def pass_at_k(n: int, c: int, k: int) -> float:
+def pass_at_k(
+    n: int,
+    c: int,
+    k: int,
+) -> float:
     """Return the share of the subsets of k answers with at least one of the c right ones in it."""
     _check(n, c, k)
     return float(1 - Fraction(comb(n - c, k), comb(n, k)))
 
 
-def pass_hat_k(n: int, c: int, k: int) -> float:
+def pass_hat_k(
+    n: int,
+    c: int,
+    k: int,
+) -> float:
     """Return the share of the subsets of k answers that are all right (written pass^k)."""
     _check(n, c, k)
     return float(Fraction(comb(c, k), comb(n, k)))
 
 
-def _check(n: int, c: int, k: int) -> None:
+def _check(
+    n: int,
+    c: int,
+    k: int,
+) -> None:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     if not 0 <= c <= n:
@@ -72,7 +84,10 @@ class Decomposition:
             return "one answer per question: run at least 2 epochs to see whether to add epochs or questions"
         if limit >= now:
             return f"more epochs would not cut SE from {now:.3f}: add questions"
-        least = f"at most {limit:.3f}" if limit >= 0.0005 else "less than 0.001"
+        if limit >= 0.0005:
+            least = f"at most {limit:.3f}"
+        else:
+            least = "less than 0.001"
         advice = f"more epochs would cut SE from {now:.3f} to {least}"
         if limit < 0.8 * now:
             return advice
@@ -164,11 +179,17 @@ def reduce_repeats(
         )
     if any(number not in (0.0, 1.0) for number in numbers):
         raise ValueError(f"{reducer} counts right answers: its values must be 0 or 1")
-    count = pass_at_k if match[1] == "@" else pass_hat_k
+    if match[1] == "@":
+        count = pass_at_k
+    else:
+        count = pass_hat_k
     return Reduced(count(len(numbers), int(sum(numbers)), int(match[2])))
 
 
-def _vote(values: Sequence[float], ballots: Sequence[Hashable | None]) -> Reduced:
+def _vote(
+    values: Sequence[float],
+    ballots: Sequence[Hashable | None],
+) -> Reduced:
     """Return the value of the most frequent answer; the mean of the values that tied."""
     leaders = modes([ballot for ballot in ballots if ballot is not None])
     if not leaders:

@@ -56,7 +56,11 @@ def skewness_of_sum(contributions: Sequence[float]) -> float:
     return float(third / second**1.5)
 
 
-def cluster_prior(base: float, base_of_clusters: float, balance: float) -> float:
+def cluster_prior(
+    base: float,
+    base_of_clusters: float,
+    balance: float,
+) -> float:
     """Return the prior variance of a mean over clusters.
 
     `base` is the effective number of samples, `base_of_clusters` the effective number of clusters, `balance` how equal
@@ -88,12 +92,19 @@ def limits(
     )
 
 
-def _is_between(value: float, ends: Ends | None) -> bool:
+def _is_between(
+    value: float,
+    ends: Ends | None,
+) -> bool:
     """Return True if a scale has ends and the value is inside of them."""
     return ends is not None and ends[0] < value < ends[1]
 
 
-def _effective_trials(share: float, spread: Spread, width: float) -> float:
+def _effective_trials(
+    share: float,
+    spread: Spread,
+    width: float,
+) -> float:
     """Return the number of right-or-wrong trials that would give the same variance of the share."""
     binary_variance = share * (1 - share) / spread.base
     seen_ratio = spread.variance / width**2 / binary_variance
@@ -102,7 +113,11 @@ def _effective_trials(share: float, spread: Spread, width: float) -> float:
     return spread.base / max(seen_ratio, ratio_with_prior)
 
 
-def _t_limits(value: float, spread: Spread, quantile: float) -> Interval:
+def _t_limits(
+    value: float,
+    spread: Spread,
+    quantile: float,
+) -> Interval:
     """Return Student's t interval, extended on the side of a long tail."""
     stderr = math.sqrt(spread.variance)
     below = max(quantile, _undo_skew(quantile, spread.skew))
@@ -140,14 +155,22 @@ def stretched_limits(
     return _logit_limits(value, half, ends), "logit t"
 
 
-def _log_limits(value: float, half: float, low: float) -> Interval:
+def _log_limits(
+    value: float,
+    half: float,
+    low: float,
+) -> Interval:
     """Return the limits of an interval that is symmetric in the logarithm of the distance from `low`."""
     above = value - low
     factor = math.exp(min(half / above, _LARGEST_EXPONENT))
     return low + above / factor, low + above * factor
 
 
-def _logit_limits(value: float, half: float, ends: Ends) -> Interval:
+def _logit_limits(
+    value: float,
+    half: float,
+    ends: Ends,
+) -> Interval:
     """Return the limits of an interval that is symmetric in the log odds between two ends."""
     low, high = ends
     width = high - low

@@ -51,7 +51,9 @@ _UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
 def data_root() -> Path:
     """Return `$LMUData` if that is a folder, else `~/LMUData`, without creating it."""
     named = os.environ.get("LMUData", "")  # noqa: SIM112 - the guest's own spelling
-    return Path(named) if named and os.path.isdir(named) else Path.home() / "LMUData"
+    if named and os.path.isdir(named):
+        return Path(named)
+    return Path.home() / "LMUData"
 
 
 def LMUDataRoot() -> str:
@@ -61,7 +63,10 @@ def LMUDataRoot() -> str:
     return str(root)
 
 
-def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
+def load(
+    f: str | os.PathLike[str],
+    fmt: str | None = None,
+) -> Any:
     """Return the content of a file: a data frame for a table, else plain data.
 
     Download a URL to `$LMUData/files` first.
@@ -70,14 +75,21 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
     served = surroundings.served_for(f)
     if served is not None:
         return served()
-    path = _downloaded(f) if isinstance(f, str) and is_url(f) else Path(f).expanduser()
+    if isinstance(f, str) and is_url(f):
+        path = _downloaded(f)
+    else:
+        path = Path(f).expanduser()
     kind = (fmt or path.suffix).lstrip(".").lower()
     if as_upstream() and kind in _TABLES and path.is_file():
         return _table_by_pandas(path, kind)
     return load_by_suffix(path, fmt, trust_pickle=surroundings.trust_pickle)
 
 
-def dump(data: object, f: str | os.PathLike[str], **kwargs: Any) -> None:
+def dump(
+    data: object,
+    f: str | os.PathLike[str],
+    **kwargs: Any,
+) -> None:
     """Write data in the format of the file's suffix. `load` reads it back."""
     surroundings = current()
     surroundings.unserve(f)
@@ -95,11 +107,9 @@ def _table_by_pandas(path: Path, kind: str) -> Any:
     """Read a table with pandas, which converts `NA`, `1` and `True`."""
     import pandas
 
-    return (
-        pandas.read_excel(path)
-        if kind == "xlsx"
-        else pandas.read_csv(path, sep=_TABLES[kind])
-    )
+    if kind == "xlsx":
+        return pandas.read_excel(path)
+    return pandas.read_csv(path, sep=_TABLES[kind])
 
 
 def _dump_by_pandas(data: Any, path: Path) -> None:
@@ -137,12 +147,20 @@ def is_url(text: str) -> bool:
 
 def _downloaded(url: str) -> Path:
     path = data_root() / "files" / os.path.basename(urlsplit(url).path)
-    return path if path.exists() else Path(download_file(url, str(path)))
+    if path.exists():
+        return path
+    return Path(download_file(url, str(path)))
 
 
-def download_file(url: str, filename: str | None = None) -> str:
+def download_file(
+    url: str,
+    filename: str | None = None,
+) -> str:
     """Download the file behind a URL, resumable, from public addresses, unless it is already there."""
-    path = Path(filename) if filename is not None else Path(url.rpartition("/")[2])
+    if filename is not None:
+        path = Path(filename)
+    else:
+        path = Path(url.rpartition("/")[2])
     try:
         return str(
             fetch_declared(url, path, allow_private=current().allow_private_urls)
@@ -179,13 +197,17 @@ def parse_file(s: str) -> tuple[str | None, str]:
         return parse_file(media_path(s))
     if is_url(s):
         media_type = _media_type(urlsplit(s).path)
-        return (media_type, media_path(s)) if media_type else ("url", s)
+        if media_type:
+            return (media_type, media_path(s))
+        return ("url", s)
     return None, s
 
 
 def _media_type(path: str) -> str | None:
     suffix = os.path.splitext(path)[1].lower()
-    return "image/webp" if suffix == ".webp" else mimetypes.types_map.get(suffix)
+    if suffix == ".webp":
+        return "image/webp"
+    return mimetypes.types_map.get(suffix)
 
 
 def media_path(source: str) -> str:
@@ -227,7 +249,10 @@ def get_eval_file_format() -> str:
     return _chosen("EVAL_FORMAT", EVALUATION_FORMATS)
 
 
-def _chosen(variable: str, formats: tuple[str, ...]) -> str:
+def _chosen(
+    variable: str,
+    formats: tuple[str, ...],
+) -> str:
     chosen = os.environ.get(variable, "").lower() or formats[0]
     if chosen not in formats:
         raise UsageError(
@@ -267,11 +292,10 @@ def get_intermediate_file_path(
         elif suffix.endswith(_PLAIN):
             target_format = "json"
         else:
-            target_format = (
-                get_eval_file_format()
-                if suffix.endswith(_TABLE_ENDINGS)
-                else get_pred_file_format()
-            )
+            if suffix.endswith(_TABLE_ENDINGS):
+                target_format = get_eval_file_format()
+            else:
+                target_format = get_pred_file_format()
     return f"{_stem(eval_file)}{suffix}.{target_format}"
 
 
@@ -305,7 +329,11 @@ def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
     return files
 
 
-def localize_df(data: Any, dname: str, nproc: int = 32) -> Any:
+def localize_df(
+    data: Any,
+    dname: str,
+    nproc: int = 32,
+) -> Any:
     """Return the table with a column `image_path` instead of `image`; the files are in `$LMUData/images/<dname>`."""
     root = os.path.join(LMUDataRoot(), "images", dname)
     os.makedirs(root, exist_ok=True)

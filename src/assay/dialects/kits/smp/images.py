@@ -89,10 +89,15 @@ def encode_image_file_to_base64(
     )
 
 
-def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
+def decode_base64_to_image(
+    base64_string: str,
+    target_size: int = -1,
+) -> "PilImage":
     """Return the Pillow image of a base64 text or a data URL; with upstream's rules without transparency."""
     image = base64_images.decode_base64_to_image(base64_string, target_size)
-    return image.convert("RGB") if as_upstream() and image.mode in ALPHA else image
+    if as_upstream() and image.mode in ALPHA:
+        return image.convert("RGB")
+    return image
 
 
 def decode_base64_to_image_file(
@@ -125,7 +130,10 @@ def read_ok(img_path: str) -> bool:
         return False
 
 
-def rescale_img(img: "PilImage", tgt: tuple[int, int] | None = None) -> "PilImage":
+def rescale_img(
+    img: "PilImage",
+    tgt: tuple[int, int] | None = None,
+) -> "PilImage":
     """Return an image resized to a width or a height; the other side, given as -1, keeps the proportions."""
     if not isinstance(tgt, tuple) or -1 not in tgt:
         raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
@@ -153,13 +161,19 @@ def concat_images(
 
     opened: list[Any] = [Image.open(path) for path in images]
     if target_size != -1:
-        side = (-1, target_size) if mode == "h" else (target_size, -1)
+        if mode == "h":
+            side = (-1, target_size)
+        else:
+            side = (target_size, -1)
         opened = [rescale_img(image, side) for image in opened]
     widths, heights = (
         [image.width for image in opened],
         [image.height for image in opened],
     )
-    size = (sum(widths), max(heights)) if mode == "h" else (max(widths), sum(heights))
+    if mode == "h":
+        size = (sum(widths), max(heights))
+    else:
+        size = (max(widths), sum(heights))
     joined = Image.new("RGB", size)
     for index, image in enumerate(opened):
         joined.paste(
@@ -170,7 +184,10 @@ def concat_images(
         return joined
     # The name is upstream's. A file that another user created under it is not written to.
     path = os.path.join(tempfile.gettempdir(), md5("\n".join(images)) + ".jpg")
-    handle, part = tempfile.mkstemp(suffix=".jpg", dir=tempfile.gettempdir())
+    handle, part = tempfile.mkstemp(
+        suffix=".jpg",
+        dir=tempfile.gettempdir(),
+    )
     with os.fdopen(handle, "wb") as target:
         joined.save(target, format="JPEG")
     os.replace(part, path)
@@ -181,7 +198,10 @@ concat_images_vlmeval = concat_images_ulmeval = concat_images
 """The toolkits' names of this function."""
 
 
-def mmqa_display(question: Fields, target_size: int = -1) -> None:
+def mmqa_display(
+    question: Fields,
+    target_size: int = -1,
+) -> None:
     """Print a row and, in a notebook, show its images."""
     row = {str(name).lower(): value for name, value in dict(question).items()}
     cells: list[str] = []

@@ -52,7 +52,10 @@ def get_logger(
     """
     if name is not None and name.startswith(GUEST_MODULE):
         name = name.partition(f".{root}.")[2] or name
-    full = root if not name else name if name.startswith(root) else f"{root}.{name}"
+    if not name:
+        full = root
+    else:
+        full = name if name.startswith(root) else f"{root}.{name}"
     base = logging.getLogger(root)
     if not base.handlers:
         base.addHandler(StderrHandler())
@@ -96,7 +99,10 @@ def setup_subprocess_logger(log_file: str) -> logging.Logger:
 
 
 def _file_handler(log_file: str) -> logging.Handler:
-    Path(log_file).parent.mkdir(parents=True, exist_ok=True)
+    Path(log_file).parent.mkdir(
+        parents=True,
+        exist_ok=True,
+    )
     return logging.FileHandler(log_file, encoding="utf-8")
 
 
@@ -117,5 +123,8 @@ def _with(
 def names_for(guest: Any) -> Record:
     """Return `get_logger` for the files of one toolkit. Its loggers have names below the toolkit's."""
     kits = guest.dialect.split("+")
-    root = ROOT_LOGGER_NAME if ROOT_LOGGER_NAME in kits else kits[0]
+    if ROOT_LOGGER_NAME in kits:
+        root = ROOT_LOGGER_NAME
+    else:
+        root = kits[0]
     return {"get_logger": partial(get_logger, root=root)}

@@ -45,7 +45,10 @@ _CHINESE = re.compile("[\u4e00-\u9fff]")
 _KEPT = {"second": 14, "minute": 12, "hour": 10, "day": 8}
 
 
-def listinstr(lst: Iterable[str], s: str) -> bool:
+def listinstr(
+    lst: Iterable[str],
+    s: str,
+) -> bool:
     """Return True if any of the texts occurs in `s`."""
     if as_upstream() and not isinstance(lst, list):
         raise AssertionError("listinstr takes a list")
@@ -81,12 +84,13 @@ def timestr(
     """
     now = time.strftime("%Y%m%d%H%M%S")
     if isinstance(granularity, bool) or second is not None or minute:
-        is_whole = granularity if isinstance(granularity, bool) else second is not False
-        return (
-            now[2:14]
-            if is_whole and second is not False
-            else now[2 : 12 if minute else 10]
-        )
+        if isinstance(granularity, bool):
+            is_whole = granularity
+        else:
+            is_whole = second is not False
+        if is_whole and second is not False:
+            return now[2:14]
+        return now[2 : 12 if minute else 10]
     if granularity not in _KEPT:
         raise AssertionError(
             f"granularity {granularity!r} is none of {', '.join(_KEPT)}"
@@ -107,7 +111,9 @@ def toliststr(s: object) -> list[str]:
 def _as_upstream(s: object) -> list[str]:
     if isinstance(s, str):
         is_list = len(s) > 1 and s[0] == "[" and s[-1] == "]"
-        return [str(entry) for entry in ast.literal_eval(s)] if is_list else [s]
+        if is_list:
+            return [str(entry) for entry in ast.literal_eval(s)]
+        return [s]
     if isinstance(s, list):
         return [str(entry) for entry in s]
     raise NotImplementedError(f"neither a text nor a list: {s!r}")
@@ -169,11 +175,9 @@ def HFCacheRoot() -> str:
     for name in _CACHES:
         folder = os.environ.get(name)
         if folder and os.path.exists(folder):
-            return (
-                folder
-                if folder.split("/")[-1] == "hub"
-                else os.path.join(folder, "hub")
-            )
+            if folder.split("/")[-1] == "hub":
+                return folder
+            return os.path.join(folder, "hub")
     root = os.path.join(os.path.expanduser("~"), ".cache", "huggingface", "hub")
     os.makedirs(root, exist_ok=True)
     return root
@@ -193,11 +197,9 @@ def get_cache_path(
         snapshot = repo / "snapshots" / reference.read_text("utf-8").strip()
         return str(snapshot) if snapshot.is_dir() else None
     snapshots = [folder for folder in (repo / "snapshots").glob("*") if folder.is_dir()]
-    return (
-        str(max(snapshots, key=lambda folder: folder.stat().st_mtime))
-        if snapshots
-        else None
-    )
+    if snapshots:
+        return str(max(snapshots, key=lambda folder: folder.stat().st_mtime))
+    return None
 
 
 def proxy_set(s: str) -> None:
@@ -227,7 +229,10 @@ def get_gpu_memory() -> list[int]:
         return []
 
 
-def githash(fallback: str = "unknown", digits: int | None = 8) -> str:
+def githash(
+    fallback: str = "unknown",
+    digits: int | None = 8,
+) -> str:
     """Return the commit of the working folder, or `fallback` outside a repository."""
     if digits is not None and not isinstance(digits, int):
         raise TypeError("digits must be None or an integer")
@@ -248,7 +253,11 @@ def load_env() -> None:
     """Do nothing. Keys come from the environment, never from a file next to a package."""
 
 
-def version_cmp(v1: str, v2: str, op: str = "eq") -> bool:
+def version_cmp(
+    v1: str,
+    v2: str,
+    op: str = "eq",
+) -> bool:
     """Return True if two versions compare as `op` says: one of `eq`, `ge`, `lt` and so on."""
     from packaging import version
 
@@ -262,8 +271,6 @@ def gpt_key_set() -> bool:
     if current().judge is not None:
         return True
     key = os.environ.get("OPENAI_API_KEY")
-    return (
-        key.startswith("sk-")
-        if key is not None
-        else "AZURE_OPENAI_API_KEY" in os.environ
-    )
+    if key is not None:
+        return key.startswith("sk-")
+    return "AZURE_OPENAI_API_KEY" in os.environ

@@ -72,11 +72,10 @@ class BatchLoader:
         )
         self.index = 0
         self._assay_df: Any = None
-        folder = (
-            Path(self.save_query_audio_dir).expanduser()
-            if self.save_query_audio_dir
-            else None
-        )
+        if self.save_query_audio_dir:
+            folder = Path(self.save_query_audio_dir).expanduser()
+        else:
+            folder = None
         self.sounds = AudioFolder(folder / self._assay_label if folder else None)
         self.keeps_audio = folder is not None
         self._assay_check_place(source)
@@ -161,18 +160,19 @@ class BatchLoader:
         return batch
 
     def __len__(self) -> int:
-        return (
-            len(self._assay_df)
-            if self._assay_df is not None
-            else sum(1 for _ in self._assay_cut())
-        )
+        if self._assay_df is not None:
+            return len(self._assay_df)
+        return sum(1 for _ in self._assay_cut())
 
     def cleanup(self) -> None:
         """Delete temporary audio clips."""
         self.sounds.close()
 
     @staticmethod
-    def load_jsonl(file: str | Path, tuple_decode: bool = True) -> list[Any]:
+    def load_jsonl(
+        file: str | Path,
+        tuple_decode: bool = True,
+    ) -> list[Any]:
         """Return all rows of a JSONL file."""
         return TupleJSONLConverter.load_file(file, tuple_decode)
 
@@ -182,7 +182,9 @@ class BatchLoader:
         rows = json.loads(Path(file).read_text(encoding="utf-8"))
         if not isinstance(rows, (list, dict)):
             raise ValueError(f"{file} holds neither a list nor an object")
-        return rows if isinstance(rows, list) else [rows]
+        if isinstance(rows, list):
+            return rows
+        return [rows]
 
     def _process_parquet_records(
         self,
@@ -198,7 +200,10 @@ class BatchLoader:
             self.sounds.place(Path(str(save_audio_root)).expanduser() / "*.parquet")
         folder = str(self.sounds.folder)
         if path.exists():
-            pattern = "*.parquet" if path.is_dir() else path.name
+            if path.is_dir():
+                pattern = "*.parquet"
+            else:
+                pattern = path.name
             where = str(path if path.is_dir() else path.parent)
             return load_and_process_parquet_dataset(
                 where,
@@ -222,13 +227,16 @@ class BatchLoader:
             rows = self._process_parquet_records(
                 str(self.file), self.save_query_audio_dir
             )
-        rows = rows[: self.limit] if self.limit > 0 else rows
+        if self.limit > 0:
+            rows = rows[: self.limit]
         return table_of(rows[self.start :] if self.start > 0 else rows)
 
     @property
     def _assay_label(self) -> str:
         path = Path(self.file)
-        return path.stem if path.suffix == ".parquet" else path.name
+        if path.suffix == ".parquet":
+            return path.stem
+        return path.name
 
     def _assay_ready(self) -> Iterator[Row]:
         for row in self._assay_rows():
@@ -292,11 +300,10 @@ class BatchLoader:
                     row[name] = None
                 continue
             key = row.get(self.key_col)
-            stem = (
-                file_stem(str(key))
-                if key is not None
-                else f"sha-{Audio(data).digest[:24]}"
-            )
+            if key is not None:
+                stem = file_stem(str(key))
+            else:
+                stem = f"sha-{Audio(data).digest[:24]}"
             path = str(
                 self.sounds.folder.resolve()
                 / f"{stem if name == 'audio' else f'{stem}_{name}'}.wav"
@@ -313,9 +320,16 @@ class BatchLoader:
 class BatchSaver:
     """Writes a JSONL file line by line, preserving tuples."""
 
-    def __init__(self, file: str | Path, overwrite: bool = True) -> None:
+    def __init__(
+        self,
+        file: str | Path,
+        overwrite: bool = True,
+    ) -> None:
         self.file = own_file(file) if overwrite else Path(file)
-        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.parent.mkdir(
+            parents=True,
+            exist_ok=True,
+        )
         if overwrite:
             self.file.unlink(missing_ok=True)
 
@@ -343,7 +357,11 @@ class BatchSaver:
                 f"rows go into a .jsonl or .parquet file, not {self.file.name}"
             )
 
-    def save_parquet(self, df: Any, columns: Any = None) -> None:
+    def save_parquet(
+        self,
+        df: Any,
+        columns: Any = None,
+    ) -> None:
         """Write the rows of a pandas table, or some of its columns."""
         rows = df.to_dict(orient="records")
         self.save_all(
@@ -387,8 +405,13 @@ def _place(file: str | Path) -> str | Path:
     if "://" in str(file):
         return file
     path = Path(file).expanduser()
-    lines = path.with_name(f"{path.name}.jsonl") if path.name else path
-    return lines if path.name and not path.exists() and lines.is_file() else path
+    if path.name:
+        lines = path.with_name(f"{path.name}.jsonl")
+    else:
+        lines = path
+    if path.name and not path.exists() and lines.is_file():
+        return lines
+    return path
 
 
 def _structured(text: str) -> Any:

@@ -19,10 +19,18 @@ from . import utils
 SPEC_RESERVED_KEYWORDS = ["key", "group", "cls"]
 
 
-def _getter(kind: str, what: str, **fixed: Any) -> Function:
+def _getter(
+    kind: str,
+    what: str,
+    **fixed: Any,
+) -> Function:
     """Return a registry method that builds an entry by its name; `what` is the docstring of the method."""
 
-    def get(self: "Registry", name: str, **kwargs: Any) -> Any:
+    def get(
+        self: "Registry",
+        name: str,
+        **kwargs: Any,
+    ) -> Any:
         return self._dereference(
             name,
             getattr(self, f"_{kind}"),

@@ -59,7 +59,12 @@ class Pipeline:
     """Creates a stage by its mode."""
 
     @staticmethod
-    def create(mode: str, task: str, save_dir: str, **kwargs: Any) -> BaseTask:
+    def create(
+        mode: str,
+        task: str,
+        save_dir: str,
+        **kwargs: Any,
+    ) -> BaseTask:
         """Return the stage of a mode."""
         if mode not in STAGES:
             raise ValueError(f"mode is infer or eval, not {mode!r}")
@@ -74,7 +79,12 @@ def names_for(guest: Any) -> Record:
 
     class OwnPipeline(Pipeline):
         @staticmethod
-        def create(mode: str, task: str, save_dir: str, **kwargs: Any) -> BaseTask:
+        def create(
+            mode: str,
+            task: str,
+            save_dir: str,
+            **kwargs: Any,
+        ) -> BaseTask:
             return Pipeline.create(
                 mode,
                 task,

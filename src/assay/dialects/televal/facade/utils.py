@@ -32,7 +32,10 @@ class TupleJSONLConverter:
     """JSON lines that preserve tuples."""
 
     @staticmethod
-    def load_file(path: str | Path, tuple_decode: bool = True) -> list[Any]:
+    def load_file(
+        path: str | Path,
+        tuple_decode: bool = True,
+    ) -> list[Any]:
         """Return all lines of a file."""
         with open(path, encoding="utf-8") as lines:
             return [
@@ -145,7 +148,11 @@ def names_for(guest: Any) -> Record:
     }
 
 
-def _made(load: Callable[[str], Any], class_name: str, options: Record) -> Any:
+def _made(
+    load: Callable[[str], Any],
+    class_name: str,
+    options: Record,
+) -> Any:
     module, dot, name = class_name.rpartition(".")
     if not dot:
         raise ValueError(f"{class_name!r} is not a dotted class path")
@@ -176,12 +183,22 @@ def preprocess_audio(
     if rate != target_sr:
         samples = _resampled(source, target_sr)
     wave = torch.from_numpy(
-        samples.reshape(len(samples), -1).mean(axis=1, keepdims=True).T.copy()
+        samples.reshape(len(samples), -1)
+        .mean(
+            axis=1,
+            keepdims=True,
+        )
+        .T.copy()
     )
-    return wave if device is None else wave.to(device)
+    if device is None:
+        return wave
+    return wave.to(device)
 
 
-def _resampled(source: str | bytes, rate: int) -> Any:
+def _resampled(
+    source: str | bytes,
+    rate: int,
+) -> Any:
     from ....media import decode_audio
 
     return decode_audio(
@@ -220,11 +237,10 @@ def load_and_process_parquet_dataset(
     from ..spoken import as_wav, audio_bytes
     from .dataset import hub_rows, table_of
 
-    files = (
-        data_dir_pattern
-        if data_dir_pattern.endswith(".parquet")
-        else f"{data_dir_pattern}/*.parquet"
-    )
+    if data_dir_pattern.endswith(".parquet"):
+        files = data_dir_pattern
+    else:
+        files = f"{data_dir_pattern}/*.parquet"
     is_here = is_local or os.path.isdir(repo_or_path)
     rows = table_of(
         list(
@@ -241,9 +257,10 @@ def load_and_process_parquet_dataset(
         row["answer"] = _answer(row.get("answer"), tuple_decode)
         for name in columns:
             if data := audio_bytes(row.get(name)):
-                stem = (
-                    f"{row[key_col]}" if name == "audio" else f"{row[key_col]}_{name}"
-                )
+                if name == "audio":
+                    stem = f"{row[key_col]}"
+                else:
+                    stem = f"{row[key_col]}_{name}"
                 path = Path(os.path.abspath(folder / f"{stem}.wav"))
                 if not path.exists():
                     path.write_bytes(as_wav(Audio(data))[0])
@@ -254,9 +271,10 @@ def load_and_process_parquet_dataset(
 def _local_rows(folder: str, files: str) -> Iterator[Record]:
     import pyarrow.parquet as parquet
 
-    matching = (
-        [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob(files))
-    )
+    if Path(folder).is_file():
+        matching = [Path(folder)]
+    else:
+        matching = sorted(Path(folder).glob(files))
     if not matching:
         raise FileNotFoundError(f"no Parquet files: {folder}/{files}")
     for file in matching:
@@ -270,4 +288,6 @@ def _answer(answer: object, tuple_decode: bool) -> Any:
             answer = json.loads(answer)
         except ValueError:
             return answer
-    return decoded(answer) if answer and tuple_decode else answer
+    if answer and tuple_decode:
+        return decoded(answer)
+    return answer

@@ -133,7 +133,11 @@ class Detector:
                 ]
         return {"detections": detections}
 
-    def _fixed(self, image: Image, names: list[str]) -> dict[str, list[dict[str, Any]]]:
+    def _fixed(
+        self,
+        image: Image,
+        names: list[str],
+    ) -> dict[str, list[dict[str, Any]]]:
         """Detect objects with a model that has numbered classes."""
         class_names = {self.number_of(name): name for name in names}
         outputs = self._look(image)
@@ -167,9 +171,11 @@ class Detector:
             "mm-grounding-dino",
         )
         text = ". ".join(names) + "." if is_grounded else [names]
-        inputs = self.processor(images=image, text=text, return_tensors="pt").to(
-            self.device
-        )
+        inputs = self.processor(
+            images=image,
+            text=text,
+            return_tensors="pt",
+        ).to(self.device)
         outputs = self._run(inputs)
         further: dict[str, Any] = {"text_labels": [names]}
         if is_grounded:
@@ -267,7 +273,12 @@ class Detector:
 class Colors:
     """Chooses the colour of an object: the one of ten whose phrases are nearest according to CLIP."""
 
-    def __init__(self, model: str, device: str, dtype: str) -> None:
+    def __init__(
+        self,
+        model: str,
+        device: str,
+        dtype: str,
+    ) -> None:
         import torch
         from transformers import AutoProcessor, CLIPModel
 
@@ -280,13 +291,19 @@ class Colors:
         )
         self._known: dict[str, Any] = {}
 
-    def name(self, image: Image, thing: dict[str, Any], name: str) -> str:
+    def name(
+        self,
+        image: Image,
+        thing: dict[str, Any],
+        name: str,
+    ) -> str:
         """Return the colour of one detected object."""
         import torch
 
-        inputs = self.processor(images=cut_out(image, thing), return_tensors="pt").to(
-            self.device
-        )
+        inputs = self.processor(
+            images=cut_out(image, thing),
+            return_tensors="pt",
+        ).to(self.device)
         with torch.inference_mode():
             vision = self.model.vision_model(
                 pixel_values=inputs["pixel_values"].to(self.model.dtype)
@@ -322,7 +339,10 @@ class Colors:
         return self._known[name]
 
 
-def cut_out(image: Image, thing: dict[str, Any]) -> Image:
+def cut_out(
+    image: Image,
+    thing: dict[str, Any],
+) -> Image:
     """Crop the object to its box, over grey if its mask is known."""
     from PIL import Image
 

@@ -39,7 +39,11 @@ class Inception:
 
     accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by the parent process
 
-    def __init__(self, weights: str, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        weights: str,
+        device: str = "cpu",
+    ) -> None:
         self.device = device
         self.weights = weights_of(weights, device)
         missing = [name for name in names_of_weights() if name not in self.weights]
@@ -87,7 +91,10 @@ class Inception:
             return values.mean((2, 3))
 
     def _block(
-        self, block: str, branches: Iterable[Any], values: torch.Tensor
+        self,
+        block: str,
+        branches: Iterable[Any],
+        values: torch.Tensor,
     ) -> torch.Tensor:
         import torch
 
@@ -113,7 +120,10 @@ class Inception:
         return torch.cat(outputs, 1)
 
     def convolve(
-        self, name: str, values: torch.Tensor, shape: tuple[Any, ...]
+        self,
+        name: str,
+        values: torch.Tensor,
+        shape: tuple[Any, ...],
     ) -> torch.Tensor:
         """Apply a convolution, batch normalization and ReLU."""
         from torch.nn import functional
@@ -238,14 +248,19 @@ def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
     """Return the weight shape of every convolution: channels out and in, height, width."""
     shapes: dict[str, tuple[int, int, int, int]] = {}
 
-    def note(name: str, inputs: int, form: tuple[Any, ...]) -> int:
+    def note(
+        name: str,
+        inputs: int,
+        form: tuple[Any, ...],
+    ) -> int:
         height, width = form[1] if isinstance(form[1], tuple) else (form[1], form[1])
         shapes[name] = (form[0], inputs, height, width)
         return int(form[0])
 
     channels = 3
     for name, form in STEM:
-        channels = channels if form is None else note(name, channels, form)
+        if form is not None:
+            channels = note(name, channels, form)
     for block, branches in blocks():
         total = 0
         for branch in branches:
@@ -276,7 +291,13 @@ def weights_of(path: str, device: str) -> dict[str, Any]:
         return dict(load_file(path, device=device))
     import torch
 
-    return dict(torch.load(path, map_location=device, weights_only=True))
+    return dict(
+        torch.load(
+            path,
+            map_location=device,
+            weights_only=True,
+        )
+    )
 
 
 def _max(values: torch.Tensor) -> torch.Tensor:
@@ -285,7 +306,10 @@ def _max(values: torch.Tensor) -> torch.Tensor:
     return functional.max_pool2d(values, 3, 2)
 
 
-def _pool(values: torch.Tensor, block: str) -> torch.Tensor:
+def _pool(
+    values: torch.Tensor,
+    block: str,
+) -> torch.Tensor:
     from torch.nn import functional
 
     if block == "Mixed_7c":

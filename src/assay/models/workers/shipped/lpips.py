@@ -33,7 +33,12 @@ class Lpips:
 
     accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by the parent process
 
-    def __init__(self, backbone: str, heads: str, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        backbone: str,
+        heads: str,
+        device: str = "cpu",
+    ) -> None:
         self.device = device
         self.backbone = weights_of(backbone, device)
         head_weights = weights_of(heads, device)
@@ -108,7 +113,13 @@ class Lpips:
                 self.backbone[f"features.{index}.{name}"] for name in ("weight", "bias")
             )
             values = functional.relu(
-                functional.conv2d(values, weight, bias, stride=stride, padding=padding)
+                functional.conv2d(
+                    values,
+                    weight,
+                    bias,
+                    stride=stride,
+                    padding=padding,
+                )
             )
             layers.append(values)
         return layers
@@ -122,10 +133,20 @@ def weights_of(path: str, device: str) -> dict[str, Any]:
         return dict(load_file(path, device=device))
     import torch
 
-    return dict(torch.load(path, map_location=device, weights_only=True))
+    return dict(
+        torch.load(
+            path,
+            map_location=device,
+            weights_only=True,
+        )
+    )
 
 
-def _entry(weights: dict[str, Any], name: str, path: str) -> torch.Tensor:
+def _entry(
+    weights: dict[str, Any],
+    name: str,
+    path: str,
+) -> torch.Tensor:
     if name not in weights:
         raise ValueError(f"{path} has no {name}")
     return weights[name]

@@ -90,9 +90,11 @@ class Vqa:
         """Read yes and no from the decoder's first word after its start."""
         import torch
 
-        inputs = self.processor(images=image, text=question, return_tensors="pt").to(
-            self.device
-        )
+        inputs = self.processor(
+            images=image,
+            text=question,
+            return_tensors="pt",
+        ).to(self.device)
         with torch.inference_mode():
             vision = self.model.vision_model(
                 pixel_values=inputs["pixel_values"].to(self.model.dtype)
@@ -131,9 +133,11 @@ class Vqa:
             raise ValueError(
                 "this classifier knows neither yes nor no among its answers"
             )
-        inputs = self.processor(images=image, text=question, return_tensors="pt").to(
-            self.device
-        )
+        inputs = self.processor(
+            images=image,
+            text=question,
+            return_tensors="pt",
+        ).to(self.device)
         with torch.inference_mode():
             probable = self.model(**inputs).logits[0].float().softmax(-1)
         return float(probable[labels["yes"]]), float(probable[labels["no"]])
@@ -149,10 +153,16 @@ class Vqa:
         text = self.processor.apply_chat_template([turn], add_generation_prompt=True)
         # The template may have written the first token already; it must not be added twice.
         bos = self.processor.tokenizer.bos_token
-        how = {"add_special_tokens": False} if bos and text.startswith(bos) else {}
-        inputs = self.processor(images=image, text=text, return_tensors="pt", **how).to(
-            self.device
-        )
+        if bos and text.startswith(bos):
+            how = {"add_special_tokens": False}
+        else:
+            how = {}
+        inputs = self.processor(
+            images=image,
+            text=text,
+            return_tensors="pt",
+            **how,
+        ).to(self.device)
         inputs["pixel_values"] = inputs["pixel_values"].to(self.model.dtype)
         with torch.inference_mode():
             outputs = self.model(**inputs)

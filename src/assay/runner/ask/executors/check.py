@@ -25,7 +25,10 @@ def is_spread(run: RunOptions) -> bool:
     return run.replicas is not None or run.executor is not None
 
 
-def check_spread(run: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None:
+def check_spread(
+    run: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
+) -> None:
     """Raise for settings that cannot work: wrong numbers, no Ray, models that only this process has."""
     if run.address is not None and run.executor != "ray":
         raise UsageError("--address names a Ray cluster", fix="add --executor ray")
@@ -99,7 +102,11 @@ def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
             fix=fix,
         ) from error
     if digest_of(dict(copy.identity)) != digest_of(dict(planned.model.identity)):
-        raise UsageError(f"{machine} gets another one", where=where, fix=fix)
+        raise UsageError(
+            f"{machine} gets another one",
+            where=where,
+            fix=fix,
+        )
 
 
 async def make_spread(

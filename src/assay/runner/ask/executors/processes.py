@@ -19,7 +19,11 @@ SECONDS_TO_CLOSE = 5.0
 class Processes:
     """Starts replicas as processes."""
 
-    def __init__(self, replicas: int, gpus_per_replica: float | None = None) -> None:
+    def __init__(
+        self,
+        replicas: int,
+        gpus_per_replica: float | None = None,
+    ) -> None:
         self._environment = shares(replicas, gpus_per_replica)
 
     async def start(self, number: int) -> "Process":
@@ -134,7 +138,10 @@ class Process:
         return f"exit status {code}"
 
 
-def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]]:
+def shares(
+    replicas: int,
+    gpus_per_replica: float | None,
+) -> list[dict[str, str]]:
     """Return the environment of each replica: the GPUs that it sees, and the number of its threads."""
     if "OMP_NUM_THREADS" in os.environ:
         threads = {}

@@ -143,7 +143,10 @@ class Actor:
         ray.kill(self._handle)
 
 
-def _connect(address: str | None, replicas: int | None) -> None:
+def _connect(
+    address: str | None,
+    replicas: int | None,
+) -> None:
     """Join a cluster, or start one on this machine."""
     import ray
     from ray.exceptions import RayError

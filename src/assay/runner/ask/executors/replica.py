@@ -116,7 +116,11 @@ class Replica:
         outputs = [self._output(plain, media) for plain in head["outputs"]]
         return outputs, head["fits"], head["seconds"]
 
-    def _output(self, plain: Mapping[str, Any], media: Mapping[str, Any]) -> Output:
+    def _output(
+        self,
+        plain: Mapping[str, Any],
+        media: Mapping[str, Any],
+    ) -> Output:
         """Build an output from plain data. A state stays in the replica, and the output gets a token for it."""
         output = output_of_plain(plain, media)
         if "state" not in plain:

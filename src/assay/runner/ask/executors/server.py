@@ -97,7 +97,11 @@ class Server:
             raise blamed(ModelError, error, "looking at the first prompt") from error
         return {"faults": [str(fault) for fault in faults]}
 
-    async def _ask(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> bytes:
+    async def _ask(
+        self,
+        head: Mapping[str, Any],
+        blobs: Mapping[str, Any],
+    ) -> bytes:
         """Answer the requests in a frame."""
         for token in head.get("released", ()):
             self._states.pop(token, None)
@@ -119,7 +123,9 @@ class Server:
 
     def _state(self, plain: Mapping[str, Any]) -> object:
         """Return the state that a request continues."""
-        return self._states[plain["state"]] if "state" in plain else None
+        if "state" in plain:
+            return self._states[plain["state"]]
+        return None
 
     async def _answers(self, requests: Sequence[Request]) -> tuple[list[Output], int]:
         """Return the outputs, and how many requests fit into memory if not all did (else 0)."""
@@ -144,7 +150,14 @@ def _fault(error: AssayError) -> dict[str, Any]:
     return {"kind": kind, "what": problem, "fix": error.fix}
 
 
-def raise_fault(fault: Mapping[str, Any], where: str) -> None:
+def raise_fault(
+    fault: Mapping[str, Any],
+    where: str,
+) -> None:
     """Raise the error that a replica reported."""
     kind = UsageError if fault["kind"] == "usage" else ModelError
-    raise kind(fault["what"], where=where, fix=fault["fix"])
+    raise kind(
+        fault["what"],
+        where=where,
+        fix=fault["fix"],
+    )

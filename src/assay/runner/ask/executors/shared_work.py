@@ -163,7 +163,11 @@ class SharedWork(Work):
                 self._ready[index] = self._freed(waiting)
         self._changed.set()
 
-    def died(self, replica: int, jobs: Sequence[Job]) -> list[Job]:
+    def died(
+        self,
+        replica: int,
+        jobs: Sequence[Job],
+    ) -> list[Job]:
         """Record that a replica died on these jobs, and queue them again. Return those on which too many have died."""
         self.close(replica)
         for job in jobs:
@@ -195,9 +199,18 @@ class StandingShares(SharedWork):
     They are split evenly. A busy replica takes no more while another one is idle.
     """
 
-    def __init__(self, jobs: JobQueue, *, is_behind: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        jobs: JobQueue,
+        *,
+        is_behind: Callable[[], bool],
+    ) -> None:
         self._queue = jobs
-        super().__init__(jobs, begin_again=lambda job: job, is_behind=is_behind)
+        super().__init__(
+            jobs,
+            begin_again=lambda job: job,
+            is_behind=is_behind,
+        )
 
     def take_for(
         self,

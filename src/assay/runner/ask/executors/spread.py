@@ -107,7 +107,12 @@ class Spread:
             fix="ask the model without --replicas to see why; fewer replicas need less memory",
         )
 
-    async def _serve(self, slot: "Slot", work: SharedWork, sink: Sink) -> None:
+    async def _serve(
+        self,
+        slot: "Slot",
+        work: SharedWork,
+        sink: Sink,
+    ) -> None:
         """Keep one replica running until the work ends, starting it again when it dies."""
         while slot.failed_starts < MOST_STARTS:
             try:
@@ -295,7 +300,12 @@ class Spread:
         slot.sizes.learn(len(jobs), fits, seconds)
         return outputs
 
-    def _hand_in(self, answers: Answers, work: SharedWork, sink: Sink) -> None:
+    def _hand_in(
+        self,
+        answers: Answers,
+        work: SharedWork,
+        sink: Sink,
+    ) -> None:
         """Write and score answers."""
         try:
             sink.keep(answers)
@@ -336,7 +346,12 @@ class Spread:
 class Slot:
     """The slot of one replica. A replica that died is replaced in the same slot."""
 
-    def __init__(self, number: int, window: int, batch_size: int | None) -> None:
+    def __init__(
+        self,
+        number: int,
+        window: int,
+        batch_size: int | None,
+    ) -> None:
         self.number = number
         self.window = window
         self.sizes = BatchSize(batch_size)

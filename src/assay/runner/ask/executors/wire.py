@@ -33,7 +33,10 @@ _LAYOUT = tuple[str, bytes, dict[str, Any]]
 """A frame: how the head is encoded (`m` for MessagePack, `j` for JSON), the head, the media."""
 
 
-def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
+def pack(
+    head: Mapping[str, Any],
+    blobs: Mapping[str, Any] = EMPTY,
+) -> bytes:
     """Return one frame."""
     import msgspec
 
@@ -45,7 +48,11 @@ def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
         return encode(
             [
                 "j",
-                json.dumps(head, default=as_plain, skipkeys=True).encode(),
+                json.dumps(
+                    head,
+                    default=as_plain,
+                    skipkeys=True,
+                ).encode(),
                 dict(blobs),
             ]
         )
@@ -137,7 +144,10 @@ def _think_tags(plain: Mapping[str, Any]) -> ThinkTags:
     return tuple(tags) if isinstance(tags, list) else tags
 
 
-def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, Any]]:
+def outputs_to_plain(
+    outputs: Sequence[Output],
+    blobs: Blobs,
+) -> list[dict[str, Any]]:
     """Return outputs as plain data, without their states. Media are added to `blobs`."""
     plain_outputs = []
     for output in outputs:
@@ -151,7 +161,10 @@ def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, 
     return plain_outputs
 
 
-def output_of_plain(plain: Mapping[str, Any], media: Mapping[str, Media]) -> Output:
+def output_of_plain(
+    plain: Mapping[str, Any],
+    media: Mapping[str, Media],
+) -> Output:
     """Return one output from plain data."""
     output = output_from_plain(plain, media)
     if output.error is None or "retry_after" not in plain:
@@ -168,10 +181,17 @@ def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
     }
 
 
-def _add(medium: Media, blobs: Blobs, by_path: bool) -> None:
+def _add(
+    medium: Media,
+    blobs: Blobs,
+    by_path: bool,
+) -> None:
     """Add a medium to the media of a frame, once."""
     digest = medium.digest
     if digest not in blobs:
         is_file = by_path and isinstance(medium.source, os.PathLike)
-        source = os.path.abspath(medium.source) if is_file else medium.data()
+        if is_file:
+            source = os.path.abspath(medium.source)
+        else:
+            source = medium.data()
         blobs[digest] = [medium.kind, source, medium.name]

@@ -45,7 +45,10 @@ async def serve(channel: socket.socket) -> None:
 
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
     """End the replica after an error in assay itself. The driver then gives its requests to another."""
-    error = None if call.cancelled() else call.exception()
+    if call.cancelled():
+        error = None
+    else:
+        error = call.exception()
     if error is not None:
         sys.stderr.write(
             f"assay replica {os.getpid()}: {type(error).__name__}: {error}\n"

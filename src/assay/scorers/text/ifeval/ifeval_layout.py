@@ -59,7 +59,12 @@ def has_highlights(response: str, *, num_highlights: int) -> bool:
     return count >= num_highlights
 
 
-def has_sections(response: str, *, section_spliter: str, num_sections: int) -> bool:
+def has_sections(
+    response: str,
+    *,
+    section_spliter: str,
+    num_sections: int,
+) -> bool:
     """Return True if there are at least `num_sections` headings such as `SECTION 1`.
 
     The data spell it `section_spliter`.

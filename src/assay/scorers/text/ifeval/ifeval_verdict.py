@@ -136,13 +136,19 @@ def loose_versions(response: str) -> tuple[str, ...]:
     )
 
 
-def _passes(check: Callable[[str], bool], version: str) -> bool:
+def _passes(
+    check: Callable[[str], bool],
+    version: str,
+) -> bool:
     """Return True if a version has content and passes a check."""
     has_text = bool(version.strip())
     return has_text and check(version)
 
 
-def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bool]:
+def _bound(
+    instruction_id: str,
+    kwargs: Mapping[str, Any],
+) -> Callable[[str], bool]:
     """Return a check with its arguments filled in. Raise `ValueError` if they do not fit."""
     check = check_for(instruction_id)
     arguments = {

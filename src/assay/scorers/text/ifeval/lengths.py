@@ -210,7 +210,10 @@ def _boundaries(text: str) -> Iterator[int]:
             yield closing.end() if closing else mark.end()
 
 
-def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
+def _ends_sentence(
+    text: str,
+    mark: re.Match[str],
+) -> bool:
     """Return True if a run of marks ends a sentence."""
     run = mark.group()
     if run.strip(
@@ -255,7 +258,12 @@ def _opens(word: str) -> bool:
 _WORD_ENDS = ".,?!'\""
 
 
-def has_number_of_words(response: str, *, num_words: int, relation: str) -> bool:
+def has_number_of_words(
+    response: str,
+    *,
+    num_words: int,
+    relation: str,
+) -> bool:
     """Return True if there are at least, or less than, `num_words` words."""
     return holds(count_words(response), relation, num_words)
 

@@ -50,7 +50,11 @@ def _split_contraction(token: str) -> list[str]:
 RELATIONS = ("less than", "at least")
 
 
-def holds(count: int, relation: str, threshold: int) -> bool:
+def holds(
+    count: int,
+    relation: str,
+    threshold: int,
+) -> bool:
     """Return True if `count` has the relation to `threshold`.
 
     Raise `ValueError` for a relation that IFEval does not have.
@@ -103,7 +107,11 @@ def _langdetect(module: str) -> ModuleType:
         ) from missing
 
 
-def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:
+def has_keywords(
+    response: str,
+    *,
+    keywords: Sequence[str],
+) -> bool:
     """Return True if every keyword is in the response, in any case, also inside a longer word."""
     return all(
         re.search(re.escape(word), response, flags=re.IGNORECASE) for word in keywords
@@ -125,7 +133,11 @@ def has_keyword_often(
     return holds(count, relation, frequency)
 
 
-def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
+def lacks_words(
+    response: str,
+    *,
+    forbidden_words: Sequence[str],
+) -> bool:
     """Return True if none of the words is in the response as a separate word: `sun` is not in "sunny"."""
     return not any(
         re.search(rf"\b{re.escape(word)}\b", response, flags=re.IGNORECASE)
