@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from assay.core import (
 from assay.models.local_transformers import LocalTransformers, loading
 from assay.models.local_transformers.adapters import adapted
 from assay.models.local_transformers.loading import Source, kind_of
+from assay.runner.ask.calls import not_accepted
 
 torch_only = pytest.mark.torch
 
@@ -727,3 +730,35 @@ def test_a_run_has_one_replica_for_each_gpu(llama_folder, tmp_path, monkeypatch)
 
     assert done.status == "complete"
     assert made == [(2, 1)]
+
+
+@torch_only
+def test_a_model_is_imported_without_scipy_and_scikit_learn():
+    # In a process of its own: other tests import both.
+    code = (
+        "import sys\n"
+        "from assay.models.local_transformers.loading import import_transformers\n"
+        "import_transformers()\n"
+        "from transformers import LlamaForCausalLM, utils\n"
+        "assert not {'scipy', 'sklearn'} & set(sys.modules)\n"
+        "import scipy\n"
+        "assert utils.is_scipy_available()"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@torch_only
+def test_a_configuration_is_read_once_for_a_whole_batch(llama_folder, monkeypatch):
+    model = LocalTransformers(str(llama_folder))
+    reads = []
+    config = Source.config
+    monkeypatch.setattr(
+        Source, "config", lambda source: reads.append(1) or config(source)
+    )
+
+    not_accepted(model, [ask("one"), ask("two"), ask("three")])
+    first = len(reads)
+    not_accepted(model, [ask("four"), ask("five")])
+
+    assert len(reads) == first

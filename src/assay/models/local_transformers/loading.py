@@ -337,10 +337,35 @@ def _start_cuda(device: str) -> None:
         torch.mm(numbers, numbers)  # loads the library of matrix products
 
 
+def import_transformers() -> None:
+    """Import transformers without SciPy and scikit-learn, if they are not imported yet.
+
+    It uses them in losses of detectors and in assisted generation only, but imports them with every model. That is a
+    tenth of the time that loading a small model takes.
+    """
+    from transformers import utils
+
+    usual = {}
+    for name in ("is_scipy_available", "is_sklearn_available"):
+        if hasattr(utils, name):
+            usual[name] = getattr(utils, name)
+            setattr(utils, name, _is_unavailable)
+    try:
+        importlib.import_module("transformers.modeling_utils")
+        importlib.import_module("transformers.generation.candidate_generator")
+    finally:
+        for name, function in usual.items():
+            setattr(utils, name, function)
+
+
+def _is_unavailable() -> bool:
+    return False
+
+
 def load_model(source: Source, kind: Kind) -> Any:
     """Load the weights."""
     start_device(source)
-
+    import_transformers()
     import transformers
 
     classes = {

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -158,7 +159,7 @@ class LocalTransformers(LocalModel):
             return kind_of(self.source.config())
         return self.kind
 
-    @property
+    @cached_property
     def abilities(self) -> Abilities:
         """The abilities that the configuration shows. No weights are loaded."""
         kind = self.model_kind

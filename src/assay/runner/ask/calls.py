@@ -359,6 +359,7 @@ def not_accepted(
     """Return the failures of requests that the model cannot accept whole, by index; usually empty."""
     refused: dict[int, Output] = {}
     refusal = getattr(model, "refusal", None)
+    abilities = model.abilities
     for index, request in enumerate(requests):
         if refusal is None:
             error = None
@@ -367,7 +368,7 @@ def not_accepted(
         if error is not None:
             refused[index] = Output.failed("data", str(error), retryable=False)
             continue
-        if request.prompt.tools and not model.abilities.tools:
+        if request.prompt.tools and not abilities.tools:
             refused[index] = Output.failed(
                 "data",
                 str(no_tools(model)),
@@ -376,18 +377,18 @@ def not_accepted(
             continue
         for message in request.prompt.messages:
             for part in message.parts or ():
-                # Text is by far the most common part, and needs no look at the model's abilities.
+                # Text is by far the most common part.
                 if (
                     type(part) is Text
                     or not isinstance(part, Media)
-                    or part.kind in model.abilities.accepts
+                    or part.kind in abilities.accepts
                 ):
                     continue
-                line = _line(part.kind, frozenset(model.abilities.accepts))
+                line = _line(part.kind, frozenset(abilities.accepts))
                 refused[index] = Output.failed("data", line, retryable=False)
-        if model.abilities.images_per_prompt is None or index in refused:
+        if abilities.images_per_prompt is None or index in refused:
             continue
-        excess = model.abilities.excess_images(request.prompt.media)
+        excess = abilities.excess_images(request.prompt.media)
         if excess:
             line = str(DataError(excess, fix=FEWER_IMAGES))
             refused[index] = Output.failed("data", line, retryable=False)
