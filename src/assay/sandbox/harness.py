@@ -84,6 +84,7 @@ def judge(settings: "dict[str, Any]") -> None:
         test = compile(tests["test"], "<assay tests>", "exec")
         call = compile(tests["call"], "<assay tests>", "exec")
         execute(setup, test_scope)
+        check_imports(facts.pop("imports"))
         used = sorted(names_used(test) | names_used(call))
         uses_mock = any("mock" in name for name in names_used(setup) | {*used})
     except BaseException as error:  # noqa: BLE001 - the program has not begun
@@ -91,7 +92,8 @@ def judge(settings: "dict[str, Any]") -> None:
         return
     for name in ASSAY_MODULES:
         sys.modules.pop(name, None)
-    sys.modules[MODULE] = module
+    # Tests find the program by either name, as in `patch("__main__.now")` and `unittest.main()`.
+    sys.modules[MODULE] = sys.modules["__main__"] = module
     scope["__builtins__"] = builtins
     loaded = remember_modules()
     has_loaded = False
@@ -101,7 +103,7 @@ def judge(settings: "dict[str, Any]") -> None:
     sys.addaudithook(hook_for(sys._getframe(), [test, call], say))
     del say, tests, test, call
     try:
-        text = program.decode("utf-8", "surrogateescape")
+        text = program.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         execute(compile(text, "program.py", "exec"), scope)
         has_loaded = True
         if entry:
@@ -122,6 +124,18 @@ def judge(settings: "dict[str, Any]") -> None:
     if not uses_mock and "unittest.mock" in sys.modules:
         reasons.append("the program loads unittest.mock, whose objects equal anything")
     audit(CHECKED, reasons)
+
+
+def check_imports(names: "list[str]") -> None:
+    """Raise if the tests import a module that is not here: the program is not to blame for that."""
+    for name in names:
+        is_here = name in sys.modules or name == MODULE
+        if not is_here and not any(
+            finder.find_spec(name, None) for finder in sys.meta_path
+        ):
+            raise ModuleNotFoundError(
+                f"they import {name!r}, which the sandbox lacks; the program's own names need no import"
+            )
 
 
 def remember_modules() -> "dict[str, dict[str, Any]]":
@@ -304,7 +318,7 @@ def compare_with(
         is_same = len(before) == len(values) and all(
             map(is_, before.values(), values.values())
         )
-        if name != MODULE and not is_same and is_of_library(module):
+        if values is not scope and not is_same and is_of_library(module):
             for key in names_replaced(before, values, scope):
                 if name != "sys" or key not in REPLACEABLE:
                     reasons.append(f"the program replaced {name}.{key}")

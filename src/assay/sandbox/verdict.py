@@ -6,10 +6,12 @@ only if the harness reports it. Anything else that happens after the harness beg
 has then failed.
 """
 
+import ast
 import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from .box import Tier, as_bytes
 from .fork_server import forked
@@ -56,6 +58,22 @@ class Verdict:
     """How the program may have changed the verdict through its own process; empty for most programs."""
 
 
+@lru_cache(maxsize=256)
+def imported_modules(code: str) -> list[str]:
+    """Return the names of the modules that code imports unconditionally, without their submodules."""
+    try:
+        statements = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        return []  # the harness says what is wrong
+    names: list[str] = []
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            names += [alias.name for alias in statement.names]
+        elif isinstance(statement, ast.ImportFrom) and statement.module:
+            names.append(statement.module)
+    return sorted({name.partition(".")[0] for name in names})
+
+
 def judge_functions(
     tier: Tier,
     program: str,
@@ -86,6 +104,7 @@ def _judge(
         facts = {
             "program": as_bytes(program),
             "tests": asdict(tests),
+            "imports": imported_modules(tests.test),
             "nonce": nonce,
             **links,
         }

@@ -18,12 +18,12 @@ from .breakdown import break_down, interval_of, within
 from .score_table import UNKNOWN, Table, read_table
 from .units import (
     Units,
+    doubt_flags,
     estimate_units,
     failure_flags,
     mean_by_weight,
     reducer_flags,
     result_names,
-    suspect_flags,
     units_of,
 )
 
@@ -73,7 +73,7 @@ def mean_of(
     flags = (
         *failure_flags(units.unresolved_share),
         *reducer_flags(reducer, repeated=table.samples is not None),
-        *suspect_flags(table.suspects),
+        *doubt_flags(table.doubts),
     )
     if reducer == "majority" and table.answers and not any(table.answers):
         flags = (*flags, VOTES_ON_SCORES)

@@ -80,7 +80,7 @@ class _PassK:
                     _verdict(id, answers, name, k, chance)
                     for id, answers in questions.items()
                 )
-                chances_of_rows = replace(read_table(rows), suspects=table.suspects)
+                chances_of_rows = replace(read_table(rows), doubts=table.doubts)
                 yield mean_of(chances_of_rows, name, chances)
 
 

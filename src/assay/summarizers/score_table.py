@@ -15,6 +15,11 @@ from ..core import COUNTED_AS_ZERO, ORIGINAL_LETTER, UNRESOLVED, WITH_VALUE, Sco
 
 NO_VALUE = math.nan
 UNKNOWN = math.inf
+DOUBTS = {
+    "suspect": ("suspect verdict", "suspect verdicts"),
+    "missing_module": ("program lacks a module", "programs lack a module"),
+}
+"""Entries of `details` by which a scorer doubts its verdict, and how flags count such verdicts."""
 
 Tags = tuple[tuple[str, str], ...]
 
@@ -39,8 +44,8 @@ class Table:
     """The answer that the scorer extracted for each row; None if each sample has one row."""
     ties: Counter[str] = field(default_factory=Counter)
     """For each metric, the rows in which several options were equally good, from `ties` in the details."""
-    suspects: int = 0
-    """The number of rows whose scorer doubts its own verdict, and gives a reason in `suspect`."""
+    doubts: Counter[str] = field(default_factory=Counter)
+    """Numbers of rows whose scorer doubts its verdict, by the entry of `details` that says so."""
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -184,7 +189,7 @@ def _read(
     answers: list[str | None] = []
     ties: Counter[str] = Counter()
     weights: array[float] | None = None
-    suspects = 0
+    doubts: Counter[str] = Counter()
     isfinite = math.isfinite
     first_epoch: int | None = None
     for row, record in enumerate(records):
@@ -223,8 +228,7 @@ def _read(
                 for name in record.values
                 if name.removeprefix(f"{record.scorer}.") in tied
             )
-        if record.details.get("suspect"):
-            suspects += 1
+        _count_doubts(record, doubts)
         cluster = record.cluster
         clusters.append(
             -1
@@ -247,8 +251,17 @@ def _read(
         weights=weights,
         answers=answers if with_samples else None,
         ties=ties,
-        suspects=suspects,
+        doubts=doubts,
     )
+
+
+def _count_doubts(record: ScoreRecord, doubts: Counter[str]) -> None:
+    """Count the entries of `details` by which the scorer doubts its verdict."""
+    if not record.details:
+        return
+    for name in DOUBTS:
+        if record.details.get(name):
+            doubts[name] += 1
 
 
 def _alone(

@@ -16,7 +16,7 @@ from ..core import (
     SummarizerError,
     SummaryContext,
 )
-from .score_table import UNKNOWN, Table, vote_of
+from .score_table import DOUBTS, UNKNOWN, Table, vote_of
 from .statistics import (
     Decomposition,
     Estimate,
@@ -319,13 +319,14 @@ def failure_flags(share: float) -> tuple[str, ...]:
     return ()
 
 
-def suspect_flags(count: int) -> tuple[str, ...]:
-    """Return the flag for verdicts that their own scorer doubts, such as those of code scorers."""
-    if not count:
-        return ()
-    if count == 1:
-        return ("1 suspect verdict",)
-    return (f"{count} suspect verdicts",)
+def doubt_flags(doubts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the flags for verdicts that their own scorer doubts, such as those of code scorers."""
+    flags = []
+    for name, (singular, plural) in DOUBTS.items():
+        count = doubts.get(name, 0)
+        if count:
+            flags.append(f"{count} {singular if count == 1 else plural}")
+    return tuple(flags)
 
 
 def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ fails is a `judge_error` and never a wrong answer.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,9 +28,13 @@ from ...sandbox.launch import PYTHON, find_program
 from ..answers import data_error, no_answer
 from ..given_models import GivenModels, ask_model
 from .code_text import Rule, whole_program
+from .collect_tests import runnable
 
 ROLE = "sandbox"
 LONGEST_SECONDS = 3600
+MISSING_MODULE = re.compile(
+    r"ModuleNotFoundError: No module named '(?P<module>[\w.]+)'"
+)
 
 
 @dataclass(frozen=True)
@@ -108,12 +113,13 @@ class Runs(InSandbox):
             ]
             try:
                 code = "\n".join(filter(None, map(code_in, parts)))
+                tests = runnable(code)
             except ValueError as error:
                 return data_error(str(error))
             program, rule = whole_program(text, self.language, code)
             execution = ToRun(
                 program,
-                FunctionTests(code, before=self.setup),
+                FunctionTests(tests, before=self.setup),
                 limits=limits,
             )
         return await run_program(self.models, execution, rule)
@@ -151,6 +157,9 @@ async def run_program(
     for name in ("reason", "suspect"):
         if verdict[name]:
             details[name] = verdict[name]
+    missing = MISSING_MODULE.search(verdict["reason"])
+    if missing:
+        details["missing_module"] = missing["module"]
     return Score(
         float(verdict["passed"]),
         answer=code,

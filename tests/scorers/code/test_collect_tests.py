@@ -1,0 +1,127 @@
+"""Test code as test files have it runs its tests, and code that calls nothing is not a pass."""
+
+import pytest
+from code_scores import score
+
+from assay.core import Outcome
+from assay.sandbox import choose
+from assay.scorers.code.collect_tests import NothingRuns, runnable
+from assay.scorers.code.program_runs import Runs
+
+RIGHT = "def double(x):\n    return 2 * x"
+WRONG = "def double(x):\n    return x + 3"
+UNITTEST = """
+import unittest
+
+class Doubles(unittest.TestCase):
+    def test_numbers(self):
+        self.assertEqual(double(2), 4)
+"""
+FILES = {
+    "functions of pytest": "def test_double():\n    assert double(2) == 4",
+    "an asynchronous function": "async def test_double():\n    assert double(2) == 4",
+    "a class of pytest": "class TestDouble:\n    def setup_method(self):\n        self.x = 2\n"
+    "    def test_it(self):\n        assert double(self.x) == 4",
+    "a class of unittest that nothing runs": UNITTEST,
+    "unittest.main": f"{UNITTEST}\nunittest.main()",
+    "unittest.main in a block for __main__": f"{UNITTEST}\nif __name__ == '__main__':\n    unittest.main()",
+    "its result": f"{UNITTEST}\nresult = unittest.main(argv=['x'], exit=False).result\n"
+    "assert result.wasSuccessful()",
+    "a block for __main__": "def main():\n    assert double(2) == 4\n\nif __name__ == '__main__':\n    main()",
+    "assertions and classes": f"assert double(0) == 0 or double(0) == 3\n{UNITTEST}\nunittest.main()",
+    "a call of pytest.main": "import sys\n\ndef test_double():\n    assert double(2) == 4\n\n"
+    "if __name__ == '__main__':\n    sys.exit(pytest.main([__file__]))",
+    "plain assertions": "assert double(2) == 4",
+}
+needs_sandbox = pytest.mark.skipif(
+    choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}"
+)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("tests", FILES.values(), ids=FILES)
+def test_a_test_file_passes_right_programs_and_no_others(tests):
+    assert score(Runs(), RIGHT, tests=tests).value == 1.0
+    assert score(Runs(), WRONG, tests=tests).value == 0.0
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def check(candidate):\n    assert candidate(2) == 4",
+        "METADATA = {'author': 'x'}\n\ndef check(candidate):\n    assert candidate(2) == 4",
+        "import unittest",
+        "def test_double(case):\n    assert double(case) == 4",
+    ],
+)
+def test_tests_that_call_nothing_are_a_fault_of_the_data(tests):
+    found = score(Runs(), WRONG, tests=tests)
+
+    assert found.outcome is Outcome.DATA_ERROR
+    assert "call nothing" in found.details["reason"] or "check nothing" in str(
+        found.details["reason"]
+    )
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "x = double(2)",
+        "for n in range(3):\n    assert double(n) == 2 * n",
+        "def helper():\n    return 4\nassert double(2) == helper()",
+        "not python at all (",
+    ],
+)
+def test_code_that_calls_what_it_tests_stays_as_it_is(tests):
+    assert runnable(tests) == tests
+
+
+def test_the_fault_names_what_is_defined():
+    with pytest.raises(
+        NothingRuns, match="the tests define check, helper and call nothing"
+    ):
+        runnable("def check(f): ...\ndef helper(): ...")
+
+
+@needs_sandbox
+def test_tests_reach_the_program_as_the_main_module():
+    program = "def now():\n    return 1\n\ndef later():\n    return now() + 1"
+    tests = "from unittest.mock import patch\nwith patch('__main__.now', return_value=6):\n    assert later() == 7"
+
+    found = score(Runs(), program, tests=tests)
+
+    assert found.value == 1.0
+    assert "suspect" not in found.details
+
+
+@needs_sandbox
+def test_a_byte_order_mark_before_a_program_is_no_fault():
+    assert score(Runs(), f"\ufeff{RIGHT}", tests="assert double(2) == 4").value == 1.0
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "line", ["import numpy as np", "from solution import double", "import pytest"]
+)
+def test_tests_that_import_what_is_not_there_do_not_fail_the_program(line):
+    found = score(Runs(), RIGHT, tests=f"{line}\nassert double(2) == 4")
+
+    assert found.outcome is Outcome.JUDGE_ERROR
+    assert line.split()[1] in found.details["reason"]
+
+
+@needs_sandbox
+def test_tests_may_import_the_program_and_optional_modules():
+    tests = (
+        "from program import double as d\n"
+        "try:\n    import numpy\nexcept ImportError:\n    numpy = None\nassert d(2) == 4"
+    )
+
+    assert score(Runs(), RIGHT, tests=tests).value == 1.0
+
+
+@needs_sandbox
+def test_a_program_that_lacks_a_module_is_wrong_and_names_it():
+    found = score(Runs(), "import numpy\n" + RIGHT, tests="assert double(2) == 4")
+
+    assert (found.value, found.details["missing_module"]) == (0.0, "numpy")
