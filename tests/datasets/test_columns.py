@@ -396,6 +396,34 @@ def test_option_columns_are_letters_and_empty_ones_at_the_end_are_dropped(
     assert "rows:3:A: the question has no options" in got.fault
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("option_a", "option_b", "option_c"),
+        ("optionA", "optionB", "optionC"),
+        ("Option A", "Option B", "Option C"),
+        ("choice_a", "choice_b", "choice_c"),
+        ("opa", "opb", "opc"),
+    ],
+)
+def test_columns_named_after_option_letters_are_options(names: Any) -> None:
+    row = {"question": "?", **dict(zip(names, ("1", "2", "3"), strict=True))}
+    columns = find_columns([*row, "answer"], {})
+
+    sample = columns.sample({**row, "answer": "B"}, "x")
+
+    assert (sample.choices, sample.target) == (("1", "2", "3"), "B")
+
+
+@pytest.mark.parametrize("names", [("option_a",), ("option_b", "option_c"), ("opal",)])
+def test_columns_that_do_not_begin_with_two_option_letters_are_no_options(
+    names: Any,
+) -> None:
+    columns = find_columns(["question", *names, "answer"], {})
+
+    assert columns.option_cells == ()
+
+
 def test_a_row_without_the_options_that_others_have_is_a_plain_question(
     read: type[Read],
 ) -> None:

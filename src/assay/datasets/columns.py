@@ -9,6 +9,7 @@ The key `answer` names no column. It says how numbers in the target column are r
 (from 0).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -61,6 +62,12 @@ CONVENTION: dict[str, tuple[str, ...]] = {
 }
 ANSWER = "answer"
 """The setting that says how numbers in the column of the right option are read."""
+OPTION_PREFIXES = ("option", "choice", "opt", "op")
+# option_a, optionA, "Option A", choice_b, opa
+OPTION_COLUMN = re.compile(
+    rf"(?P<prefix>{'|'.join(OPTION_PREFIXES)})[ _-]?(?P<letter>[a-z])", re.IGNORECASE
+)
+"""The name of a column with one option."""
 WAYS = ("text", "index")
 PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})
@@ -458,11 +465,27 @@ def _find_choices(
     )
     if listed is not None:
         return listed, (), []
-    count = next(
-        (index for index, letter in enumerate(LETTERS) if letter not in unclaimed),
-        len(LETTERS),
-    )
-    return None, tuple(LETTERS[:count]) if count >= 2 else (), []
+    return None, _lettered_columns(unclaimed), []
+
+
+def _lettered_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns A, B, C…, or with another usual name, such as option_a, option_b…; empty if there are none."""
+    families: dict[str, dict[str, str]] = {}
+    for name in names:
+        match = OPTION_COLUMN.fullmatch(name)
+        if match is not None:
+            family = families.setdefault(match["prefix"].lower(), {})
+            family.setdefault(match["letter"].upper(), name)
+    families[""] = {letter: letter for letter in LETTERS if letter in names}
+    for prefix in ("", *OPTION_PREFIXES):
+        columns = families.get(prefix, {})
+        missing = (
+            index for index, letter in enumerate(LETTERS) if letter not in columns
+        )
+        count = next(missing, len(LETTERS))
+        if count >= 2:
+            return tuple(columns[letter] for letter in LETTERS[:count])
+    return ()
 
 
 def check_given(

@@ -266,6 +266,26 @@ def test_a_note_names_columns_of_the_question_that_the_prompt_leaves_out(
     assert all(", ".join(left_out) in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [("option1", "option2"), ("sol1", "sol2"), ("Incorrect Answer 1", "choice_2")],
+)
+def test_a_note_names_numbered_options_that_the_prompt_leaves_out(tmp_path, names):
+    row = {
+        "id": "1",
+        "question": "Who?",
+        "answer": "Bob",
+        names[0]: "Al",
+        names[1]: "X",
+    }
+    task = assay.Task("t", dataset=[row])
+
+    result = assay.run(task, lambda messages: "Bob", output=str(tmp_path / "run"))
+
+    (note,) = [note for note in result.notes if "is not shown" in note]
+    assert f"--columns 'choices={names[0]},{names[1]}'" in note
+
+
 def test_a_template_that_shows_the_context_needs_no_note(tmp_path):
     rows = [{"id": "1", "question": "Who?", "context": "Bob did it.", "answer": "Bob"}]
     task = assay.Task("t", dataset=rows, template="{{ context }}\n{{ question }}")

@@ -32,6 +32,12 @@ _MEDIA_FILE = re.compile(
 _FORMULA = re.compile(r".*(?:\\boxed|\\[dt]?frac|\\sqrt|\\pi|\$[^$]+\$).*", re.DOTALL)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no)\s*\.?\s*", re.IGNORECASE)
 _LETTER = re.compile(r"\s*\(?[A-J]\)?\s*")
+# option1, choice_2, ending0, sol1, distractor3, "Incorrect Answer 1"
+NUMBERED_OPTION = re.compile(
+    r"(?:option|choice|opt|ending|sol|distractor|(?:in)?correct.answer|answer)[ _-]?\d{1,2}",
+    re.IGNORECASE,
+)
+"""The name of a column that may hold one of several options."""
 CONTEXT_COLUMNS = (
     "context",
     "passage",
@@ -89,17 +95,21 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
     if sample is None or prompt is None:
         return
     text = "\n".join(message.text for message in prompt.messages)
-    left_out = []
-    for name in CONTEXT_COLUMNS:
+
+    def is_left_out(name: str) -> bool:
         value = sample.fields.get(name)
-        is_target = value == sample.target
-        if (
-            isinstance(value, str)
-            and value.strip()
-            and value not in text
-            and not is_target
-        ):
-            left_out.append(name)
+        is_text = isinstance(value, str) and bool(value.strip())
+        return is_text and value not in text and value != sample.target
+
+    options = [name for name in sample.fields if NUMBERED_OPTION.fullmatch(str(name))]
+    unseen_options = [name for name in options if is_left_out(name)]
+    if len(unseen_options) > 1:
+        columns = ",".join(unseen_options)
+        yield (
+            f"{task.name}: the model is not shown the columns {', '.join(unseen_options)}; "
+            f"--columns 'choices={columns}' makes them options"
+        )
+    left_out = [name for name in CONTEXT_COLUMNS if is_left_out(name)]
     if left_out:
         if len(left_out) == 1:
             columns = "column"
