@@ -29,3 +29,18 @@ def test_a_derived_file_leaves_no_draft(tmp_path: Path):
 
     assert (tmp_path / "run.json").read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_an_interrupt_right_after_the_rename_stays_an_interrupt(tmp_path, monkeypatch):
+    rename = os.replace
+
+    def rename_and_interrupt(source, target):
+        rename(source, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", rename_and_interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "run.json", b"{}")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

@@ -55,7 +55,8 @@ def write_whole(path: Path, data: bytes) -> None:
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            # An interrupt may arrive after the rename, when the draft is gone.
+            temporary.unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
     except OSError as error:
