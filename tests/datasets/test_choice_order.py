@@ -238,8 +238,13 @@ def test_named_option_columns_and_labelled_options_move():
             None,
             "the question of sample '0' lists the options itself",
         ),
+        (
+            {"prompt": "Which?", "options": ["A. one", "B. two"]},
+            None,
+            "the options of sample '0' carry their letters: 'A. one'",
+        ),
     ],
-    ids=("not shown", "written in the question", "shown twice", "letters", "dashes"),
+    ids=("not shown", "in the question", "twice", "letters", "dashes", "carried"),
 )
 def test_shuffling_is_refused_where_the_model_would_not_see_the_order(
     tmp_path, monkeypatch, row, template, message

@@ -151,3 +151,13 @@ def test_more_choices_than_letters_are_an_error():
 def test_a_fault_in_the_answer_is_found_before_the_run():
     with pytest.raises(UsageError, match="key `answer`, line 1: not valid Jinja"):
         build_template({"name": "choices", "answer": "{{ oops"})
+
+
+def test_letters_that_options_carry_are_shown_once():
+    sample = Sample("x", "Where?", "B", choices=("A. Paris", "B. Rome"))
+
+    lettered = Choices()(sample)
+    bullets = Choices(layout="bullets")(sample)
+
+    assert "Where?\nA. Paris\nB. Rome\n" in lettered.text
+    assert "- A. Paris\n- B. Rome" in bullets.text

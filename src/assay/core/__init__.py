@@ -85,6 +85,7 @@ from .sample import (
     AllOf,
     BadSample,
     Sample,
+    without_letters,
 )
 from .score import (
     COUNTED_AS_ZERO,
@@ -196,4 +197,5 @@ __all__ = [
     "seeds_of",
     "shorten",
     "suggest",
+    "without_letters",
 ]

@@ -1,7 +1,9 @@
 """Samples: one question for a model, with everything needed to score the answer."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_uppercase
 from types import MappingProxyType
 from typing import Any
 
@@ -10,6 +12,18 @@ from .media import Media
 from .message import Message
 from .quick import quick
 from .tools import Tool
+
+_OWN_LETTER = re.compile(
+    r"""
+    \s* (?:
+        [(\[（]?(?P<bracketed>[A-Z])[)\]）]           # "A) Paris", "(A)7"
+        | (?P<marked>[A-Z])(?:[、．：]|[.:](?=\s))    # "A. Paris", "A、巴黎"
+        | (?P<before_cjk>[A-Z])[.:](?=[\u2e80-\uffef])  # "A.巴黎"
+    )
+    \s*(?=\S)
+    """,
+    re.VERBOSE,
+)
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 REFERENCE_COLUMNS = ("references", "reference", "answers")
@@ -101,3 +115,17 @@ class BadSample:
 
     id: str
     error: DataError
+
+
+def without_letters(options: Sequence[str]) -> tuple[str, ...]:
+    """Return option texts without letters of their own, as in `["A. Paris", "B. Rome"]`.
+
+    Options are left as they are unless each of them begins with its letter.
+    """
+    texts = []
+    for letter, option in zip(ascii_uppercase, options, strict=False):
+        match = _OWN_LETTER.match(option)
+        if match is None or match[match.lastgroup or 0] != letter:
+            return tuple(options)
+        texts.append(option[match.end() :])
+    return tuple(texts) if len(texts) == len(options) else tuple(options)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import CHOICE_ORDER, AssayError, Prompt, Sample
+from ..core import CHOICE_ORDER, AssayError, Prompt, Sample, without_letters
 from .choices import LETTERS
 from .columns import Columns, find_columns
 
@@ -95,7 +95,8 @@ def shows_order(
 
     Return True also if the prompt cannot be built: that fault is reported when the sample is asked.
     """
-    if lists_own_options(sample):
+    carry_letters = without_letters(sample.choices) != sample.choices
+    if carry_letters or lists_own_options(sample):
         return False
     backwards = range(len(sample.choices) - 1, -1, -1)
     try:

@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import Prompt, Sample, TemplateError, UsageError, nearest
+from ..core import (
+    Prompt,
+    Sample,
+    TemplateError,
+    UsageError,
+    nearest,
+    without_letters,
+)
 from ..registry import templates
 from .built import target_text, turn
 from .jinja import LETTERS, compiled
@@ -83,7 +90,7 @@ class Choices:
     def __call__(self, sample: Sample) -> Prompt:
         pieces = [
             self._question(sample),
-            LAYOUTS[self.layout](self.labels(sample), sample.choices),
+            list_options(self.layout, self.labels(sample), sample.choices),
         ]
         if self.complete:
             pieces.append(self.answer_prefix)
@@ -121,6 +128,17 @@ class Choices:
         if self.cot:
             return STEP_BY_STEP.format(prefix=self.answer_prefix)
         return DIRECT
+
+
+def list_options(
+    layout: str,
+    labels: Sequence[str],
+    options: Sequence[str],
+) -> str:
+    """Return the options in a layout. If it adds letters, options that carry theirs, as in `A. Paris`, lose them."""
+    if layout != "bullets":
+        options = without_letters(options)
+    return LAYOUTS[layout](labels, options)
 
 
 def check_layout(layout: str, where: str) -> None:

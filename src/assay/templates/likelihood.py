@@ -8,10 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..core import Message, Prompt, Sample, TemplateError, Text, UsageError, shorten
+from ..core import (
+    Message,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+    UsageError,
+    shorten,
+    without_letters,
+)
 from ..registry import templates
 from .built import target_text, turn
-from .choices import LAYOUTS, check_layout, labels_for, target_index
+from .choices import check_layout, labels_for, list_options, target_index
 from .jinja import LETTERS
 from .plain import question_text
 
@@ -47,20 +56,20 @@ class ChoiceLikelihood:
             if self.show_choices is None
             else self.show_choices
         ):
-            pieces.append(LAYOUTS[self.layout](labels, sample.choices))
+            pieces.append(list_options(self.layout, labels, sample.choices))
         if self.answer_prefix:
             pieces.append(self.answer_prefix)
         if self.continuation == "letter":
             weighed = labels
         else:
-            weighed = sample.choices
+            weighed = without_letters(sample.choices)
         return _weigh(sample, "\n".join(pieces), weighed)
 
     def solution(self, sample: Sample) -> str:
         """Return the end of a solved example: the letter or the text of the right option, whichever is scored."""
         index = target_index(sample)
         if self.continuation == "text":
-            return sample.choices[index]
+            return without_letters(sample.choices)[index]
         return labels_for(sample, self.letters)[index]
 
 

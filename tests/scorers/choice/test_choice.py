@@ -124,3 +124,10 @@ def test_a_target_that_is_not_an_option_is_still_a_data_error() -> None:
     sample = Sample("1", "q", "fish", ("cat", "dog", "bird"))
 
     assert Choice()(sample, Output.of("A")).outcome == "data_error"
+
+
+@pytest.mark.parametrize("answer", ["Rome", "B. Rome", "The answer is Rome."])
+def test_options_that_carry_letters_are_found_by_their_texts(answer):
+    sample = Sample("a", target="B", choices=("A. Paris", "B. Rome", "C. Oslo"))
+
+    assert Choice()(sample, Output.of(answer)).answer == "B"

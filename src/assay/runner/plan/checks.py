@@ -11,6 +11,8 @@ from ...core import (
     Spec,
     Task,
     UsageError,
+    shorten,
+    without_letters,
 )
 from ...core.abilities import FEWER_IMAGES
 from ...datasets.choice_order import lists_own_options, shows_order
@@ -169,6 +171,12 @@ def _check_shows_order(
     where: str,
 ) -> None:
     """Raise if the model would see the old order while the right letter moves."""
+    if without_letters(sample.choices) != sample.choices:
+        raise UsageError(
+            f"--shuffle_choices: the options of sample {sample.id!r} carry their letters: {shorten(sample.choices[0])}",
+            where=where,
+            fix="write the options without letters, or leave it out",
+        )
     if lists_own_options(sample):
         raise UsageError(
             f"--shuffle_choices: the question of sample {sample.id!r} lists the options itself",

@@ -22,6 +22,7 @@ from ...core import (
     Sample,
     Score,
     UsageError,
+    without_letters,
 )
 from ...registry import scorers
 from ..answers import gold_letters, last_of, no_answer, no_target
@@ -74,7 +75,7 @@ class Choice:
         """Return the options by letter, or the score of a sample that cannot be judged."""
         if not sample.targets:
             return no_target(sample)
-        options = dict(zip(LETTERS, sample.choices, strict=False))
+        options = dict(zip(LETTERS, without_letters(sample.choices), strict=False))
         if not options:
             options = dict.fromkeys(self.letters, "")
         if not options:
