@@ -132,7 +132,10 @@ class Registry(Generic[T]):
         return sorted({*self._entries, *self.plugins()})
 
     def plugins(self) -> Mapping[str, tuple[Plugin, ...]]:
-        """Return the plugins of installed packages by name, from their metadata. A shipped name is not replaced."""
+        """Return the plugins of installed packages by name, from their metadata.
+
+        A plugin cannot replace a shipped name.
+        """
         if self.group is None:
             return {}
         plugins = installed_plugins(self.group)
@@ -334,7 +337,7 @@ def fit_options(
 
 
 def _fit_bool(name: str, value: object) -> object:
-    """Return the truth value that a word or a number says."""
+    """Return a word such as `no`, or a number, as a truth value. Raise if it does not mean one."""
     word = str(value).lower()
     if word in _TRUE_WORDS:
         return True
@@ -394,9 +397,9 @@ def _parameter_types(thing: Any) -> dict[str, frozenset[type]]:
 
 
 def _plain_types(hint: object) -> frozenset[type]:
-    """Return the plain types in an annotation, or an empty set if it has others, which may accept anything.
+    """Return the plain types in an annotation: int and NoneType for `int | None`, str and int for `Literal["a", 1]`.
 
-    `int | None` has int and NoneType, `Literal["a", 1]` has str and int.
+    Return an empty set if the annotation has other types, because it may then accept anything.
     """
     origin = get_origin(hint)
     if origin is Literal:

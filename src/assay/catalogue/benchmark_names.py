@@ -119,7 +119,7 @@ def _modes(
     checked: str,
     *modes: str,
 ) -> dict[str, str]:
-    """Return the tasks of one benchmark, in all three modes if none is named."""
+    """Return the names of one benchmark with their summaries, in the given modes; all three if none is given."""
     chosen = modes or tuple(SUFFIXES)
     tasks = {}
     for mode in chosen:
@@ -136,7 +136,7 @@ def _heard(
     summary: str,
     checked: str = "normalized as published",
 ) -> dict[str, str]:
-    """Return the tasks of a benchmark whose text would reveal the answer."""
+    """Return the names of a benchmark without its text mode, because the text would reveal the answer."""
     return _modes(name, summary, checked, AUDIO, BOTH)
 
 

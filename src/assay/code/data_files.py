@@ -23,7 +23,10 @@ from .sources import behind, is_users, until_changed
 from .typed_code import digest_of_globals
 
 LARGEST = 1 << 26
-"""Maximum bytes of a file that is read whole. Of a larger one, such as weights, size and samples count."""
+"""Maximum bytes of a file that is hashed as a whole.
+
+A larger file, such as weights, is identified by size and excerpts.
+"""
 LONGEST_TEXT = 1 << 20
 """Maximum bytes of a file in which secrets are blanked before its digest is computed."""
 _SAMPLES, _SAMPLE = 64, 1 << 16
@@ -42,7 +45,7 @@ _MEMBER = re.compile(
     """,
     re.VERBOSE,
 )
-"""A setting such as `key: value`, `key = "value"` or `"key": "value"`."""
+"""A setting such as `key: value`, `key = "value"` or `"key": "value"` in a data file."""
 
 _watching = 0
 """Number of loads in progress."""
@@ -129,7 +132,7 @@ def _hook(
 
 
 def _note_module(code: CodeType) -> None:
-    """Start recording for a user's module that is about to run, possibly again because its file changed."""
+    """Start recording for a user's module that is about to run. It may run again because its file changed."""
     if code.co_name == "<module>" and is_users(code.co_filename):
         _opened[code.co_filename] = {}
 
@@ -186,7 +189,7 @@ def _content_digest(
     path: Path,
     secrets: tuple[str, ...],
 ) -> str:
-    """Return the digest of a file's content without keys; empty if nothing else is in it, or if it is gone."""
+    """Return the digest of a file without its secrets; empty if nothing else is in it, or if it no longer exists."""
     try:
         if is_secret_name(path.stem) or not path.is_file():
             return ""

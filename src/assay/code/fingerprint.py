@@ -34,9 +34,9 @@ from .sources import digest_behind, is_own, is_users, version_of
 from .typed_code import closure_of, file_of
 
 MOST_VALUES = 500_000
-"""Limit for one component.
+"""Maximum number of values described for one component.
 
-A larger one counts as changed each time, because scoring again costs less than hashing it.
+A component with more counts as changed each time, because scoring again costs less than hashing it.
 """
 LARGEST_ARRAY = 1 << 28
 
@@ -232,7 +232,7 @@ class _Describing:
 
     @cached_property
     def _named(self) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
-        """Return all ids of values in users' loaded files, and each of these files with its ids."""
+        """Return the ids of all values in users' loaded modules, and the ids of each module with its file."""
         by_file = []
         every: set[int] = set()
         for module in list(sys.modules.values()):
@@ -246,7 +246,7 @@ class _Describing:
         return frozenset(every), by_file
 
     def _builders(self, thing: object) -> list[str]:
-        """Return digests of the user's files that name an object, because they may show how it was built."""
+        """Return digests of the user's files in which an object is a global, because they may show how it was built."""
         every, by_file = self._named
         if id(thing) in every:
             files = {file for file, named in by_file if id(thing) in named}
@@ -284,7 +284,7 @@ class _Describing:
         (Media, _media),
         (object, _object),
     )
-    """How each kind of object is described; the first match counts."""
+    """The function that describes each kind of object. The first kind that matches is used."""
 
 
 def _state(thing: object) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def _state(thing: object) -> dict[str, Any]:
 
 
 def _reduced(thing: object) -> object:
-    """Return the state of an object of a built-in class, as copying would; locks and open files have none."""
+    """Return the state of an object of a built-in class, as `copy` would take it; None for locks and open files."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -319,7 +319,7 @@ def _reduced(thing: object) -> object:
 
 
 def _file_of(kind: type) -> str:
-    """Return the file a class was written in; empty for Python's own classes and those of compiled libraries."""
+    """Return the file in which a class was written; empty for Python's own classes and those of compiled libraries."""
     is_pythons = kind.__module__.partition(".")[0] in sys.stdlib_module_names - {
         "__main__"
     }
@@ -409,7 +409,7 @@ def rows_digest(rows: Sequence[Any]) -> str:
 
 
 def judged_digest(sample: Sample) -> str:
-    """Return the digest of everything a scorer may read of a sample, and of what its score line contains."""
+    """Return the digest of everything that a scorer may read of a sample, and of the fields in its score line."""
     fields: Any = sample.fields
     if sample.media and isinstance(fields, dict):
         # An image in a cell is hashed once, as a medium.

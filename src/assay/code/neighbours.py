@@ -25,11 +25,11 @@ _added: set[Path] = set()
 _first: dict[str, Path] = {}
 """The first folder that had a module of each name."""
 _aliases: dict[str, str | None] = {}
-"""The file of each module of a later folder, by the module's name in `sys.modules`."""
+"""The file of each module that was renamed because an earlier folder has one of the same name, by its new name."""
 
 
 class _Home:
-    """A folder of users' files. `aliases` has new names for its modules whose plain names another folder uses."""
+    """A folder of users' files. `aliases` gives unique names to modules whose plain names another folder also uses."""
 
     def __init__(self, folder: Path) -> None:
         self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
@@ -74,7 +74,7 @@ class _Home:
 class _Builtins(dict[str, Any]):
     """Python's builtins with another `__import__`. Later additions to the real builtins are visible too.
 
-    It is a copy, because C code may read the dictionary directly.
+    This is a dictionary with its own contents, because C code may read it directly.
     """
 
     __missing__ = vars(builtins).__getitem__
@@ -90,7 +90,7 @@ class Loader(SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules by their unique names, and runs the files of such folders with the folder's builtins."""
+    """Finds renamed modules, and loads files of users' folders with the builtins of their folder."""
 
     def find_spec(
         self,
@@ -116,7 +116,7 @@ _finder = _Finder()
 
 
 def open_folder(folder: Path) -> None:
-    """Make the modules of a folder importable. Its files prefer them to modules of other users' folders."""
+    """Make the modules of a folder importable. Files in it prefer them to modules of other users' folders."""
     if folder not in _homes:
         _homes[folder] = _Home(folder)
         _home_above.cache_clear()
@@ -132,7 +132,7 @@ def is_opened(spec: ModuleSpec) -> bool:
 
 
 def found(top: str) -> ModuleSpec | None:
-    """Return the spec of a top-level name, without importing it."""
+    """Return the spec of a top-level module without importing it."""
     spec = getattr(sys.modules.get(top), "__spec__", None)
     try:
         return spec or PathFinder.find_spec(top)
@@ -145,7 +145,7 @@ def beside(
     top: str,
     spec: ModuleSpec | None,
 ) -> ModuleSpec | None:
-    """Return the spec of a name seen from a folder: the file in it, if `spec` belongs to another loaded file."""
+    """Return the spec of a module as seen from `folder`: the file there, if `spec` belongs to another folder."""
     if spec is None or _home_of(spec) not in (None, folder):
         for file in (
             folder / top / "__init__.py",
@@ -164,7 +164,7 @@ def file_of(spec: ModuleSpec | None) -> Path | None:
 
 
 def forget(files: set[str]) -> None:
-    """Make modules of these files run again on their next import."""
+    """Remove the modules of these files from `sys.modules`, so that they run again on their next import."""
     for name, module in list(sys.modules.items()):
         if getattr(module, "__file__", None) in files:
             del sys.modules[name]

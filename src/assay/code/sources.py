@@ -69,14 +69,17 @@ def _installed_in(folder: Path) -> frozenset[str]:
 
 T = TypeVar("T")
 LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
-"""Returns, for a folder and a top-level name, the files that importing it runs, and the folders of its modules."""
+"""Takes a folder and a top-level name.
+
+Returns the files that importing the name runs, and the folders of its modules.
+"""
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 LARGEST_KEPT = 1 << 18
 """Maximum bytes of a file whose syntax tree is cached.
 
-The tree of data in Python takes fifty times its text's memory.
+The syntax tree of a Python file full of data takes fifty times as much memory as its text.
 """
 _guest_trees: set[Path] = set()
 """Packages of other toolkits whose `__init__.py` files are not run."""
@@ -174,7 +177,7 @@ def _behind_own(start: Path) -> set[Path]:
 
 
 def leave_inits_out(package: Path) -> None:
-    """Ignore the `__init__.py` files of another toolkit's package, because they are not run."""
+    """Ignore the `__init__.py` files of another toolkit's package, because assay does not run them."""
     _guest_trees.add(package)
 
 
@@ -217,7 +220,7 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Yield each name that a file imports with the files it leads to, without the standard library."""
+    """Yield each name that a file imports, with each file that the import runs. Leave out the standard library."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:
@@ -231,16 +234,18 @@ def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
 
 @lru_cache(maxsize=4096)
 def _own_imports(file: Path) -> list[tuple[str, Path]]:
-    """Return the imports of one of assay's files; absolute imports lead to other packages and are ignored."""
+    """Return the relative imports of one of assay's files.
+
+    Its absolute imports are of other packages and are ignored.
+    """
     return list(_imports(file, lambda folder, top: ([], [])))
 
 
 @until_changed(8192)
 def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
-    """Return the modules a file may import by name, and whether it also loads modules that cannot be determined.
+    """Return the modules that a file may import by name, and whether it also loads modules that cannot be determined.
 
-    Of assay's own files only the relative import statements are parsed, which are on separate lines, because every run
-    waits for this.
+    In assay's own files only the lines with relative imports are parsed, because every run waits for the result.
     """
     tree: ast.Module | None = None
     if is_own(file):
@@ -271,7 +276,7 @@ def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
 
 
 def _text_of(node: ast.expr) -> str | None:
-    """Return a literal text, or None for any other expression."""
+    """Return the value of a string literal, or None for any other expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return None
@@ -319,7 +324,7 @@ def _files_of(
     folder: Path,
     look_up: LookUp,
 ) -> list[Path]:
-    """Return the files that importing a name runs, for a file in a folder."""
+    """Return the files that run when a file in `folder` imports `name`."""
     parts = [part for part in name.split(".") if part]
     dots = len(name) - len(name.lstrip("."))
     files: list[Path] = []

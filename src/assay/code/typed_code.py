@@ -25,7 +25,7 @@ MOST_VALUES = 100_000
 
 
 def file_of(kind: Any) -> str:
-    """Return the file a function or a class was written in; empty if there is none on this disk."""
+    """Return the file in which a function or class was written; empty if no such file exists."""
     try:
         file = inspect.getsourcefile(kind) or inspect.getfile(kind)
     except (TypeError, OSError):
@@ -51,7 +51,10 @@ def digest_of_state(thing: Any) -> str:
 
 
 _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
-"""Module data by id and folder, with their digests before a run could change them. References keep the ids valid."""
+"""Digests of module data before a run could change them, by id and folder.
+
+The data are referenced to keep ids valid.
+"""
 
 
 def digest_of_globals(function: FunctionType) -> str:
@@ -113,7 +116,7 @@ def _settings(owner: object) -> list[dict[str, Any]]:
 
 
 def closure_of(function: FunctionType) -> dict[str, Any]:
-    """Return the values a function was closed over, without variables that have no value yet."""
+    """Return the closure variables of a function with their values. Variables without a value are left out."""
     values = {}
     for name, cell in zip(
         function.__code__.co_freevars,
@@ -126,7 +129,7 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
 
 
 def _lasting(function: FunctionType) -> dict[str, Any]:
-    """Return the values a function was closed over, without those it changes itself."""
+    """Return the closure variables of a function, without those that it assigns to itself."""
     variables = _stored(function.__code__)
     return {
         name: value
@@ -136,7 +139,7 @@ def _lasting(function: FunctionType) -> dict[str, Any]:
 
 
 def _stored(code: CodeType, *kinds: str) -> set[str]:
-    """Return the outer variables (with `STORE_ATTR`, the attributes) that code assigns to, such as counters."""
+    """Return the outer variables that code assigns to, such as counters; with `STORE_ATTR`, the attributes."""
     kinds = kinds or ("STORE_DEREF", "STORE_GLOBAL")
     steps = (step for inner in _codes(code) for step in dis.get_instructions(inner))
     return {str(step.argval) for step in steps if step.opname in kinds}
@@ -157,7 +160,10 @@ def _changed_attributes(kind: type) -> set[str]:
 
 
 _accumulators: dict[int, Any] = {}
-"""Containers that were empty when first seen, such as logs and caches that a run fills; kept alive."""
+"""Containers that were empty when first inspected, such as logs and caches that a run fills.
+
+References keep ids valid.
+"""
 
 
 class _Described:

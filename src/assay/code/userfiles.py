@@ -166,7 +166,7 @@ RELATIVE_FIX = (
 
 
 def loading_fix(error: BaseException) -> str | None:
-    """Suggest what to change in a file that could not be loaded, or None if its message says it."""
+    """Return what to change in a file that could not be loaded, or None if the message of the error already says it."""
     if isinstance(error, SystemExit):
         return 'put it under if __name__ == "__main__":'
     if isinstance(error, SyntaxError):
@@ -197,7 +197,7 @@ def keyword_fix(error: BaseException) -> str | None:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return in a few words why a file could not be loaded."""
+    """Return a short reason why a file could not be loaded."""
     if isinstance(error, SystemExit):
         return f"calls sys.exit({error.code!r}) while it is loaded"
     if isinstance(error, SyntaxError):

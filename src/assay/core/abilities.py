@@ -31,7 +31,10 @@ class Abilities:
     roles: Literal["chat", "free", "any"] = "any"
     """`chat`: only system/user/assistant. `free`: only text completion. `any`: both."""
     chat: bool | None = None
-    """True if it has a chat template, so that it can be asked for a letter; `False`: a base model; `None`: unknown."""
+    """True if the model has a chat template and can be asked for the letter of an option, False for a base model.
+
+    None if this is not known.
+    """
     history: Literal["given", "own", "both"] = "given"
     """`given`: the full history is sent each round. `own`: the model keeps it as turn state. `both`: either works."""
     images_per_prompt: int | None = None

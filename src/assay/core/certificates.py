@@ -32,7 +32,7 @@ def _context(
     file: str | None,
     folder: str | None,
 ) -> "ssl.SSLContext":
-    """Load the certificates once per file, because reading them is slow."""
+    """Return the context for these two settings, loaded once per file because reading certificates is slow."""
     import ssl
 
     if folder is not None:
@@ -49,7 +49,7 @@ def _context(
 
 
 def _check_folder(listed: str) -> None:
-    """Raise `UsageError` unless a folder of the list holds certificates that OpenSSL can find."""
+    """Raise `UsageError` unless one of the folders in SSL_CERT_DIR holds certificates that OpenSSL can find."""
     folders = [name for name in listed.split(os.pathsep) if name]
     there = [name for name in folders if os.path.isdir(name)]
     if not there:

@@ -94,7 +94,7 @@ class AssayError(Exception):
 
 
 def _without_stop(text: str) -> str:
-    """Return a message without the full stop of a quoted sentence, but with an ellipsis."""
+    """Return a message without its final full stop. An ellipsis stays."""
     if text.endswith(".") and not text.endswith(".."):
         return text[:-1]
     return text
@@ -243,11 +243,11 @@ class UnknownColumn(TemplateError):
 
 
 class ForbiddenTemplate(TemplateError):
-    """A template uses something that no template may use, whatever the row."""
+    """A template uses something that templates must never use. Every row would fail."""
 
 
 class UnfitTemplate(TemplateError):
-    """A template does not show what the measure needs, whatever the row."""
+    """A template does not show what the measure needs. Every row would fail."""
 
 
 class ModelError(ComponentError):
@@ -271,7 +271,7 @@ class StoreError(AssayError):
 
 
 class UnusablePath(StoreError):
-    """A run folder or an output path that was named cannot be used. Nothing was started."""
+    """The run folder or output path that the user named cannot be used. Nothing was started."""
 
     exit_code = 2
 
@@ -320,7 +320,7 @@ def blamed(
 
 
 def users_definition(component: object) -> str:
-    """Return ` (file.py:12)` for the function or class of a user; empty for one of assay or a library."""
+    """Return ` (file.py:12)` for a function or class of the user; empty for one of assay or of a library."""
     import inspect  # slow to import, and needed only for an error
 
     if callable(component):
@@ -371,7 +371,7 @@ def plural(
 
 
 def note_line(note: str) -> str:
-    """Return a note as a line for people. A warning is marked as one in its own text."""
+    """Return a note as a line to print: with the prefix `note:`, unless it begins with `warning:`."""
     if note.startswith("warning: "):
         return note
     return f"note: {note}"

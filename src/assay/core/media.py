@@ -89,7 +89,10 @@ _BRANDS: dict[bytes, str] = {
 }
 """Brands in the first box of an ISO file that is not a video."""
 _HTK_PERIODS = range(26, 2_501)
-"""Time between two samples of an HTK waveform, in units of 100 ns: 384 to 4 kHz. Its header has no magic number."""
+"""Sampling periods by which an HTK waveform is recognised, in units of 100 ns. Its header has no magic number.
+
+The range covers rates from 4 to 384 kHz.
+"""
 SNIFFED_BYTES = 64
 FORMATS = frozenset(
     {*_MAGIC, *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
@@ -148,7 +151,7 @@ def _refuse(source: object) -> bytes:
 
 @runtime_checkable
 class SavableImage(Protocol):
-    """An image that can write itself to a file, as those of Pillow can."""
+    """An image that can write itself to a file, such as a Pillow image."""
 
     def save(
         self,
@@ -199,7 +202,7 @@ class Media:
 
     @property
     def is_unheld(self) -> bool:
-        """True for a file path that came from data and has not yet been checked against an allowed folder."""
+        """True if data named this file path and no folder that contains it has been allowed yet."""
         return self._reader is _refuse
 
     def hold(self) -> None:
@@ -241,7 +244,7 @@ class Media:
         got: object = None,
         fix: str | None = None,
     ) -> DataError:
-        """Return a `DataError` located at the row that names this medium, or at its own file."""
+        """Return a `DataError` located at the row that names this medium, or at the medium's own file."""
         source_file = self._own_file()
         if self.place is None:
             return DataError(
@@ -392,7 +395,7 @@ class Video(Media):
 
 
 def named_by_data(kind: "type[M]", source: object) -> "M":
-    """Build a medium that data describes. A file path in data is not opened until a folder is allowed for it."""
+    """Build a medium from a value found in data. A file path in data is not opened until a folder is allowed for it."""
     is_file = isinstance(source, os.PathLike) or (
         isinstance(source, str)
         and not is_inline(source)

@@ -113,7 +113,7 @@ def part_text(part: Part) -> str:
 def as_part(piece: object, *, opens_files: bool = False) -> Part:
     """Build a part from a string, a part, a medium, or a content dictionary in OpenAI or Hugging Face style.
 
-    A dictionary is data: a path in it is opened only if `opens_files` is set, or once a folder is allowed for it.
+    A dictionary comes from data, so a path in it is opened only if `opens_files` is set or a folder is allowed for it.
     """
     if isinstance(piece, str):
         return Text(piece)
@@ -189,7 +189,7 @@ def _medium(kind: str, source: object) -> Image | Audio | Video:
 
 
 def _with_parts(content: object) -> Part:
-    """Return the content of a turn as a part. Contents inside a tool result become parts, too."""
+    """Return one content of a turn as a part, and also convert the contents inside a tool result to parts."""
     if isinstance(content, ToolResult):
         parts = tuple(as_part(inner) for inner in content.parts)
         return ToolResult(content.call_id, parts, content.error)

@@ -22,7 +22,7 @@ MISSING = "missing_prediction"
 LIMIT = "limit"
 """Key in the details of an output: the limit at which its sample ended."""
 INTERRUPTED = "interrupted"
-"""Error kind of a helper model that the user stopped, so that it gave no verdict."""
+"""Error kind if the user stopped a helper model before it gave a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ class Candidate:
         return ()
 
     def separated(self, tags: ThinkTags = None) -> "Candidate":
-        """Return the same answer with reasoning in the text as a separate part.
+        """Return the same answer with the reasoning in its text as a separate part.
 
-        Nothing changes where the text is verbatim. Where reasoning is a part already, as a server separated it, only a
-        block that begins the text is taken out: some servers leave one there.
+        Verbatim text stays unchanged. If the server has already separated the reasoning, only a block of reasoning at
+        the start of the text is moved, because some servers leave one there.
         """
         parts = self.parts
         if self.verbatim:
@@ -315,7 +315,7 @@ def _has_reasoning(parts: tuple[Part, ...]) -> bool:
 
 
 def _joined_texts(parts: tuple[Part, ...]) -> list[Part]:
-    """Return the parts with adjacent texts joined, because a closing mark may be in a later one."""
+    """Return the parts with adjacent texts joined, because reasoning may begin in one text and end in the next."""
     joined: list[Part] = []
     for part in parts:
         if joined and isinstance(part, Text) and isinstance(joined[-1], Text):
@@ -326,7 +326,7 @@ def _joined_texts(parts: tuple[Part, ...]) -> list[Part]:
 
 
 def _pieces(text: Text, tags: ThinkTags) -> tuple[Part, ...]:
-    """Return the parts of a text: the text unchanged, or its reasoning and its answer."""
+    """Return a text as parts: its reasoning, if it has any, and its answer."""
     separated = separate_text(text.text, tags)
     if separated is None:
         return (text,)

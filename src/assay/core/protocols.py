@@ -251,7 +251,10 @@ class Conversation(Protocol):
     """Resources that the exchanges have used so far, counted by `tooling.limits.Used`."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
-        """Return the number of the exchange, from 0, and the answer. Raise `ConversationStopped` if none will come."""
+        """Return the number of the exchange, from 0, and the answer.
+
+        Raise `ConversationStopped` if the run was stopped.
+        """
 
 
 class Conversations(Protocol):
@@ -365,7 +368,7 @@ class SummaryContext:
     scale: ValueScale | None = None
     """Direction and bounds of the scorer's values by name. None if all values share them."""
     beside: "Mapping[str, Sequence[ScoreRecord]]" = field(default_factory=lambda: EMPTY)
-    """The score records of the task by scorer, for numbers that combine several scorers."""
+    """The score records of the task by scorer, for numbers computed from several scorers."""
 
     def of(self, metric: str) -> "SummaryContext":
         """Return the context of one metric: with its own direction and bounds, where the scorer declares them."""

@@ -381,7 +381,7 @@ class _BlockReader:
         self.has_reasoning = True
 
     def _drop_last(self, mark: re.Match[str]) -> None:
-        """Leave out a closing mark at the end of the text that closes nothing."""
+        """Remove a closing mark at the end of the text if no reasoning was open."""
         self.answers.append(self.text[self.start : mark.start()])
         self.start = len(self.text)
 

@@ -48,10 +48,10 @@ _WORDS = {
     "response_format": ("json", "text", "json_object"),
 }
 _LASTING = frozenset({str, int, float, bool, type(None)})
-"""Types of immutable values."""
+"""Types whose values cannot change, so that a key part made of them can be cached."""
 _APART = 2**16
 _SEEDS = 2**31 - _APART
-"""Upper limit of seeds. Every service accepts them, with room for a server to count up for several candidates."""
+"""Upper limit of seeds. Every service accepts smaller ones, also if it adds 1 for each further candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ class KeyMaker:
         return digest.hexdigest()[:32]
 
     def _tools_of(self, prompt: Prompt) -> str:
-        """Return the part for tools, from a cache if the previous prompt had the same ones."""
+        """Return the tools' part of a key, from a cache if the previous prompt had the same tools."""
         settings = (prompt.tool_choice, prompt.parallel_calls)
         cached = self._tools
         if cached and cached[0] is prompt.tools and cached[1] == settings:
@@ -370,7 +370,7 @@ class KeyMaker:
         produces: Sequence[str],
         hints: Mapping[str, Any],
     ) -> str:
-        """Return the part that is usually the same for all samples of a task, from a cache if possible."""
+        """Return the part of a key that is usually equal for all samples of a task, from a cache if possible."""
         # Compare types too, because 1 equals True and 1.0. Mutable values are not cached, because
         # they may have changed.
         parts = (

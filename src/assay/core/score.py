@@ -107,7 +107,10 @@ SHARE: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """Which direction is better, and the bounds of values; `directions` and `ends` declare this by name."""
+    """Which direction is better, and the bounds of values.
+
+    `directions` and `ends` are the declarations for single names.
+    """
 
     higher_is_better: bool = True
     bounds: Bounds = SHARE
@@ -133,7 +136,7 @@ class ValueScale:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The values that have their own declaration."""
+        """The names of the values that have their own direction or bounds."""
         return tuple(dict.fromkeys([*self.directions, *self.ends]))
 
     def of(self, name: str) -> "ValueScale":

@@ -26,7 +26,7 @@ _SERVICE_KEYS = "|".join(
     )
 )
 _AFTER_SCHEME = r"[^\s$\[]\S{7,}"
-"""A credential, but neither `${env:NAME}` nor `[redacted]`."""
+"""Pattern of a credential after `Bearer` or `Basic`. It excludes `${env:NAME}` and `[redacted]`."""
 _KEY = re.compile(
     r"(?<![\w-])(?:"
     + _SERVICE_KEYS
@@ -36,7 +36,7 @@ _KEY = re.compile(
     + _AFTER_SCHEME
 )
 _KNOWN = r"(?!\[redacted|\$\{env:)"
-"""Already redacted, or a reference to an environment variable."""
+"""Lookahead that excludes text already redacted and references to environment variables."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
 # "?api_key=abcdefgh", "&access_token=abcdefgh", "&signature=abcdefgh"
 _MEMBER = r"[?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)="
@@ -73,7 +73,7 @@ def without_forms(
     hide: Callable[[str], str],
     is_file: Callable[[str], bool] | None = None,
 ) -> str:
-    """Replace such keys in a text. A file name in this form stays if `is_file` confirms it."""
+    """Replace each key of a known service in a text by `hide(key)`. A path stays if `is_file` confirms it."""
 
     def replaced(key: re.Match[str]) -> str:
         if is_file is not None and "/" in text:
@@ -89,7 +89,7 @@ def _path_around(
     text: str,
     match: re.Match[str],
 ) -> str:
-    """Return a match with the text around it, without a line number: `/runs/sk-abcdefgh/log.txt:12`."""
+    """Return a match with the rest of the path that contains it, without a line number: `/runs/sk-abcdefgh/log.txt`."""
     before = _UP_TO.search(text[: match.start()])
     after = _FROM.match(text, match.end())
     path = match[0]

@@ -230,7 +230,7 @@ def without_keys(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _word(secret: str) -> re.Pattern[str]:
-    """Return a pattern that matches a short secret only as a whole word."""
+    """Return a pattern that matches the secret only as a whole word. Used for short secrets."""
     return re.compile(rf"(?<![\w-]){re.escape(secret)}(?![\w-])")
 
 

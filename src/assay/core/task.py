@@ -90,7 +90,7 @@ class Task:
     columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Roles of columns whose names are not recognised: `{"target": "gold"}`."""
     tags: tuple[str, ...] = ()
-    """Columns to break the result down by."""
+    """Columns by which the result is broken down."""
     subset: str = ""
     """Keep only samples with this tag value, written as in a task's name: `high_school_biology`."""
     cluster: str | None = None
@@ -127,7 +127,7 @@ class Task:
     limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Limits of one sample with tools: `turns`, `calls`, `tokens`, `cost`, `seconds`, `call_seconds`."""
     driver: Any = None
-    """A function of a recording engine that calls the model itself and returns numbers.
+    """A function that calls the model itself, through an engine that records the calls, and returns numbers.
 
     Replaces template and scorers.
     """
@@ -145,7 +145,7 @@ class Task:
         repr=False,
         compare=False,
     )
-    """True if it was written for another toolkit, whose code interprets run settings itself."""
+    """True if the task was written for another toolkit, whose code interprets run settings itself."""
     origin: "Task | None" = field(
         default=None,
         repr=False,

@@ -52,7 +52,7 @@ class Gate:
         return word in self._words
 
     def refusal(self, what: str, remedy: str) -> UntrustedCode:
-        """Return the error about a request of a foreign run."""
+        """Return the error that refuses what a run folder of another user requests."""
         return UntrustedCode(
             f"this run asks for {what}, and {self.why}",
             where=self.where,

@@ -90,7 +90,7 @@ def resample(
     rate: int,
     wanted: int,
 ) -> "Floats":
-    """Return the same audio at another rate; `samples` are frames, or frames by channels."""
+    """Return the same audio at the rate `wanted`. `samples` has the shape (frames,) or (frames, channels)."""
     import numpy as np
 
     if rate == wanted or not len(samples):
@@ -143,14 +143,14 @@ def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
 
 
 CANCELLED = 0.1
-"""Power of the sum of channels as a share of their summed powers, below which they cancel each other.
+"""Channels cancel each other if the power of their sum, as a share of their summed powers, is below this value.
 
-It is 1 for independent channels and for one channel beside silent ones.
+The share is 1 for independent channels and for one channel beside silent ones.
 """
 MOST_CANCELLED = 0.05
-"""Share of a clip's power in parts that cancel, above which the channels are not mixed."""
+"""The channels of a clip are not mixed if parts with more than this share of its power cancel each other."""
 MIX_FRAMES = 16384
-"""Length of one such part: a third of a second to two seconds, depending on the sampling rate."""
+"""Length of the parts that are tested for cancelling: a third of a second to two seconds, depending on the rate."""
 
 
 @dataclass(
@@ -169,7 +169,7 @@ class DecodedAudio:
 
     @property
     def channels(self) -> int:
-        """1 or 2."""
+        """The number of channels, 1 or 2."""
         return 1 if self.samples.ndim == 1 else self.samples.shape[1]
 
     @property
@@ -274,7 +274,7 @@ def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
 
 
 def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
-    """Return frames by channels, and the rate."""
+    """Return the samples as (frames, channels), and the sampling rate."""
     import soundfile
 
     facts = check_audio(audio, limits)

@@ -21,13 +21,13 @@ from .facts import Limits
 
 GIBIBYTE = 1024**3
 MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE}
-"""Address space of the worker: several copies of the largest medium the limits allow, and the libraries."""
+"""Address space of the worker: room for the libraries and several copies of the largest medium allowed."""
 SECONDS = 60.0
 SECONDS_A_MEBIBYTE = 1.0
 MOST_IDLE = 4
 PIPE_BYTES = 1024 * 1024
 _FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Settings for few threads, because a thread pool reserves address space, which the limit would count."""
+"""Variables that keep thread pools small. Each thread reserves address space, which counts towards the limit."""
 _PASSED_ON = (
     "PATH",
     "HOME",

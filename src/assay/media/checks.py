@@ -9,7 +9,7 @@ from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
 from .media_headers import AUDIO_READERS, IMAGE_READERS, VIDEO_READERS
 
 RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
-"""Image formats whose headers only their decoder reads."""
+"""Image formats whose headers assay does not read. Only a decoder can check them."""
 IMAGE_FORMATS = frozenset(IMAGE_READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio formats that PyAV reads and libsndfile does not."""
@@ -167,7 +167,7 @@ def _format_of(
 
 
 def _usual(medium: Media) -> str:
-    """Return formats that every model reads."""
+    """Return the formats that every model reads, for an error message."""
     if medium.kind == "image":
         return "PNG or JPEG"
     if medium.kind == "audio":

@@ -33,11 +33,11 @@ class Limits:
     side: int = 20_000
     seconds: float = 4 * 3600.0
     samples: int = 4 * 3600 * 48_000
-    """Of all channels together: four hours of one channel at 48 kHz."""
+    """Samples of all channels together. The default is four hours of one channel at 48 kHz."""
 
 
 DEFAULT_LIMITS = Limits()
 
 
 class Broken(Exception):
-    """The bytes do not match their format. The caller, which knows the medium, adds its location."""
+    """The bytes do not match their format. The caller catches this and adds the location of the medium."""

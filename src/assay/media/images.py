@@ -98,7 +98,7 @@ def _supported_formats() -> list[str]:
 
 
 def _get_ready(image: Image, name: str) -> None:
-    """Register a library that lets Pillow read this format. Raise if none is installed."""
+    """Register the library that lets Pillow read this format. Raise if it is not installed."""
     from PIL import features
 
     if name == "heic":

@@ -13,7 +13,10 @@ from .facts import Broken, Facts
 
 _UNKNOWN_LENGTH = (0, 0xFFFFFFFF)
 _ONE_FRAME_A_BLOCK = frozenset({1, 3, 6, 7, 0xFFFE})
-"""Codes of WAVs whose blocks are frames: PCM, floats, A-law, mu-law and the extensible format. GSM packs hundreds."""
+"""Codes of WAV formats whose blocks hold one frame: PCM, floats, A-law, mu-law, extensible.
+
+A block of GSM holds many.
+"""
 
 
 def wav(data: bytes) -> Facts:
@@ -43,7 +46,7 @@ class _WavFormat(NamedTuple):
     rate: int = 0
     bytes_a_second: int = 0
     block: int = 0
-    """Bytes of one block: one frame, or many of a codec."""
+    """Bytes of one block, which holds one frame, or many frames for a compressed format."""
 
 
 def _wav_facts(
@@ -155,7 +158,7 @@ def w64(data: bytes) -> Facts:
 
 
 def au(data: bytes) -> Facts:
-    """Read Sun's format. A writer that did not know the length left it at -1."""
+    """Read Sun's format. A length of -1 means that the writer did not know it."""
     if len(data) < 24:
         raise Broken("the AU ends inside its header")
     if data[:4] == b".snd":
@@ -169,7 +172,7 @@ def au(data: bytes) -> Facts:
 
 
 def sphere(data: bytes) -> Facts:
-    """Read NIST SPHERE, as in TIMIT and WSJ: a text header, then samples. Compressed ones (shorten) are refused."""
+    """Read NIST SPHERE, as in TIMIT and WSJ: a text header, then samples. Refuse samples compressed with shorten."""
     stated_size = data[8:16].strip()
     if stated_size.isdigit():
         size = int(stated_size)
@@ -427,7 +430,7 @@ def mp4(data: bytes) -> Facts:
 
 
 def avi(data: bytes) -> Facts:
-    """Check that an AVI is as long as its header says. A writer that did not know the length left it at 0."""
+    """Check that an AVI is as long as its header says. A length of 0 means that the writer did not know it."""
     (size,) = struct.unpack_from("<I", data, 4)
     if size and size + 8 > len(data):
         raise Broken(f"the AVI is cut off: {len(data):,} of {size + 8:,} bytes")
@@ -435,7 +438,7 @@ def avi(data: bytes) -> Facts:
 
 
 def m4a(data: bytes) -> Facts:
-    """Check audio in MP4 boxes."""
+    """Check the boxes of an M4A, which is an MP4 with audio only."""
     mp4(data)
     return Facts("m4a")
 

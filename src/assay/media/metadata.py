@@ -38,7 +38,7 @@ _PNG_NAMES = {
     b"iCCP": "colour profile",
 }
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
-"""A marker among the compressed pixels: not a stuffed byte and not a restart marker."""
+"""A marker among the compressed pixels that is neither an escaped 0xFF byte nor a restart marker."""
 _WAV_KEPT = frozenset({b"fmt ", b"fact", b"data"})
 _WEBP_DROPPED = {b"EXIF": "exif", b"XMP ": "xmp", b"ICCP": "colour profile"}
 _FLAC_KEPT = frozenset({0, 3})
@@ -46,7 +46,7 @@ _FLAC_KEPT = frozenset({0, 3})
 
 
 def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
-    """Return the prompt with its media stripped, and what was removed from which, for the record."""
+    """Return the prompt with its media stripped, and a note for the record on what was removed from which medium."""
     if not any(
         isinstance(part, Media)
         for message in prompt.messages
@@ -229,7 +229,7 @@ def strip_wav(data: bytes) -> Stripped:
 
 
 def strip_flac(data: bytes) -> Stripped:
-    """Strip a FLAC: comments, pictures and similar blocks. The last remaining block is marked as the last."""
+    """Strip a FLAC: comments, pictures and similar blocks. Mark the last remaining block as the last."""
     names = {4: "comments", 6: "picture"}
     blocks = []
     dropped = []

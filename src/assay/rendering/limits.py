@@ -47,7 +47,10 @@ def limited(render: Callable[[], str]) -> str:
 
 
 def spend(characters: int) -> None:
-    """Charge the current rendering. While a template is compiled, check each operation on its own."""
+    """Charge the current rendering for some characters.
+
+    Outside a rendering, only check that one operation is within limits.
+    """
     left = _left.get()
     if left is None:
         if characters > MAX_CHARACTERS:
@@ -59,7 +62,7 @@ def spend(characters: int) -> None:
 
 
 def spend_on(value: object) -> int:
-    """Charge for a value written as text, and return its size. Repeated texts in a list count each time."""
+    """Charge for a value written as text, and return its size. A text that a list contains twice is charged twice."""
     if isinstance(value, str):
         size = len(value)
         spend(size)
@@ -83,7 +86,7 @@ def finalized(value: object) -> object:
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Join pieces of a text. Stop as soon as there are too many."""
+    """Join pieces of a text, and stop as soon as they exceed the limit."""
     parts: list[str] = []
     for piece in pieces:
         spend(len(piece))
@@ -98,7 +101,7 @@ def concatenated(values: Sequence[Any]) -> str:
 
 
 def stepped(values: Any) -> Any:
-    """Return the values of a loop, and charge for each step."""
+    """Yield the values of a loop, and charge for each step."""
     try:
         spend(STEP * len(values))
     except TypeError:

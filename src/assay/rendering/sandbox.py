@@ -56,14 +56,14 @@ ALLOWED: Mapping[type, frozenset[str]] = {
     Cycler: frozenset({"next", "reset", "current"}),
     Macro: frozenset({"name", "arguments", "caller"}),
 }
-"""The attributes a template may use of each type; other types have none."""
+"""The attributes of each type that a template may use. Values of other types have none."""
 _PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 _COUNTED, _JOINED = "stepped_", "concatenated_"
-"""Filters that the compiler inserts. A template that names one gains nothing."""
+"""Filters that the compiler inserts. A template that calls them itself can do nothing more than without them."""
 
 
 class _Charged(NodeTransformer):
-    """Adds a charge to each loop and each `~`."""
+    """Code generator that inserts the filters which charge loops and `~`."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         """Count the steps of a loop."""
@@ -190,7 +190,7 @@ def _charged_method(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> tuple[Any, ...]:
-    """Return the arguments of a string method, charged before the call. An iterator is read to count it."""
+    """Charge for a call of a string method, and return its arguments. An iterator is turned into a list to count it."""
     spend(len(text))
     if name == "join" and args:
         items = list(limits.stepped(iter(args[0])))
@@ -246,7 +246,7 @@ def _width(
     *rest: object,
     **named: object,
 ) -> object:
-    """Charge filters whose first argument is a number of characters or items."""
+    """Charge for a filter whose first argument is a number of characters or items."""
     for number in (width, *named.values()):
         if isinstance(number, int):
             if number > MAX_WIDTH:

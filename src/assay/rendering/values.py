@@ -16,12 +16,12 @@ MAX_DEPTH = 64
 _MARK = re.compile("\ufdd0([0-9]+)\ufdd1")
 """Two code points that Unicode reserves for use inside a program, so no text contains them."""
 _ESCAPED = re.compile(r"\\ufdd0([0-9]+)\\ufdd1")
-"""The marks in escaped form, as they appear in JSON or in a list that was printed whole."""
+"""The marks in escaped form, as they appear in JSON or in the text of a list."""
 _EXACT = frozenset({str, int, float, bool, type(None)})
 
 
 class Shown:
-    """The media to which the marks of one rendering refer."""
+    """The media of one rendering, and the marks that represent them in its text."""
 
     __slots__ = ("media",)
 
@@ -132,7 +132,7 @@ def plain_value(
     media: Shown,
     depth: int = 0,
 ) -> Any:
-    """Return a value in the form for templates: of exact plain types at every depth."""
+    """Return a value converted for templates. Nested values are converted, too, so that all have exact plain types."""
     if type(value) in _EXACT:
         return value
     if isinstance(value, Media):
@@ -172,7 +172,7 @@ def _plain_object(
     media: Shown,
     depth: int,
 ) -> object:
-    """Convert objects of a user's own rows: other libraries' numbers and texts to Python's, records to dictionaries."""
+    """Convert an object of a user's row: numbers and texts of other libraries to Python's, records to dictionaries."""
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
         if isinstance(value, str):
@@ -198,7 +198,7 @@ def _plain_object(
 
 
 def plain_key(key: object) -> object:
-    """Return a dictionary key in the form for templates."""
+    """Return a dictionary key converted for templates."""
     if type(key) in _EXACT:
         return key
     return str(key)
@@ -208,5 +208,5 @@ def plain_values(
     values: Mapping[str, Any] | Sequence[Any],
     media: Shown | None = None,
 ) -> object:
-    """Return rows or messages of another toolkit in the form for templates."""
+    """Return rows or messages of another toolkit converted for templates."""
     return plain_value(values, media or Shown())

@@ -24,7 +24,7 @@ from .verdict import (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of a program: its input, and its expected output."""
+    """One run of a program: its input, and the output it should print."""
 
     stdin: str
     stdout: str
@@ -32,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class ToRun:
-    """A program with its tests: code that calls its functions, or cases with input and expected output."""
+    """A program and its tests. The tests are code that calls its functions, or cases with input and expected output."""
 
     program: str
     tests: FunctionTests | None = None
@@ -76,9 +76,9 @@ def perform(
     execution: ToRun,
     stopper: Stopper | None = None,
 ) -> Verdict:
-    """Run the program and return its verdict.
+    """Run the program and return the verdict.
 
-    Raise `SandboxError` if the sandbox failed, which says nothing about the program.
+    Raise `SandboxError` if the sandbox failed, because that says nothing about the program.
     """
     limits = Limits(**execution.limits)
     if execution.tests is not None:
@@ -98,7 +98,7 @@ def _judge_cases(
     limits: Limits,
     stopper: Stopper,
 ) -> Verdict:
-    """Run every case in a separate sandbox. Outputs are compared here, where the program cannot interfere."""
+    """Run every case in a separate sandbox, and compare outputs in this process, where the program cannot interfere."""
     seconds = 0.0
     printed = ""
     for number, case in enumerate(execution.cases, 1):
@@ -120,7 +120,7 @@ def _judge_cases(
 
 
 def _how_it_ended(done: Execution) -> str:
-    """Return how a run ended that gave no answer."""
+    """Return how a failed run ended, such as `ended with code 1: …`."""
     if done.ending == "exited":
         ended = f"ended with code {done.returncode}"
     else:

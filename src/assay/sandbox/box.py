@@ -18,7 +18,7 @@ __all__ = ["Sandbox", "SandboxError", "Tier"]
 
 
 class Tier(Protocol):
-    """A kind of sandbox, that is, how code is confined."""
+    """A kind of sandbox. It defines how code is confined."""
 
     @property
     def name(self) -> str: ...
@@ -29,7 +29,7 @@ class Tier(Protocol):
 
 
 class Sandbox:
-    """Runs commands with one tier, and has the files with which each of them starts."""
+    """Runs commands with one tier. Every command starts with the same files."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
     ) -> Execution:
-        """Run a command. Its first word is a program of this machine; `python` is the interpreter of this process.
+        """Run a command. The first word is a program of this machine; `python` means the interpreter of this process.
 
         Files in `keep` can be read afterwards. Everything else that the command leaves is removed.
         """
@@ -135,13 +135,13 @@ class Sandbox:
         )
 
     def close(self) -> None:
-        """Remove the files."""
+        """Remove the files of the sandbox."""
         self._files.clear()
         self._kept.clear()
 
 
 def _checked(name: str) -> str:
-    """Return the name; raise if it leads out of the sandbox."""
+    """Return the file name. Raise if it leads out of the sandbox."""
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise UsageError(
             f"{name!r} is not a name inside the sandbox", fix="a plain name, as main.py"
@@ -153,7 +153,7 @@ def _handed_out(
     heard: bytes,
     names: Sequence[str],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that arrived over the pipe. The command may have written there as well, so nothing is trusted."""
+    """Yield the files in the bytes that arrived over the pipe. Check each, because the command may write there, too."""
     while heard:
         head, _, heard = heard.partition(b"\n")
         words = head.split()
@@ -169,7 +169,7 @@ def _handed_out(
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Return text as UTF-8. Half of a surrogate pair is encoded, so that the interpreter refuses it."""
+    """Return text as UTF-8. Encode unpaired surrogates as well, so that the interpreter inside refuses them."""
     if isinstance(text, str):
         return text.encode("utf-8", "surrogatepass")
     return text

@@ -75,7 +75,7 @@ WORKSPACE_IMPORTS = ("json", "selectors", "subprocess", "tarfile")
 _WORKSPACE_ADDRESSES = 64 << 30
 _WORKSPACE_OPEN_FILES = 1024
 _SERVER_DISK = 1 << 20
-"""Size of the file system of the forking process, which writes nothing."""
+"""Size of the file system of the process that forks executions. That process writes nothing."""
 
 
 def find_bubblewraps() -> Iterator[str]:
@@ -110,7 +110,7 @@ class Bubblewrap:
 
     @property
     def _calls(self) -> bytes | None:
-        """The system-call filter."""
+        """The system-call filter; None if there is none for this machine."""
         return filter_program(workspace=self.workspace)
 
     @cached_property
@@ -118,7 +118,7 @@ class Bubblewrap:
         return os.geteuid() == 0
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the command that runs another command inside, with the files that must stay open for it."""
+        """Return the command line that runs `command` in the sandbox, with the files that must stay open for it."""
         launch = Launch()
         program = program_of(command)
         words = [
@@ -148,17 +148,17 @@ class Bubblewrap:
 
     @property
     def can_fork(self) -> bool:
-        """True if forks can be separated: by a filter, and by their own /tmp that hides no interpreter."""
+        """True if forks can be kept apart. This needs a filter, and a /tmp for each fork that hides no interpreter."""
         needed = (*readable_for(own_python()), *map(Path, self.visible))
         return self._calls is not None and not any(
             path.is_relative_to("/tmp") for path in needed
         )
 
     def launch_server(self, control: int) -> Launch:
-        """Return the command that starts the process that forks executions, on requests over this descriptor.
+        """Return the command line of the process that forks executions when it receives requests over this descriptor.
 
-        It has no filter, because its forks create namespaces: each fork sets up its own filter. It does not end
-        with the thread that starts it, but when no process can send it requests any more.
+        The process has no filter, because its forks create namespaces; each fork sets up its own filter. It does not
+        end with the thread that starts it, but when no process can send it requests any more.
         """
         launch = Launch()
         words = [
@@ -203,7 +203,7 @@ class Bubblewrap:
         return settings_of(command, limits, None, **more)
 
     def _more_limits(self) -> dict[str, int]:
-        """Return the kernel limits that differ in a workspace.
+        """Return the kernel limits that are different in a workspace.
 
         Programs such as node reserve far more addresses than they use. Their real usage is counted from outside.
         """
@@ -212,7 +212,7 @@ class Bubblewrap:
         return {"memory": _WORKSPACE_ADDRESSES, "open_files": _WORKSPACE_OPEN_FILES}
 
     def _programs(self, launch: Launch) -> Iterator[str]:
-        """Yield the options that show the programs of this machine, and usual folder names, to a workspace."""
+        """Yield the options that show the programs of this machine, and the usual folder names, to a workspace."""
         if not self.workspace:
             return
         for path in PROGRAM_FOLDERS:
@@ -231,7 +231,7 @@ class Bubblewrap:
                 yield from ("--symlink", f"{ROOT}{name}", name)
 
     def fork_uid(self) -> int:
-        """Return the uid of a fork, in the numbering of the process that forks it."""
+        """Return the uid of a fork as the process that forks it sees the uid."""
         return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:
@@ -274,7 +274,7 @@ def _file_system(program: Path, size: int) -> Iterator[str]:
 
 @cache
 def _host_files(program: Path) -> tuple[str, ...]:
-    """Return the options for visible files of the host: interpreter, program, system libraries, devices."""
+    """Return the options that make files of the host visible: interpreter, program, system libraries, devices."""
     words: list[str] = []
     for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program))):
         words += [*_parents(path), "--ro-bind", str(path), str(path)]
@@ -291,13 +291,13 @@ def _host_files(program: Path) -> tuple[str, ...]:
 
 
 def _parents(path: Path) -> Iterator[str]:
-    """Yield options for the folders above a bind, open to all. bubblewrap would make them for their owner only."""
+    """Yield options that create the folders above a bind for all users. By default only their owner may enter."""
     for folder in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(folder))
 
 
 def _system() -> Iterator[str]:
-    """Yield options for the system libraries at their paths on the host: folders as binds, links as links."""
+    """Yield options for the system libraries at their paths on the host: binds for folders, links for links."""
     for path in SYSTEM_LIBRARIES:
         if os.path.islink(path):
             yield from ("--symlink", os.readlink(path), path)

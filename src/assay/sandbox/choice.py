@@ -82,7 +82,7 @@ print("buffered", flush=True)
 
 
 def why_not(tier: Tier) -> str:
-    """Return what is wrong with the tier, in one line; empty if it passes."""
+    """Return why the tier cannot be used, in one line; empty if it passes its self-test."""
     if why := why_no_fork(tier):
         return why
     try:
@@ -102,7 +102,7 @@ def _run(
     code: str,
     *words: str,
 ) -> Execution:
-    """Run a Python file in a separate interpreter, or in a fork if the tier has them."""
+    """Run Python code in the tier: in a fork if the tier has forks, else in a separate interpreter."""
     flags = () if has_forks(tier) else ("-I", "-S")
     with Sandbox(tier, limits) as box:
         box.write("main.py", code)
@@ -110,7 +110,7 @@ def _run(
 
 
 def _attacked(tier: Tier) -> str:
-    """Return which attacks succeed."""
+    """Attack the tier, and return which attacks succeed."""
     return succeeding_attacks(lambda code, facts: _run(tier, TRIED, code, facts))
 
 
@@ -120,8 +120,7 @@ def succeeding_attacks(
 ) -> str:
     """Return which attacks succeed, in one line; empty for none.
 
-    `run` executes the Python code of its first argument inside, with the second as the argument of the code. Attacks
-    in `left_out` are not tried.
+    `run(code, argument)` executes Python code in the sandbox. Attacks in `left_out` are not tried.
     """
     with _facts() as (facts, heard):
         facts["left_out"] = list(left_out)
@@ -138,7 +137,7 @@ def succeeding_attacks(
 
 
 def _late(tier: Tier) -> str:
-    """Return an error if code is not ended at its time limit."""
+    """Return an error text if the tier does not end code at its time limit."""
     started = time.monotonic()
     done = _run(tier, _LATE, "while True: pass")
     orphan = _run(tier, replace(_LATE, wall_seconds=5), _ORPHAN)
@@ -152,7 +151,7 @@ def _late(tier: Tier) -> str:
 
 
 def _flooded(tier: Tier) -> str:
-    """Return an error if large output is not cut."""
+    """Return an error text if the tier does not cut large output."""
     done = _run(
         tier,
         Limits(
@@ -168,14 +167,14 @@ def _flooded(tier: Tier) -> str:
 
 
 def _filled(tier: Tier) -> str:
-    """Return an error if code can fill the disk."""
+    """Return an error text if code can fill the disk."""
     if b"filled" in _run(tier, TRIED, _FILL).stdout:
         return "code inside fills the disk"
     return ""
 
 
 def _buffered(tier: Tier) -> str:
-    """Return an error if code can fill buffers of the kernel."""
+    """Return an error text if code can fill buffers of the kernel."""
     done = _run(tier, replace(TRIED, memory_mb=64), _BUFFERS)
     is_held = b"buffered" in done.stdout and os.stat("/proc/self/fd").st_size > 0
     return "code inside fills buffers of the kernel" if is_held else ""
@@ -183,7 +182,7 @@ def _buffered(tier: Tier) -> str:
 
 @contextmanager
 def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield the targets of the attacks on the host, and a function that tells whether a datagram arrived."""
+    """Yield the targets of the attacks, and a function that returns True if a datagram arrived at one of them."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
         os.chmod(folder, 0o755)  # only the sandbox should keep others out
@@ -231,7 +230,10 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
 
 
 def _names(folder: str) -> list[str]:
-    """Return the names in a folder, except those on the way to the interpreter and to the sandbox's own folder."""
+    """Return the names in a folder of the host.
+
+    Leave out those that lead to the interpreter or to the sandbox's folder.
+    """
     allowed_paths = {
         allowed_path
         for path in (own_python(), FOLDER, Path("/tmp/work"))
@@ -283,7 +285,7 @@ _FIXES = (
     ("has no image", "pull it, or name another: --judge_args sandbox.image=NAME"),
     ("may not enter", "do not be root, or bubblewrap: pip install 'assay[sandbox]'"),
 )
-"""Fixes by words in the reason. The first one that matches the best tier's reason is shown."""
+"""How to fix a refused tier, by words in the reason. The first entry whose words occur in the reason is shown."""
 _ELSE = "`assay doctor` says what each tier lacks"
 
 
@@ -298,12 +300,12 @@ class Engine:
 
 @dataclass(frozen=True)
 class Choice:
-    """A tier, or none, with the reasons why others were refused."""
+    """The tier to use, or None, with the reasons why better tiers were refused."""
 
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
     no_forks: str = ""
-    """Why each execution starts a separate sandbox, if the tier could fork them from a running one."""
+    """Why every execution starts a new sandbox instead of a fork in a running one; empty if it does not."""
 
     @property
     def reasons(self) -> str:
@@ -312,7 +314,7 @@ class Choice:
 
     @property
     def fix(self) -> str:
-        """The fix for the best of the refused tiers that has one."""
+        """How to make the best refused tier usable that has a known fix; empty if none has."""
         fixes = [
             fix for _, why in self.refused for words, fix in _FIXES if words in why
         ]
@@ -336,7 +338,7 @@ def choose(
 
 
 def _chosen(wanted: str, engine: Engine) -> Choice:
-    """Return the choice, made on the first call."""
+    """Return the choice from a cache. Only the first call tests the tiers."""
     if (wanted, engine) not in _choices:
         _choices[wanted, engine] = (
             _best(engine) if wanted == "auto" else _choose(wanted, engine)
@@ -348,7 +350,7 @@ def best_tier(
     wanted: str = "auto",
     engine: Engine = Engine(),
 ) -> Tier:
-    """Return the tier. Raise `SandboxError` if none passes the self-test."""
+    """Return the best tier, or the named one. Raise `SandboxError` if none passes the self-test."""
     choice = choose(wanted, engine)
     if choice.tier is None:
         if wanted == "auto":
@@ -360,7 +362,7 @@ def best_tier(
 
 
 def _best(engine: Engine) -> Choice:
-    """Return the first tier that passes. Tests of tiers are remembered for choices by name."""
+    """Return the best tier that passes. The result of each test is reused when a tier is later chosen by name."""
     refused: tuple[tuple[str, str], ...] = ()
     for name in TIERS[:-1]:
         choice = _chosen(name, engine)
@@ -371,7 +373,7 @@ def _best(engine: Engine) -> Choice:
 
 
 def _choose(name: str, engine: Engine) -> Choice:
-    """Test the tiers of one name."""
+    """Test the tiers of this name until one passes."""
     if name not in TIERS:
         raise UsageError(
             f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}"
@@ -389,10 +391,7 @@ def _choose(name: str, engine: Engine) -> Choice:
 
 
 def _tried(tier: Tier) -> tuple[str, Choice | None]:
-    """Return why the tier failed its self-test, or the tier, with forks if they pass as well.
-
-    Both are tested at once.
-    """
+    """Test a tier with and without forks at the same time. Return why it failed, or else the choice of it."""
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:
         if forking is not tier:
@@ -418,7 +417,7 @@ _MISSING = {
 
 
 def _candidates(name: str, engine: Engine) -> Iterator[Tier]:
-    """Yield the tiers with a name that this machine may support."""
+    """Yield the tiers of this name that the machine may support."""
     if name == "bubblewrap":
         yield from map(Bubblewrap, find_bubblewraps())
     elif name == "landlock":

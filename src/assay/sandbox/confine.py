@@ -9,13 +9,13 @@ import os
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 OLDEST = 6
-"""The version of Landlock (Linux 6.12) that keeps signals and abstract sockets inside."""
+"""The oldest version of Landlock (Linux 6.12) that keeps signals and abstract sockets inside."""
 _FILES = (1 << 16) - 1
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
 """Rights to execute and read files, and to list folders."""
 _WRITE_DEVICE = 1 << 1
 _OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-"""Rights that a file can have. All other rights apply only to folders."""
+"""Rights that apply to files. All other rights apply only to folders."""
 _MAKE_SPECIAL = 1 << 6 | 1 << 9 | 1 << 11
 """Rights to make character devices, sockets and block devices."""
 _NETWORK, _SCOPES = 3, 3
@@ -44,14 +44,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def landlock_version() -> int:
-    """Return the version of Landlock in the kernel; 0 if it has none."""
+    """Return the version of Landlock in the kernel; 0 if the kernel does not support it."""
     return max(
         0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
     )
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent ends, or now if it has. The kernel drops this when the user changes."""
+    """End this process when its parent ends, or now if it has already ended. Changing the user revokes this."""
     _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
     if os.getppid() != parent:
         os._exit(1)
@@ -60,7 +60,7 @@ def end_with(parent: int) -> None:
 def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
     """Confine this process and its children.
 
-    They can use these files (None for all), and the system calls that a seccomp filter allows.
+    They can open these files only (`readable` None: read all), and make only the system calls that a filter allows.
     """
     _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:
@@ -72,7 +72,7 @@ def confine(readable: list | None, writable: list, calls: bytes) -> None:  # typ
 
 
 def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg]
-    """Allow only these files and folders, by Landlock."""
+    """Use Landlock to allow only these files and folders."""
     rules = _Rules(_FILES, _NETWORK, _SCOPES)
     ruleset = _checked(
         _libc.syscall(

@@ -54,7 +54,7 @@ def default_image() -> str:
 
 @dataclass(frozen=True)
 class Container:
-    """Executions in one container each, which an engine creates and removes."""
+    """Executions in containers. The engine creates a container for each and removes it."""
 
     engine: str = "docker"
     """The engine's program: docker, podman or apptainer, by name or path."""
@@ -82,7 +82,7 @@ class Container:
         return os.path.basename(self.engine)
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the engine's command that runs another command in a container."""
+        """Return the engine's command line that runs `command` in a container."""
         if command.keep.names:
             raise UsageError(
                 "the sandbox tier container hands out no files",
@@ -122,7 +122,7 @@ class Container:
         return launch
 
     def why_not_there(self) -> str:
-        """Return what is wrong and how to fix it; empty if the engine answers and has the image."""
+        """Return what is missing and how to fix it; empty if the engine answers and has the image."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
         if words := _refusal([self.engine, "version"]):
@@ -154,7 +154,7 @@ def find_containers(
     image: str = "",
     template: str = "",
 ) -> Iterator[Container]:
-    """Yield the named engine, or each that is installed."""
+    """Yield the named engine, or each installed engine if none is named."""
     named = {"image": image or default_image(), "template": template}
     if engine:
         yield Container(engine, **named)
@@ -169,7 +169,7 @@ def _filled(
     values: Mapping[str, object],
     env: Mapping[str, str],
 ) -> list[str]:
-    """Return the words of a template. `{env}` becomes one option per variable."""
+    """Return the words of a template with its placeholders replaced. `{env}` becomes one option per variable."""
     words: list[str] = []
     for word in shlex.split(template):
         if word == "{env}":
@@ -181,7 +181,7 @@ def _filled(
 
 
 def _refusal(argv: list[str]) -> str:
-    """Return the last line of the engine's error; empty if the command succeeded."""
+    """Run a command of the engine. Return the last line of its error; empty if it succeeded."""
     try:
         done = subprocess.run(
             argv,
@@ -199,11 +199,11 @@ def _refusal(argv: list[str]) -> str:
 
 
 ENGINES = ("docker", "podman")
-"""Programs to look for, in this order."""
+"""Programs to search for, in this order."""
 CONTAINER_PREFIX = "assay-task-"
 IMAGE_LABEL = "assay"
 WAITING = "while :; do sleep 86400; done"
-"""The command of a container's first process. A shell that waits also reaps processes that lost their parent."""
+"""The command of a container's first process. A waiting shell also reaps processes that lost their parent."""
 SECONDS_TO_ANSWER = 30.0
 _CLIENT_NAMES = frozenset({"PATH", "HOME", "USER", "SHELL", "TMPDIR"})
 _CLIENT_PREFIXES = ("DOCKER_", "CONTAINER", "PODMAN_", "BUILDAH_", "XDG_", "LD_", "GO")
@@ -221,14 +221,14 @@ class ContainerLimits:
 
 @dataclass(frozen=True, slots=True)
 class ContainerEngine:
-    """An engine by its program, docker or podman."""
+    """A container engine with the command lines of docker, which podman understands too."""
 
     program: str
-    """Name or path."""
+    """Name or path of the engine's program."""
 
     @property
     def kind(self) -> str:
-        """The name of the program."""
+        """The name of the program without its folder."""
         return os.path.basename(self.program)
 
     def build(
@@ -337,26 +337,29 @@ class ContainerEngine:
         return [self.program, "image", "inspect", "--format", field, name]
 
     def enter_namespaces(self) -> list[str]:
-        """Return the words before a command that enters the namespaces of a container: it needs permission."""
+        """Return the words to put before a command so that it enters the namespaces of a container.
+
+        This needs permission.
+        """
         if self.kind == "podman" and os.geteuid() != 0:
             return [self.program, "unshare"]
         return []
 
 
 def client_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of an engine's program, with the variables that it passes on."""
+    """Return the environment of the engine's program, with the variables that it passes on to the container."""
     passed = {name: value for name, value in env.items() if not _is_of_client(name)}
     return {**os.environ, **passed}
 
 
 def _is_of_client(variable: str) -> bool:
-    """Return True for variables that would change how the engine's own program works."""
+    """Return True for variables that would change how the engine's program works, such as PATH."""
     return variable in _CLIENT_NAMES or variable.startswith(_CLIENT_PREFIXES)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The output of an engine's command, and the error; empty if there is none."""
+    """What a command of an engine printed, and its error; the error is empty if the command succeeded."""
 
     output: str
     fault: str = ""
@@ -387,7 +390,7 @@ def ask_engine(
 
 
 def find_engine(program: str = "") -> tuple[ContainerEngine | None, str]:
-    """Return the named engine, or the first one that answers, and why the others cannot be used."""
+    """Return the named engine, or the first usable one. If none is usable, return None and the reasons."""
     reasons: list[str] = []
     for name in (program,) if program else ENGINES:
         engine = ContainerEngine(name)

@@ -40,19 +40,19 @@ ROOT_USER = "0"
 SECONDS_TO_START = 120.0
 SECONDS_TO_COPY = 600.0
 CLIENT_MEMORY_MB = 4096
-"""Memory of the engine's own program. The memory of the container is limited by the engine."""
+"""Memory of the engine's own program. The engine itself limits the memory of the container."""
 WRITE = 'mkdir -p "$(dirname "$1")" && rm -f "$1" && cat > "$1" && chmod "$2" "$1"'
 MAKE_FOLDER = 'mkdir -p "$1" && chmod 777 "$1"'
 READABLE = 'chmod -R a+rX "$1"'
 NOT_STARTED = re.compile(r"(Error: .*exec failed|OCI runtime exec failed|Error: .*OCI)")
-"""The beginning of an engine's message if it cannot start a command."""
+"""The start of an engine's message when it cannot start a command."""
 MOST_FAULT = 2000
 MOST_LARGE_FILES = 20
-"""Number of changed files skipped because of their size before the rest is left out, too."""
+"""Number of changed files that are skipped because of their size. After that, the remaining files are left out."""
 
 
 class ContainerWorkspace:
-    """A container that stays, and the commands that run in it."""
+    """A container that keeps running, and runs commands one after another."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class ContainerWorkspace:
 
     @property
     def has_ended(self) -> bool:
-        """True if no further command can run in it."""
+        """True if no further command can run in the container."""
         return self._is_closed
 
     def exec(
@@ -108,7 +108,7 @@ class ContainerWorkspace:
     ) -> Execution:
         """Run a command: a line for the shell, or a program and its arguments.
 
-        When the time of a command is up, all processes of the container are ended.
+        If the command reaches its time limit, all processes of the container are ended.
         """
         if isinstance(command, str):
             argv = ["sh", "-c", command]
@@ -122,7 +122,7 @@ class ContainerWorkspace:
         return self._execute(argv, as_bytes(stdin), seconds, env or {}, folder)
 
     def stop_command(self) -> None:
-        """End the command that runs in another thread, with all its processes. Its files stay."""
+        """End the command that another thread is running, with all its processes. Files stay."""
         with self._lock:
             self._must_stop = True
             if self._current is not None:
@@ -146,7 +146,7 @@ class ContainerWorkspace:
         self._remover.wait()
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. This needs no program of the container."""
+        """Return the content of a file, without using a program of the container."""
         with self._copied_out(path) as archive:
             for entry in archive:
                 if entry.isreg() and entry.size <= self.limits.file_bytes:
@@ -171,7 +171,7 @@ class ContainerWorkspace:
         self._as_root(["sh", "-c", MAKE_FOLDER, "sh", path], path)
 
     def remove(self, path: str) -> None:
-        """Remove a file or folder. Raise if it still exists, because a command replaced the tools."""
+        """Remove a file or folder. Raise if it still exists, because the container's `rm` may have been replaced."""
         self._as_root(["rm", "-rf", path], path)
         if not ask_engine(self.engine.copy_out(self._name, path)).fault:
             raise UsageError(
@@ -221,9 +221,11 @@ class ContainerWorkspace:
         return Changes(files, {**left_out, **dict.fromkeys(waiting, 0)})
 
     def listen(self) -> socket.socket:
-        """Return a socket that listens on a port of 127.0.0.1 inside the container. Accept its connections here.
+        """Return a socket that listens on a port of 127.0.0.1 inside the container.
 
-        Nothing outside this container can connect to it.
+        Connections are accepted on this machine.
+
+        Nothing outside this container can connect to the port.
         """
         answer = ask_engine(self.engine.process_of(self._name))
         if answer.fault or answer.output in ("", "0"):
@@ -279,7 +281,7 @@ class ContainerWorkspace:
         folder: str = "",
         user: str | None = None,
     ) -> Execution:
-        """Run a command with the engine, and end all processes if it had to be stopped."""
+        """Run a command with the engine. If it had to be stopped, end all processes of the container."""
         if user is None:
             chosen = self.user
         else:
@@ -335,7 +337,7 @@ class ContainerWorkspace:
         )
 
     def _must_succeed(self, done: Execution, path: str) -> None:
-        """Raise if a command of this module failed in the container."""
+        """Raise if a command that this module ran in the container failed."""
         if not done.succeeded:
             words = last_line(done.stderr) or f"it ended with {done.returncode}"
             raise UsageError(
@@ -357,10 +359,10 @@ class ContainerWorkspace:
         )
 
     def _program_inside(self, program: str) -> str:
-        """Return how to call a program of this machine in the container.
+        """Return the path or name by which a program of this machine can be called in the container.
 
-        Programs in mounted folders keep their paths. Those of the system are replaced by the image's programs of
-        the same name.
+        Programs in mounted folders keep their paths. A program of the system is replaced by the image's program of that
+        name.
         """
         if any(program.startswith(f"{folder}/") for folder in self._mounts):
             return program
@@ -391,7 +393,10 @@ class ContainerWorkspace:
         files: dict[str, bytes],
         most_bytes: int,
     ) -> tuple[str, int] | None:
-        """Add the contents of regular files. Return name and size of the first file that is too large, or None."""
+        """Add the contents of regular files to `files`.
+
+        Return name and size of the first file that is too large, or None.
+        """
         if not names:
             return None
         left = most_bytes - sum(map(len, files.values()))
@@ -469,7 +474,7 @@ class _Archive:
 
 
 def start_remover(commands: Sequence[Sequence[str]]) -> "subprocess.Popen[bytes]":
-    """Start a process that runs commands when its input is closed, which also happens when this process ends."""
+    """Start a process that runs commands when its standard input is closed. This also happens when assay is killed."""
     lines = [f"{shlex.join(words)} >/dev/null 2>&1" for words in commands]
     script = "; ".join(["read _", *lines])
     return subprocess.Popen(
@@ -482,12 +487,12 @@ def start_remover(commands: Sequence[Sequence[str]]) -> "subprocess.Popen[bytes]
 
 
 def _own_prefix() -> str:
-    """Return the prefix of the names of containers whose processes are visible here."""
+    """Return the name prefix of containers started by processes that are visible here."""
     return f"{CONTAINER_PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-"
 
 
 def remove_stale_containers(engine: ContainerEngine) -> None:
-    """Remove containers whose process was killed together with the one that should remove them."""
+    """Remove containers of assay processes that were killed before the containers could be removed."""
     prefix = _own_prefix()
     for name in ask_engine(engine.containers()).output.split():
         pid = name.removeprefix(prefix).partition("-")[0]

@@ -16,17 +16,17 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def make_folder() -> Path:
-    """Make a folder whose name says which process works in it."""
+    """Make a folder whose name contains the id of this process."""
     return Path(tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-"))
 
 
 def _own_prefix() -> str:
-    """Return the prefix of folders of processes that are visible here: containers may share temporary folders."""
+    """Return the name prefix of folders made by processes visible here. Containers may share the temporary folder."""
     return f"{PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-"
 
 
 def is_full(folder: str, most: int) -> bool:
-    """Return True if the files in a folder take more bytes than `most`, are too many, or are too deep to count."""
+    """Return True if a folder has more than `most` bytes, too many files, or files nested too deeply to count."""
     size = count = 0
     waiting = [folder]
     while waiting:
@@ -75,9 +75,9 @@ def remove_folder(folder: Path) -> None:
 
 
 def _remove_entry(name: str, top: int) -> bool:
-    """Remove one entry of the folder `top`; return True if it existed and is gone.
+    """Remove one entry of the folder `top`. Return True if it existed and could be removed.
 
-    Folders in it are moved up into `top`, so that no path grows long, and are removed by the next pass.
+    Folders inside the entry are moved up into `top`, so that no path grows long. The next pass removes them.
     """
     try:
         if not _is_folder(name, top):
@@ -121,7 +121,7 @@ def _open_folder(name: str, parent: int) -> int:
 
 
 def remove_stale_folders() -> None:
-    """Remove folders whose process has ended without removing them."""
+    """Remove folders of processes that ended without removing them."""
     prefix = _own_prefix()
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
         pid = path.name.removeprefix(prefix).partition("-")[0]

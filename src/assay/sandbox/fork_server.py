@@ -26,11 +26,11 @@ _ROLES: Sequence[Role] = ("script", "verdict", "workspace")
 _SECONDS_TO_ANSWER = 30
 _SECONDS_TO_END = 0.3
 _MOST_STARTS = 5
-"""How often a forking process that ended is started again."""
+"""Maximum number of times that a forking process is started again after it ended."""
 
 
 class _NotForkedError(Exception):
-    """No fork is possible; the message says why."""
+    """No fork is possible. The message gives the reason."""
 
 
 class _ServerEndedError(_NotForkedError):
@@ -46,7 +46,7 @@ def forked(
 ) -> "Forked | None":
     """Start an execution in a fork. Return None if no fork is possible.
 
-    `links` are descriptors for it. It learns their numbers under the keys of the mapping.
+    `links` are descriptors for the execution. It receives their numbers under the keys of this mapping.
     """
     if not has_forks(tier) or command.role not in _ROLES or command.keep.names:
         return None
@@ -87,7 +87,7 @@ def _fork(
     stdin: bytes,
     links: Mapping[str, int],
 ) -> "Forked":
-    """Start an execution in a fork."""
+    """Start an execution in a fork. Raise `_NotForkedError` if this is not possible."""
     server = server_for(tier)
     try:
         return Forked(server, tier, command, limits, stdin, links)
@@ -96,7 +96,7 @@ def _fork(
 
 
 class ForkServer:
-    """The process that forks, and the socket over which it receives requests."""
+    """The process that forks executions, and the socket over which it receives requests."""
 
     def __init__(self, tier: Bubblewrap) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -115,12 +115,12 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The pid of the started process: bubblewrap, inside which the forks are made."""
+        """The pid of the started process. It is bubblewrap; the forks are made inside it."""
         return self._process.pid
 
     @property
     def is_up(self) -> bool:
-        """True if it can receive requests."""
+        """True if the process can receive requests."""
         return self._control.fileno() >= 0 and self._process.poll() is None
 
     def ask(
@@ -135,7 +135,7 @@ class ForkServer:
             raise _ServerEndedError(str(error)) from error
 
     def last_words(self) -> str:
-        """Return why it has ended; empty if it has not."""
+        """Return why the process has ended; empty if it is still running."""
         try:
             self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
@@ -151,12 +151,12 @@ class ForkServer:
             pass
 
     def forget(self) -> None:
-        """Close the socket in a copy of this process, which must not keep the server running."""
+        """Close the socket in a forked copy of assay, so that the copy does not keep the server running."""
         self._control.close()
 
 
 class Forked(Attended):
-    """An execution in a fork."""
+    """An execution that runs in a fork."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class Forked(Attended):
         self.started = time.monotonic()
 
     def _take_hold(self) -> None:
-        """Receive the descriptor that ends it and the group to count, before foreign code runs in it."""
+        """Receive the descriptor that can end the execution, and its process group, before foreign code runs."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
             message, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
@@ -215,7 +215,7 @@ class Forked(Attended):
             raise _NotForkedError(str(error)) from error
 
     def end(self) -> None:
-        """Kill the first process of its namespace, which ends all others in it."""
+        """Kill the first process of the execution's namespace. The kernel then ends all others in it."""
         try:
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         except ProcessLookupError:
@@ -227,7 +227,7 @@ class Forked(Attended):
         self._close_descriptors()
 
     def close_input(self) -> None:
-        """Close its standard input."""
+        """Close the standard input of the execution."""
         if self.input is not None:
             os.close(self.input)
         self.input = None
@@ -245,11 +245,11 @@ class Forked(Attended):
         return None
 
     def was_lost(self) -> bool:
-        """Return True if its first process is gone without reporting how the program ended."""
+        """Return True if the first process is gone and never reported how the program ended."""
         return self._status(_SECONDS_TO_END) == b""
 
     def _status(self, seconds: float) -> bytes | None:
-        """Return what the first process has reported so far: None for nothing yet, empty if it is gone."""
+        """Return what the first process has reported so far: None for nothing yet, empty if the process is gone."""
         if self._said is None and _is_ready(self._reply.fileno(), seconds):
             try:
                 self._said = self._reply.recv(2000)
@@ -258,11 +258,11 @@ class Forked(Attended):
         return self._said
 
     def _wait(self) -> None:
-        """Wait until the first process has ended."""
+        """Wait until the first process of the namespace has ended."""
         _is_ready(self.pidfd, None)
 
     def _close_descriptors(self) -> None:
-        """Close all descriptors."""
+        """Close all descriptors of the execution."""
         self.close_input()
         for number in (*self.outputs, *((self.pidfd,) if self.pidfd >= 0 else ())):
             os.close(number)
@@ -273,14 +273,14 @@ def _is_ready(
     number: int,
     seconds: float | None,
 ) -> bool:
-    """Return True if there is something to read within the time."""
+    """Return True if a descriptor has something to read within this time."""
     ready = select.poll()
     ready.register(number, select.POLLIN)
     return bool(ready.poll(None if seconds is None else seconds * 1000))
 
 
 def _pid_of(pidfd: int) -> int:
-    """Return the pid behind a descriptor, in the numbering of this process."""
+    """Return the pid of the process behind a pidfd, as this process sees it."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
         pid = next(
             (int(line.split()[1]) for line in file if line.startswith("Pid:")), -1
@@ -294,11 +294,11 @@ _servers: dict[Bubblewrap, ForkServer] = {}
 _starts: dict[Bubblewrap, int] = {}
 _starting = threading.Lock()
 _of_another: list[ForkServer] = []
-"""Servers of the parent process, if this process is a copy of it."""
+"""Servers that belong to the parent, if this process is a forked copy of assay."""
 
 
 def server_for(tier: Bubblewrap) -> ForkServer:
-    """Return the process that forks executions of this tier; start it if it is not up."""
+    """Return the process that forks executions of this tier. Start the process if it is not running."""
     with _starting:
         if tier in _servers:
             if _servers[tier].is_up:
@@ -326,7 +326,7 @@ def close_servers() -> None:
 
 
 def _forget() -> None:
-    """Forget the servers in a copy of this process. They belong to the original, which waits for their end."""
+    """Forget the servers in a forked copy of assay. They belong to the original process, which waits for their end."""
     global _starting
     _starting = threading.Lock()
     for server in _servers.values():

@@ -50,9 +50,9 @@ REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marsha
 """Audit events of inspecting the process, reported unless trusted code raises them."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
 FRAME_READS = (b".f_back", b".f_globals", b".f_locals", b".f_builtins")
-"""Attributes of frames that raise no audit event. A signal handler is given a frame."""
+"""Attributes of frames whose reads raise no audit event. A program gets a frame if it installs a signal handler."""
 HEAP_TYPE = 1 << 9
-"""The flag of classes that are made by Python code."""
+"""The flag of a class that Python code created."""
 PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
 LOADED: "dict[str, dict[str, Any]]" = {}
 REPLACEABLE = ("stdin", "stdout", "stderr", "excepthook", "displayhook")
@@ -70,7 +70,10 @@ def main(settings: "dict[str, Any]") -> None:
 
 
 def judge(settings: "dict[str, Any]") -> None:
-    """Execute a program and its tests. `settings["facts"]` has both, and the descriptor for the verdict."""
+    """Execute a program and its tests.
+
+    `settings["facts"]` has both, and the descriptor to which the verdict is written.
+    """
     facts = settings.pop("facts")
     tests, program = facts.pop("tests"), facts.pop("program")
     entry = tests["entry"]
@@ -139,7 +142,7 @@ def check_imports(names: "list[str]") -> None:
 
 
 def remember_modules() -> "dict[str, dict[str, Any]]":
-    """Return the names of all loaded modules with their values. The forking process does this once."""
+    """Return every loaded module's names with their values. The forking process calls this once."""
     for name, module in sys.modules.items():
         if name not in LOADED:
             LOADED[name] = dict(getattr(module, "__dict__", {}))
@@ -160,9 +163,10 @@ def names_shadowed(
     used: "list[str]",
     builtin: "dict[str, Any]",
 ) -> "list[str]":
-    """Return the builtins used by the tests that the program replaced in its namespace, except what is tested.
+    """Return the builtins that the tests use and the program replaced, except the function under test.
 
-    Return none if the tests use no other name of the program, because it was then asked to define that builtin.
+    Return none if the tests use no other name of the program, because then the program was asked to define that
+    builtin.
     """
     defined = [name for name in used if name in scope and name[:2] != "__"]
     builtin_names = [name for name in defined if name in builtin]
@@ -288,7 +292,7 @@ def is_own_memory(path: str) -> bool:
 
 
 def is_importing(frame: "FrameType | None") -> bool:
-    """Return True if a module is being imported. `ctypes` itself raises the events that programs should not."""
+    """Return True if a module is being imported. Importing `ctypes` raises events that are otherwise suspicious."""
     while frame is not None:
         if str.startswith(frame.f_code.co_filename, "<frozen importlib"):
             return True
@@ -301,7 +305,7 @@ def compare_with(
     scope: "dict[str, Any]",
     program: bytes,
 ) -> "list[str]":
-    """Return the names that the program replaced: builtins, functions of the standard library, equality."""
+    """Return the names that the program replaced: builtins, functions of the standard library, or `__eq__` methods."""
     reasons = []
     for key, value in loaded["builtins"].items():
         # This loop uses no builtin, because any of them may be the program's.
@@ -340,7 +344,7 @@ def is_of_library(module: "object") -> bool:
 
 
 def is_counterfeit(module: "object") -> bool:
-    """Return True for a module with a name of the standard library that was not imported from it."""
+    """Return True for a module that has the name of a standard library module but was not loaded from there."""
     is_imported = getattr(module, "__spec__", None) is not None
     return not is_imported or not is_of_library(module)
 
@@ -350,7 +354,7 @@ def names_replaced(
     values: "dict[str, Any]",
     scope: "dict[str, Any]",
 ) -> "Iterator[str]":
-    """Yield the names of a module whose function was replaced, or belongs to the program."""
+    """Yield the names of a module whose function was replaced, or comes from the program."""
     for name, value in list(values.items()):
         is_other = callable(before.get(name)) and value is not before[name]
         if is_other or getattr(value, "__globals__", None) is scope:
@@ -385,7 +389,7 @@ def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
 
 
 def is_lying(kind: type) -> bool:
-    """Return True if an empty instance of a class (of a metaclass: a class) equals a number, a text and any object."""
+    """Return True if an empty instance of a class (for a metaclass: a class) equals a number, a text and any object."""
     others = (8123, "8123", (8, 123), object())
     try:
         make: Any = kind.__new__

@@ -12,17 +12,17 @@ from .bubblewrap import PROGRAM_FOLDERS
 from .launch import PYTHON, SYSTEM_LIBRARIES, readable_for
 
 AGENT_FOLDER = "/tmp/agent"
-"""The folder of a workspace with the files that are copied for a command."""
+"""The folder in a workspace to which the files of a command are copied."""
 _LARGEST_FILE = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class HostCommand:
-    """A command as it is run in a workspace."""
+    """A command of this machine, as it is run in a workspace."""
 
     words: tuple[str, ...]
     files: Mapping[str, Path]
-    """Files that are copied into the folder of the command, by their names there."""
+    """Files to copy into the folder of the command, by their names there."""
     visible: tuple[str, ...]
     """Folders of this machine that the command reads, such as the environment it is installed in."""
 
@@ -35,7 +35,7 @@ def host_command(
 ) -> HostCommand:
     """Return a command with everything it needs in a workspace. Raise `UsageError` if its program does not exist.
 
-    Files that its words name are copied, and the words then name the copies. `python` is the interpreter of this
+    Files that the words name are copied, and the words then name the copies. `python` is the interpreter of this
     process, with its packages.
     """
     if words[0] in PYTHON:
@@ -72,14 +72,14 @@ def host_command(
 
 
 def _names_file(word: str) -> bool:
-    """Return True if a word of the command is a file of this machine that the program should read."""
+    """Return True if a word of the command names a file of this machine."""
     if "{" in word or len(word) > 4096 or word.startswith("-"):
         return False
     return Path(word).is_file()
 
 
 def _is_visible(path: Path) -> bool:
-    """Return True if a workspace shows a file anyway."""
+    """Return True if every workspace shows a file without being told to."""
     inside = tuple(f"{folder}/" for folder in (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES))
     link = str(path.absolute())
     real = str(path.resolve())
@@ -87,9 +87,9 @@ def _is_visible(path: Path) -> bool:
 
 
 def environment_of(path: Path) -> tuple[str, ...] | None:
-    """Return the folders in which a program is installed; None if it is a single file.
+    """Return the folders in which a program is installed; None if the program is a single file.
 
-    These are a virtual environment with the interpreter behind it, or a folder of node with its packages.
+    The result is a virtual environment with the interpreter behind it, or a folder of node with its packages.
     """
     folders: list[str] = []
     for entry in (path.absolute(), path.resolve()):
@@ -109,7 +109,7 @@ def environment_of(path: Path) -> tuple[str, ...] | None:
 
 
 def _base_of(environment: Path) -> list[str]:
-    """Return the folders of the interpreter behind a virtual environment."""
+    """Return the folders of the interpreter from which a virtual environment was made."""
     python = environment / "bin" / "python"
     real = Path(os.path.realpath(python))
     if real == Path(os.path.realpath(sys.executable)):
@@ -121,7 +121,7 @@ def _base_of(environment: Path) -> list[str]:
 
 
 def _too_wide() -> tuple[Path, ...]:
-    """Return folders that contain far more than one program."""
+    """Return folders such as the home folder, which contain far more than one program."""
     home = Path.home()
     return (Path("/"), Path("/usr"), Path("/usr/local"), home, home / ".local")
 

@@ -15,7 +15,7 @@ settings: dict = globals()["settings"]  # type: ignore[type-arg]
 
 
 def tasks_of(uid: int) -> int:
-    """Return the number of threads of one user on this machine, all of which count towards the limit on processes."""
+    """Return the number of threads that a user runs on this machine. All of them count towards the process limit."""
     count = 0
     for name in posix.listdir("/proc"):
         try:
@@ -27,14 +27,14 @@ def tasks_of(uid: int) -> int:
 
 
 def load(name: str) -> None:
-    """Load a module of assay that is not in any file here."""
+    """Load a module of assay from compiled code in the settings, because no file of assay exists in the sandbox."""
     module = type(sys)(name)
     sys.modules[name] = module
     exec(settings["modules"][name], module.__dict__)  # noqa: S102
 
 
 def separate_streams() -> None:
-    """Keep standard output for verdicts. Send other output to standard error, and empty the standard input."""
+    """Reserve standard output for verdicts. Send other output to standard error, and empty the standard input."""
     facts = settings["facts"]
     facts["verdict"] = posix.dup(1)
     nothing = posix.open("/dev/null", posix.O_RDWR)
@@ -43,7 +43,7 @@ def separate_streams() -> None:
 
 
 def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
-    """Continue in a child, then write the requested files to a pipe: length, name and bytes."""
+    """Return in a child, which runs the command. Then write the requested files to a pipe: length, name, bytes."""
     posix.set_inheritable(pipe, False)
     child = posix.fork()
     if not child:

@@ -41,7 +41,7 @@ class Landlock:
     name: str = "landlock"
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the command that runs another command inside, in a folder of its own."""
+        """Return the command line that runs `command` confined, in a folder of its own."""
         if (version := landlock_version()) < OLDEST:
             has = f"has version {version} of Landlock" if version else "has no Landlock"
             raise SandboxError(
@@ -107,7 +107,7 @@ class Unconfined:
             )
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the command unchanged, in its own folder."""
+        """Return the command line that runs `command` in a folder of its own, without confinement."""
         launch = Launch(folder=_folder(command.files, None))
         return _completed(
             launch,
@@ -117,7 +117,7 @@ class Unconfined:
 
 
 def _closed(path: Path) -> Path | None:
-    """Return a folder above the file that other users may not enter, or None."""
+    """Return a folder above the file that other users may not enter; None if they can enter all."""
     return next(
         (
             folder
@@ -133,7 +133,7 @@ def _completed(
     command: Command,
     settings: Mapping[str, Any],
 ) -> Launch:
-    """Complete a launch with the program inside."""
+    """Add to a launch the words that start the program `inside`."""
     launch.env = {
         **command.env,
         "HOME": str(launch.folder),
@@ -145,7 +145,7 @@ def _completed(
 
 @cache
 def _sweep_once() -> None:
-    """Remove what killed processes left behind, once per process."""
+    """Remove the folders of killed processes, once per process."""
     remove_stale_folders()
 
 

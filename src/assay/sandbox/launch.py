@@ -21,7 +21,7 @@ from ..core import EMPTY, UsageError
 from .folders import remove_folder
 
 Ending = Literal["exited", "wall_time", "cpu_time", "memory", "disk", "killed"]
-"""How an execution ended: by itself, at one of its limits, or by an unexplained signal."""
+"""How an execution ended: by itself, at one of its limits, or by a signal of unknown origin."""
 
 
 def last_line(data: bytes) -> str:
@@ -39,7 +39,7 @@ class Limits:
     """Limit of each process's address space, and of the memory that all processes use together."""
     processes: int = 32
     file_mb: int = 16
-    """Size limit of each file that it writes. Its whole file system has `disk_mb`."""
+    """Size limit of each file that the command writes. `disk_mb` limits the whole file system."""
     disk_mb: int = 64
     output_bytes: int = 1 << 20
     """Limit for standard output and standard error each. The rest is dropped, and `truncated` is True."""
@@ -51,7 +51,7 @@ class Execution:
 
     ending: Ending
     returncode: int | None
-    """None if it was ended from outside."""
+    """The exit code; None if the command was ended from outside."""
     stdout: bytes
     stderr: bytes
     seconds: float
@@ -60,7 +60,7 @@ class Execution:
 
     @property
     def succeeded(self) -> bool:
-        """True if it ended by itself with exit code 0."""
+        """True if the command ended by itself with exit code 0."""
         return self.ending == "exited" and self.returncode == 0
 
 
@@ -72,11 +72,11 @@ ENVIRONMENT = {
 }
 FOLDER = Path(__file__).resolve().parent
 Role = Literal["program", "script", "verdict", "workspace", "server"]
-"""What a process inside becomes.
+"""What the started process in the sandbox becomes.
 
-`program` is a program of the machine, `script` a Python file in the interpreter that is started anyway, `verdict` a
-program with tests of its functions, `workspace` the process that runs the commands of a workspace, `server` the
-process that forks the others.
+`program`: a program of the machine. `script`: a Python file, run by the interpreter that is already started.
+`verdict`: a program with tests of its functions. `workspace`: the process that runs the commands of a workspace.
+`server`: the process that forks the others.
 """
 _MODULES: Mapping[Role, tuple[str, ...]] = {
     "verdict": ("harness",),
@@ -84,7 +84,7 @@ _MODULES: Mapping[Role, tuple[str, ...]] = {
     "server": ("harness", "namespaces", "workspace_inside", "serving"),
 }
 IMPORTED = ("typing", "math", "_sitebuiltins")
-"""Modules that most programs and tests import. A fork has them loaded already."""
+"""Modules that most programs and tests import. In a fork they are already loaded."""
 _GO_ON = "exec(s['inside'],{'settings':s,'__name__':'inside'})"
 _FROM_FILE = f"import marshal\nwith open(%d,'rb') as f:s=marshal.load(f)\n{_GO_ON}"
 _FROM_STDIN = f"""import marshal,os
@@ -103,7 +103,7 @@ _ANY_PYTHON = 2
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Files that are passed out when the command has ended, and the pipe for them."""
+    """Files that are passed out of the sandbox when the command has ended, and the pipe for them."""
 
     names: tuple[str, ...] = ()
     pipe: int = -1
@@ -111,7 +111,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command to run inside, with the files that it starts with."""
+    """A command to run in a sandbox, with the files that it starts with."""
 
     argv: Sequence[str] = ()
     """A program of the machine and its arguments; for a script, its file and its arguments."""
@@ -125,20 +125,20 @@ class Command:
 
 @dataclass(slots=True)
 class Launch:
-    """The command line of a sandbox, and the files in memory that it inherits."""
+    """The command line that starts a sandbox, and the files in memory that it inherits."""
 
     argv: list[str] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     folder: Path | None = None
-    """The folder of the host that it works in, for tiers without their own file system. It is removed afterwards."""
+    """The working folder on the host, for tiers without their own file system. It is removed afterwards."""
     first: bytes = b""
-    """Bytes to write to its standard input first, for tiers that inherit no files."""
+    """Bytes to write to standard input before any others, for tiers that inherit no files."""
     ends: Sequence[str] = ()
-    """The command that ends it, if killing the started process does not."""
+    """The command that ends the sandbox, if killing the started process does not."""
 
     def hold(self, data: bytes) -> int:
-        """Put data into a file in memory, and return its descriptor number in the command."""
+        """Put data into a file in memory, and return the descriptor number that the command has for it."""
         number = os.memfd_create("assay", 0)
         os.write(number, data) if len(data) < 65536 else write_all(number, data)
         os.lseek(number, 0, os.SEEK_SET)
@@ -152,13 +152,13 @@ class Launch:
         self.close()
 
     def close(self) -> None:
-        """Close the files in memory. The command has its own copies."""
+        """Close the files in memory. The started command keeps its own descriptors."""
         for number in self.descriptors:
             os.close(number)
         self.descriptors.clear()
 
     def end_elsewhere(self) -> None:
-        """End what runs outside the started process."""
+        """Run the command that ends the sandbox, for engines whose containers survive the started process."""
         if self.ends:
             quiet = subprocess.DEVNULL
             subprocess.run(
@@ -200,7 +200,7 @@ def settings_of(
     uid: int | None,
     **more: object,
 ) -> dict[str, Any]:
-    """Return the settings that the program inside applies before it becomes the command."""
+    """Return the settings that `inside` applies before it becomes the command."""
     return {
         "argv": list(command.argv),
         "role": command.role,
@@ -221,7 +221,7 @@ def started_by(
     launch: Launch,
     settings: Mapping[str, Any],
 ) -> list[str]:
-    """Return the words that start the program inside with this interpreter, from a file in memory."""
+    """Return the words that start `inside` with this interpreter, from a file in memory."""
     data = marshal.dumps({**settings, **_programs(settings, _compiled)})
     return [str(python), "-I", "-S", "-c", _FROM_FILE % launch.hold(data)]
 
@@ -230,7 +230,7 @@ def started_over_stdin(
     launch: Launch,
     settings: Mapping[str, Any],
 ) -> list[str]:
-    """Return the arguments that start the program inside with any Python 3, from the start of its standard input."""
+    """Return the arguments with which any Python 3 starts `inside` from the beginning of its standard input."""
     data = marshal.dumps({**settings, **_programs(settings, _source)}, _ANY_PYTHON)
     launch.first = b"%010d" % len(data) + data
     return ["-I", "-S", "-c", _FROM_STDIN]
@@ -257,16 +257,16 @@ def _compiled(name: str) -> object:
 
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
 PYTHON = ("python", "python3")
-"""Names of the interpreter that runs assay."""
+"""Names that stand for the interpreter that runs assay."""
 TIME_ZONES = Path("/usr/share/zoneinfo")
 """The time zones of the machine, which `zoneinfo` reads."""
 _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
-"""Prefixes that contain far more than an interpreter."""
+"""Installation prefixes that contain far more than an interpreter."""
 
 
 @cache
 def own_python() -> Path:
-    """Return the interpreter behind this process, not the link of a virtual environment."""
+    """Return the path of the interpreter itself, not the link to it in a virtual environment."""
     return Path(os.path.realpath(sys.executable))
 
 
@@ -291,7 +291,7 @@ def readable_for(program: Path) -> tuple[Path, ...]:
 
 @cache
 def find_program(name: str) -> Path:
-    """Find a program by name or path, and follow links. `python` is the interpreter of this process."""
+    """Find a program by name or path, and follow links. `python` means the interpreter of this process."""
     if name in PYTHON:
         return own_python()
     program = shutil.which(name)

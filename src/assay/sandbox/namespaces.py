@@ -13,15 +13,15 @@ _USER, _ALL_OTHERS = (
     0x10000000,
     0x20000 | 0x20000000 | 0x8000000 | 0x40000000 | 0x4000000 | 0x2000000,
 )
-"""Flags of the user namespace, and of those for mounts, processes, System V IPC, network, host name, control groups."""
+"""Flags for a user namespace, and for mounts, processes, System V IPC, network, host name and control groups."""
 _ENDS_WITH = 17
-"""The signal to the parent when it ends, SIGCHLD."""
+"""SIGCHLD, the signal that the parent receives when the fork ends."""
 _NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 2, 4, 8
 _PARENT_DEATH, _KILL = 1, 9
 _DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _SET_GID, _SET_UID = 1 << 6, 1 << 7
 _CAPABILITIES = 64
-"""A number of capabilities that is larger than the number that exists."""
+"""An upper limit of the numbers of capabilities."""
 _VERSION = 0x20080522
 _FILES, _TERMINALS = 16384, 16
 """Limits on files and terminals: each file takes kernel memory, and the machine has few terminals."""
@@ -29,7 +29,7 @@ NOBODY = 65534
 _SET_INTERFACE_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
 _libc = ctypes.PyDLL(None, use_errno=True)
-"""Calls that keep Python's lock, so that the lock is intact in a fork."""
+"""Functions of the C library, called while holding Python's lock so that the lock is intact in a fork."""
 
 
 def stand_ready() -> None:
@@ -54,7 +54,7 @@ def fork_apart(clone: int) -> int:
 
 
 def name_user(pid: int, uid: int) -> None:
-    """Set the uid that a process in its own user namespace has outside. It can have no other."""
+    """Set the uid that a process in its own user namespace has outside of it. No other uid exists in the namespace."""
     _checked(pid)
     for name, line in (
         ("setgroups", "deny"),
@@ -65,7 +65,7 @@ def name_user(pid: int, uid: int) -> None:
 
 
 def furnish(disk: int, shared: int) -> None:
-    """Mount fresh writable file systems: /tmp and /dev/shm of limited size, terminals, and /proc."""
+    """Mount fresh file systems: /tmp and /dev/shm, which are writable and of limited size, terminals, and /proc."""
     _mount(
         "tmpfs",
         "/tmp",
@@ -89,7 +89,7 @@ def furnish(disk: int, shared: int) -> None:
 
 
 def start_loopback() -> None:
-    """Start the loopback interface of this network namespace, which has no other one."""
+    """Start the loopback interface of this network namespace, its only interface."""
     import fcntl
 
     request = b"lo".ljust(16, b"\0") + _UP_AND_RUNNING.to_bytes(2, sys.byteorder)
@@ -107,7 +107,7 @@ def give_up_rights() -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent ends. The kernel drops this when the user changes."""
+    """End this process when its parent ends. Changing the user revokes this."""
     _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
 
 

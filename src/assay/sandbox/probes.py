@@ -52,7 +52,7 @@ def connects_tcp(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def sends_udp(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Send a datagram to this machine. The receiver says whether it arrived."""
+    """Send a datagram to this machine. The test on the host checks whether it arrived."""
     return _does(
         lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(
             b"probe", ("127.0.0.1", facts["udp"])
@@ -111,22 +111,22 @@ def mounts(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def makes_namespace(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Make namespaces in which it would be root."""
+    """Make namespaces in which this process would be root."""
     return bool(LIBC.unshare(NEW_USER_NAMESPACE) == 0)
 
 
 def traces(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Read the memory of the process that started it."""
+    """Read the memory of the process that started this one."""
     return bool(LIBC.ptrace(16, facts["parent"], None, None) == 0)
 
 
 def signals_parent(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Signal the process that started it. Inside a namespace, where pids begin at 1, there is none."""
+    """Signal the process that started this one. In a namespace where pids begin at 1, this process has no parent."""
     return _does(lambda: os.kill(facts["parent"], 0))
 
 
 def limits_parent(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Change the limits of the process that started it."""
+    """Change the limits of the process that started this one."""
     same = resource.getrlimit(resource.RLIMIT_CORE)
     return _does(lambda: resource.prlimit(facts["parent"], resource.RLIMIT_CORE, same))
 

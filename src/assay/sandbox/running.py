@@ -25,7 +25,7 @@ from .folders import is_full
 from .launch import Ending, Execution, Launch, Limits
 
 LOOK_SECONDS = 0.1
-"""Seconds between two checks of an execution's total. Limits of single processes and files apply at once."""
+"""Seconds between two checks of an execution's total memory and disk. Limits of a single process apply at once."""
 _FREE_DESCRIPTORS = 32
 """Descriptors of a process that are not counted: most programs have fewer."""
 _SOCKET_BYTES = 208 << 10
@@ -38,7 +38,7 @@ _latest: tuple[float, Mapping[int, int]] = (0.0, {})
 _groups: set[int] = set()
 """Process groups of executions."""
 _others: set[str] = set()
-"""Processes that belong to no execution."""
+"""Processes that are known to belong to no execution."""
 _looks = 0
 
 
@@ -52,7 +52,7 @@ class _Process(NamedTuple):
 
 @contextmanager
 def starting() -> Iterator[set[int]]:
-    """Hold the lock while a process is started, so that it is not mistaken for an unrelated one."""
+    """Hold the lock while a process starts, so that the memory check does not take it for an unrelated process."""
     with _looking:
         yield _groups
 
@@ -71,7 +71,7 @@ def forget_group(pid: int) -> None:
 
 
 def held_by_groups() -> Mapping[int, int]:
-    """Return bytes in memory by process group. One check serves all executions."""
+    """Return bytes in memory by process group. The result is shared by all executions for a moment."""
     global _latest
     with _looking:
         now = time.monotonic()
@@ -81,9 +81,9 @@ def held_by_groups() -> Mapping[int, int]:
 
 
 def _memory_by_group() -> dict[int, int]:
-    """Return bytes in memory by process group.
+    """Measure the bytes in memory of each process group.
 
-    Processes known to belong to no execution are skipped. Since a pid may be reused, every tenth check reads all.
+    Skip processes known to belong to no execution. Every tenth call reads them all, because the system reuses pids.
     """
     global _others, _looks
     memory: dict[int, int] = {}
@@ -153,7 +153,7 @@ _MOST_HEARD = 256 << 20
 
 
 class SandboxError(AssayError):
-    """The sandbox itself failed. This says nothing about the program that should have run in it."""
+    """The sandbox itself failed. The program that should have run may be correct."""
 
 
 class StoppedError(SandboxError):
@@ -169,7 +169,7 @@ class Stopper:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """End current executions, and later ones as soon as they start."""
+        """End current executions, and each later one as soon as it starts."""
         with self._lock:
             self._is_stopped = True
             for running in self._running:
@@ -177,14 +177,14 @@ class Stopper:
 
     @contextmanager
     def watching(self, running: "Attended") -> Iterator[None]:
-        """Let `stop` end an execution; raise `StoppedError` afterwards if it did."""
+        """Let `stop` end an execution during the block. Raise `StoppedError` after the block if it did."""
         with self.attached(running):
             yield
         self.raise_if_stopped()
 
     @contextmanager
     def attached(self, running: "Attended") -> Iterator[None]:
-        """Let `stop` end an execution."""
+        """Let `stop` end an execution during the block."""
         with self._lock:
             self._running.add(running)
             if self._is_stopped:
@@ -209,7 +209,7 @@ class Pipe(NamedTuple):
 
 
 class Pipes:
-    """Pipes that are closed exactly once."""
+    """Several pipes. Each end is closed exactly once."""
 
     def __init__(self) -> None:
         self._open: set[int] = set()
@@ -227,17 +227,17 @@ class Pipes:
         return pipe
 
     def close_all_but(self, *numbers: int | None) -> None:
-        """Close all ends that are now open in the started processes."""
+        """Close all ends except these, once the started processes have inherited theirs."""
         for number in self._open.difference(numbers):
             self._open.discard(number)
             os.close(number)
 
 
 class Attended(ABC):
-    """One execution with everything it started, its remaining input and its output so far."""
+    """A running execution with all its processes, its remaining input and its output so far."""
 
     folder: Path | None = None
-    """The folder of the host that it works in, if it has no file system of its own."""
+    """The working folder on the host, if the execution has no file system of its own."""
 
     def __init__(
         self,
@@ -249,12 +249,12 @@ class Attended(ABC):
         self.unsent = memoryview(stdin)
         self.truncated = False
         self.stopped: Ending | None = None
-        """The limit at which it was ended from outside."""
+        """The limit at which assay ended the execution."""
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.outputs: Mapping[int, bytearray] = {}
         self.input: int | None = None
-        """The pipe to its standard input, while it is open."""
+        """The pipe to the standard input, while it is open."""
         self.pid = self.pidfd = -1
 
     def __enter__(self) -> Self:
@@ -267,31 +267,31 @@ class Attended(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """Kill it and everything it started."""
+        """Kill all processes of the execution."""
 
     @abstractmethod
     def close(self) -> None:
-        """Wait until nothing of it is left, and release its resources."""
+        """Wait until all processes have ended, and release the resources of the execution."""
 
     @abstractmethod
     def close_input(self) -> None:
-        """Close its standard input."""
+        """Close the standard input of the execution."""
 
     @abstractmethod
     def exit_code(self) -> int | None:
-        """Wait until it has ended with everything it started. Return its exit code, or None if unknown."""
+        """Wait until all processes have ended. Return the exit code of the command, or None if it is unknown."""
 
     def was_lost(self) -> bool:
-        """Return True if it was ended from outside and not by the program, as far as this can be known."""
+        """Return True if something outside ended the execution, as far as this can be known."""
         return False
 
     def stop(self, ending: Ending) -> None:
-        """End it at a limit."""
+        """End the execution because it reached a limit."""
         self.stopped = self.stopped or ending
         self.end()
 
     def feed(self) -> bool:
-        """Write as much input as it accepts. Return True if there is more."""
+        """Write as much input as the pipe accepts. Return True if there is more."""
         assert self.input is not None
         try:
             self.unsent = self.unsent[os.write(self.input, self.unsent[:_CHUNK]) :]
@@ -304,7 +304,7 @@ class Attended(ABC):
         return bool(self.unsent)
 
     def drain(self, number: int) -> bool:
-        """Read its output. Return True if more may come. Output past the limit is dropped."""
+        """Read available output. Return True if more may come. Output past the limit is dropped."""
         try:
             chunk = os.read(number, _CHUNK)
         except BlockingIOError:
@@ -316,7 +316,7 @@ class Attended(ABC):
         return bool(chunk)
 
     def holds_too_much(self) -> Ending | None:
-        """Return the limit that its processes and files together exceed, or None."""
+        """Return the limit that the processes and files of the execution together exceed, or None."""
         if held_by_groups().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
         if self.folder is not None and is_full(
@@ -326,7 +326,7 @@ class Attended(ABC):
         return None
 
     def finished(self) -> Execution:
-        """Return the result, after ending everything it started."""
+        """End all processes and return the result."""
         code = self.exit_code()
         ending, returncode = (self.stopped, None) if self.stopped else _ending(code)
         seconds = time.monotonic() - self.started
@@ -387,7 +387,7 @@ class Running(Attended):
             sweeper.watch(self.pid, self.folder)
 
     def end(self) -> None:
-        """Kill the command and everything it started. They are in one process group, which is not yet reaped."""
+        """Kill the command and all its processes. They share a process group, whose first process is not reaped yet."""
         if self.process.returncode is None:
             goes_on = (
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -401,7 +401,7 @@ class Running(Attended):
                 self._launch.end_elsewhere()
 
     def close(self) -> None:
-        """Wait for the process, close the pipes and remove its folder."""
+        """Wait for the process, close the pipes and remove the working folder."""
         if self.folder is not None:
             sweeper.forget(self.pid)
         os.close(self.pidfd)
@@ -410,7 +410,7 @@ class Running(Attended):
         self._launch.remove_folder()
 
     def close_input(self) -> None:
-        """Close its standard input."""
+        """Close the standard input of the process."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.input = None
@@ -429,10 +429,10 @@ def attend(
     *,
     to_the_end: bool = False,
 ) -> bytes:
-    """Feed and drain processes until all have ended and closed their outputs, or their time is up.
+    """Feed and drain processes until all have ended and closed their outputs, or until the deadline.
 
-    With `watched`, stop when that pipe is closed, or continue with `to_the_end`. Return the bytes that arrived over
-    that pipe.
+    If `watched` is a pipe, return the bytes that arrived over it, and stop when it is closed unless `to_the_end` is
+    set.
     """
     heard = bytearray()
     look = time.monotonic() + LOOK_SECONDS
@@ -482,7 +482,7 @@ def _register(
 
 
 def _serve(number: int, running: Attended) -> bool:
-    """Handle a descriptor that is ready. Return True if it will be ready again."""
+    """Read or write a descriptor that is ready. Return False if it is finished and need not be watched any more."""
     if number == running.pidfd:
         running.end()  # ends what it left behind, which may keep the outputs open
         return False

@@ -10,9 +10,12 @@ import struct
 from collections.abc import Iterator
 
 _LOAD, _EQUAL, _BITS, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
-"""Load a word of the call; jump if equal; jump if any bit is set; keep some bits; return."""
+"""Instructions: load a word of the call, jump if equal, jump if any bit is set, mask bits, return."""
 _ALLOW, _REFUSE, _UNKNOWN = 0x7FFF0000, 0x00050001, 0x00050026
-"""Allow; EPERM; ENOSYS, so that callers of clone3 fall back to clone, whose flags a filter can read."""
+"""Results of the filter: allow; fail with EPERM; fail with ENOSYS.
+
+ENOSYS makes callers of clone3 fall back to clone, whose flags a filter can read.
+"""
 _NUMBER, _MACHINE = 0, 4
 _ARGUMENTS = (16, 24, 32, 40, 48, 56)
 """Offsets of the arguments of a call, eight bytes each, low bytes first."""
@@ -37,13 +40,9 @@ _COMMON = (
     "semctl", "semop", "semtimedop", "mq_open",
 )  # fmt: skip
 _SOCKETS = ("socket", "connect", "bind", "listen", "accept", "accept4", "setsockopt")
-"""Calls on sockets. No socket can be connected, and larger buffers of a pair would be memory that no limit
-covers.
-"""
+"""Calls on sockets. No socket can be connected, and no limit would cover larger buffers of a socket pair."""
 _GROUPS = ("setsid", "setpgid")
-"""Calls that change process groups. All processes of an execution stay in one, which is counted and ended as a
-whole.
-"""
+"""Calls that change process groups. All processes of an execution stay in one group, which is counted and killed."""
 _OF_OTHERS = (
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
     "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat", "utime", "utimes",
@@ -51,7 +50,7 @@ _OF_OTHERS = (
     "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_setattr", "ioprio_set", "process_madvise",
     "process_mrelease", "pidfd_open", "pidfd_send_signal",
 )  # fmt: skip
-"""Calls that reach files and processes of the same user, if no namespace hides them and Landlock has no rule."""
+"""Calls that reach files and processes of the same user where no namespace hides them and Landlock has no rule."""
 _NUMBERS = {
     "x86_64": dict(  # noqa: C408 - half as many quotes
         ptrace=101, process_vm_readv=310, process_vm_writev=311, kcmp=312, pidfd_getfd=438, add_key=248, keyctl=250,
@@ -106,10 +105,10 @@ def filter_program(
     beside_others: bool = False,
     workspace: bool = False,
 ) -> bytes | None:
-    """Return the filter for this machine as an array of `struct sock_filter`; None if its calls are unknown.
+    """Return the filter for this machine as an array of `struct sock_filter`; None for an unknown processor type.
 
-    `beside_others` means that the code shares its uid and its view of processes with others. `workspace` allows
-    sockets and process groups, for code with its own network and process namespace.
+    `beside_others`: the code shares its uid and its view of processes with others. `workspace`: allow sockets and
+    process groups, for code with its own network and process namespace.
     """
     machine = machine or platform.machine()
     if machine not in _NUMBERS:
@@ -157,7 +156,7 @@ def _refuse_unless(
     number: int,
     *arguments: tuple[int, int, int],
 ) -> Iterator[_Instruction]:
-    """Yield instructions that refuse a call unless each argument, by index and after a mask, has its value."""
+    """Yield instructions that refuse a call unless every argument has its value. Each is (index, mask, value)."""
     for index, mask, value in arguments:
         yield (_EQUAL, 0, 5, number)
         yield (_LOAD, 0, 0, _ARGUMENTS[index])

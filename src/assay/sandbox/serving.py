@@ -22,12 +22,12 @@ import workspace_inside  # type: ignore[import-not-found]
 
 MOST_DESCRIPTORS = 8
 _ABOVE_ALL = 64
-"""Descriptors are moved to numbers from here on while their own numbers are cleared."""
+"""Descriptors are moved to numbers from here on, to free the low numbers."""
 _GO = b"go"
 
 
 def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type-arg]
-    """Fork on request. Return only in the process of an execution, with its settings."""
+    """Fork on request until no requests can come. Only a fork returns, with the settings of its execution."""
     while True:
         uid, numbers = _received(control)
         if not numbers:
@@ -45,7 +45,7 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
 
 
 def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
-    """Return the uid of an execution and its descriptors: settings, a socket to the host, its streams and links."""
+    """Receive the uid of an execution and its descriptors: settings, a socket to the host, its streams and links."""
     message, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
     data = b"".join(
         content for level, kind, content in extra if kind == _socket.SCM_RIGHTS
@@ -64,9 +64,9 @@ def _hand_over(
     uid: int,
     host: _socket.socket,
 ) -> None:
-    """Set the user of the fork, and send the host a descriptor to end it.
+    """Set the user of the fork, and send the host a descriptor with which it can end the fork.
 
-    Its pid is not reused, because it is not reaped.
+    The pid of the fork is not reused meanwhile, because the fork is not reaped.
     """
     try:
         namespaces.name_user(first, uid)
@@ -109,7 +109,7 @@ def _reap() -> None:
 
 
 def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -> dict:  # type: ignore[type-arg]
-    """Become the first process of the namespaces. Return only in its child."""
+    """Become the first process of the namespaces, and fork the program. Return only in that child."""
     try:
         posix.setsid()
         if host.recv(len(_GO)) != _GO:
@@ -129,7 +129,7 @@ def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -
 
 
 def _settle(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
-    """Become an unprivileged user in an empty file system, within limits."""
+    """Mount an empty file system, set limits and become an unprivileged user."""
     steps.become_user(namespaces.NOBODY)
     namespaces.furnish(settings["disk"], settings["shared"])
     if settings["role"] == "workspace":
@@ -143,7 +143,7 @@ def _settle(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
 
 
 def _asked(memory: int) -> dict:  # type: ignore[type-arg]
-    """Read the settings of an execution."""
+    """Read the settings of an execution from a file in memory."""
     data = b""
     while piece := posix.read(memory, 1 << 20):
         data += piece
@@ -155,7 +155,7 @@ def _end_with(
     child: int,
     host: _socket.socket,
 ) -> None:
-    """Reap processes until the program has ended. All that are left end with this process."""
+    """Reap processes until the program has ended, then exit. All remaining processes end with this one."""
     _signal.signal(
         _signal.SIGINT, _signal.SIG_DFL
     )  # which the first process of a namespace would not get
@@ -170,7 +170,7 @@ def _end_with(
 
 
 def _arrange(streams: list) -> None:  # type: ignore[type-arg]
-    """Make the streams 0, 1 and 2 and the links 3 and up, and close everything else."""
+    """Move the streams to descriptors 0, 1 and 2, the links to 3 and up, and close everything else."""
     for index, number in enumerate(streams):
         posix.dup2(number, _ABOVE_ALL + index)
     posix.closerange(0, _ABOVE_ALL)
@@ -180,7 +180,7 @@ def _arrange(streams: list) -> None:  # type: ignore[type-arg]
 
 
 def run(settings: dict) -> None:  # type: ignore[type-arg]
-    """Become the program."""
+    """Become the program of an execution."""
     import os
 
     if os.environ != settings["env"]:
@@ -199,7 +199,7 @@ def run(settings: dict) -> None:  # type: ignore[type-arg]
 
 
 def main(settings: dict) -> None:  # type: ignore[type-arg]
-    """Serve until no process can send requests any more. In each fork, become the program."""
+    """Serve until no process can send requests any more. In each fork, become the program of the execution."""
     for name in settings["imports"]:
         __import__(name)
     namespaces.stand_ready()

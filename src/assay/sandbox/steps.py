@@ -10,10 +10,10 @@ import resource
 import sys
 
 OPEN_FILES = 128
-"""Most descriptors of each process, because each may be a socket, whose buffers are kernel memory."""
+"""Maximum descriptors of each process, because each may be a socket, whose buffers are kernel memory."""
 
 PENDING_SIGNALS = 4096
-"""Most timers and waiting signals of one user."""
+"""Maximum timers and waiting signals of one user."""
 
 
 def limit(
@@ -21,7 +21,7 @@ def limit(
     soft: int,
     hard: int | None = None,
 ) -> None:
-    """Set a limit, or keep a lower one."""
+    """Set a limit of the kernel. Keep the present limit if it is lower."""
     most = resource.getrlimit(kind)[1]
     hard = soft if hard is None else hard
     if most != resource.RLIM_INFINITY:
@@ -30,7 +30,7 @@ def limit(
 
 
 def become_user(uid: int) -> None:
-    """Become another user. If this was root, capabilities are lost."""
+    """Become another user. A process that was root loses its capabilities."""
     posix.setresgid(uid, uid, uid)
     posix.setresuid(uid, uid, uid)
 
@@ -50,7 +50,7 @@ def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-ar
 
 
 def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
-    """Write the folder and the files with which the command starts, if the sandbox could not provide them."""
+    """Write the files with which the command starts into its home folder, if the sandbox could not provide them."""
     posix.mkdir(home)
     posix.chdir(home)
     for name, data in files.items():
@@ -67,7 +67,7 @@ def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
 
 
 def add_exit() -> None:
-    """Define `exit` and `quit`, which Python's `site` module would."""
+    """Define `exit` and `quit`, which Python's `site` module would define."""
     import _sitebuiltins
 
     for name in ("exit", "quit"):
@@ -75,7 +75,7 @@ def add_exit() -> None:
 
 
 def become_script(argv: list) -> None:  # type: ignore[type-arg]
-    """Run a Python file as `python FILE` would, in this interpreter. Starting another would take most of the time."""
+    """Run a Python file as `python FILE` would, in this interpreter. Starting another one would be slower."""
     add_exit()
     sys.argv = argv
     sys.path.insert(0, posix.getcwd())

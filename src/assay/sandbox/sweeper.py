@@ -52,7 +52,7 @@ def _start() -> "subprocess.Popen[bytes]":
 
 
 def _forget_process() -> None:
-    """Close the pipe in a copy of this process. Otherwise the sweeper would wait for the copy to end, too."""
+    """Close the pipe in a forked copy of assay. Otherwise the sweeper would wait for the copy to end, too."""
     global _lock, _process
     _lock = threading.Lock()
     if _process is not None and _process.stdin is not None:
@@ -62,7 +62,7 @@ def _forget_process() -> None:
 
 
 def sweep() -> None:
-    """Read the watched executions until standard input ends, then end and remove the remaining ones."""
+    """Read the watched executions until standard input ends, then kill the remaining ones and remove their folders."""
     watched: dict[str, str] = {}
     for line in sys.stdin.buffer:
         text = os.fsdecode(line).rstrip("\n")

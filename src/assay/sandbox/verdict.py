@@ -33,15 +33,19 @@ class FunctionTests:
     """Tests that call functions of a program."""
 
     test: str
-    """Code that raises if the program is wrong; runs in the program's namespace."""
+    """Code that runs in the program's namespace and raises if the program is wrong."""
     call: str = ""
     """Code that runs after `test`, such as `check(add)`."""
     before: str = ""
-    """Imports and helper functions. They run before the program, which does not see them while it loads; the tests see
-    those whose names the program does not define."""
+    """Imports and helper functions, which run before the program and are hidden from it while it loads.
+
+    The tests see those whose names the program does not define.
+    """
     entry: str = ""
-    """The function under test. If it is set, `call` runs in the namespace of `before`, where the function is called
-    `candidate`, and the program sees nothing of that namespace.
+    """The name of the function under test.
+
+    If it is set, `call` runs in the namespace of `before`, where the function is called `candidate`, and the program
+    sees nothing of that namespace.
     """
 
 
@@ -137,7 +141,7 @@ def _read(
     nonce: str,
     running: Attended,
 ) -> Verdict | None:
-    """Return the verdict that the harness wrote; None if something outside ended the sandbox."""
+    """Return the verdict that the harness wrote; None if something outside ended the sandbox first."""
     lines = dict(_lines(heard, nonce))
     if "ready" not in lines and "fault" not in lines:
         running.end()
@@ -167,7 +171,7 @@ def _read(
 
 
 def _lines(heard: bytes, nonce: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of the lines from the harness, each kind once."""
+    """Yield kind and text of each line that the harness wrote; only the first line of a kind."""
     kinds: set[str] = set()
     for line in heard.splitlines():
         words = line.decode("ascii", "replace").split(" ")

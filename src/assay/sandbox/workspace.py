@@ -40,11 +40,11 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 ENDINGS: Mapping[str, Ending] = {"wall_time": "wall_time", "stopped": "killed"}
-"""How a command ended, by the words of the process inside."""
+"""The ending of a command for each word by which the process inside reports it."""
 STOP = b'{"operation":"stop","sizes":[]}\n'
 _SECONDS_TO_ANSWER = 30.0
 _SECONDS_AFTER_LIMIT = 10.0
-"""How long the process inside may take to report a command whose time is up."""
+"""How long to wait for the report about a command that has reached its time limit."""
 _LONGEST_LINE = 1 << 16
 _MOST_FILES_PUT = 20_000
 
@@ -60,17 +60,17 @@ class WorkspaceLimits:
     command_seconds: float = 120.0
     """Time limit of one command, unless the call sets another."""
     memory_mb: int = 2048
-    """Memory that all its processes use together."""
+    """Memory that all processes of the workspace use together."""
     processes: int = 256
     disk_mb: int = 512
-    """Size of its file system, which is in memory and takes only as much as is used."""
+    """Size of the file system. It is in memory and takes only as much as is used."""
     output_bytes: int = 1 << 20
     """Limit for standard output and standard error each. The rest is dropped, and `truncated` is True."""
     file_bytes: int = 64 << 20
-    """The largest file or archive that can be read from it."""
+    """The largest file or archive that can be read from the workspace."""
 
     def for_sandbox(self) -> Limits:
-        """Return the limits in the form for the sandbox."""
+        """Return the limits as `Limits` of a sandbox."""
         day = 24 * 3600
         return Limits(
             wall_seconds=day,
@@ -84,7 +84,7 @@ class WorkspaceLimits:
 
 
 class _Reply(NamedTuple):
-    """What the process inside replied."""
+    """The reply to one request from the process inside."""
 
     values: Mapping[str, Any]
     contents: list[bytes]
@@ -95,11 +95,11 @@ class Changes(NamedTuple):
 
     files: Mapping[str, bytes]
     left_out: Mapping[str, int]
-    """Sizes of files that are too many or too large to read."""
+    """Sizes of the files that were not read, because they are too many or too large."""
 
 
 class Workspace:
-    """A folder in a sandbox that stays, and the commands that run in it."""
+    """A folder in a sandbox that keeps running, and runs commands one after another."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Workspace:
         self._must_stop = False
         """True if the running command should be ended."""
         self._skipped_replies = 0
-        """Number of replies to skip: those to requests to stop, which arrive before the reply to the next request."""
+        """Number of replies to skip. They answer requests to stop, and arrive before the reply to the next request."""
         self._running = self._open.enter_context(self._start(tier))
         self._open.enter_context(self._stopper.attached(self._running))
         self._output = next(iter(self._running.outputs))
@@ -140,7 +140,7 @@ class Workspace:
 
     @property
     def has_ended(self) -> bool:
-        """True if no further command can run in it."""
+        """True if no further command can run in the workspace."""
         return bool(self._why_ended)
 
     def exec(
@@ -153,7 +153,7 @@ class Workspace:
     ) -> Execution:
         """Run a command: a line for `bash`, or a program and its arguments.
 
-        When the time of a command is up, all processes of the workspace are ended.
+        If the command reaches its time limit, all processes of the workspace are ended.
         """
         started = time.monotonic()
         if timeout is None:
@@ -204,7 +204,7 @@ class Workspace:
         )
 
     def stop_command(self) -> None:
-        """End the command that runs in another thread, with all its processes. Its files stay."""
+        """End the command that another thread is running, with all its processes. Files stay."""
         self._must_stop = True
 
     def end_processes(self) -> None:
@@ -230,7 +230,7 @@ class Workspace:
         self._ask("write", [as_bytes(data)], values={"path": path, "mode": mode})
 
     def remove(self, path: str) -> None:
-        """Remove a file or folder, if it is there."""
+        """Remove a file or folder, if it exists."""
         self._ask("remove", values={"path": path})
 
     def put(
@@ -258,7 +258,7 @@ class Workspace:
         self._ask("unpack", [archive], values={"path": path})
 
     def mark(self, path: str = ".") -> None:
-        """Record the files of a folder, for `changes`."""
+        """Record the files of a folder, so that `changes` can compare with them."""
         self._ask("mark", values={"path": path})
 
     def changes(
@@ -283,9 +283,11 @@ class Workspace:
         return Changes(files, left_out)
 
     def listen(self) -> socket.socket:
-        """Return a socket that listens on a port of 127.0.0.1 inside the workspace. Accept its connections here.
+        """Return a socket that listens on a port of 127.0.0.1 inside the workspace.
 
-        Nothing outside this workspace can connect to it.
+        Connections are accepted on this machine.
+
+        Nothing outside this workspace can connect to the port.
         """
         if self._link is None:
             raise SandboxError(
@@ -304,7 +306,7 @@ class Workspace:
         self._open.close()
 
     def _start(self, tier: Bubblewrap | Container) -> Attended:
-        """Start the process inside."""
+        """Start the process that runs commands inside the sandbox."""
         limits = self.limits.for_sandbox()
         if isinstance(tier, Container):
             launch = tier.launch(Command((), "workspace", env=self.env), limits)
@@ -365,7 +367,7 @@ class Workspace:
         self._running.end()
 
     def _exchange(self, request: bytes, seconds: float) -> _Reply:
-        """Write a request and read the reply, while limits are watched."""
+        """Write a request and read the reply. Watch the limits of the workspace meanwhile."""
         deadline = time.monotonic() + seconds
         unsent = memoryview(self._unsent + request)
         self._unsent = b""
@@ -418,7 +420,7 @@ class Workspace:
         return reply
 
     def _complete_reply(self) -> _Reply | None:
-        """Return the reply if all of it has arrived. It comes from the sandbox, so nothing in it is trusted."""
+        """Return the reply if all of it has arrived. Check it, because it comes from the sandbox."""
         end = self._received.find(b"\n")
         if end < 0:
             if len(self._received) > _LONGEST_LINE:
@@ -451,7 +453,7 @@ class _LimitError(Exception):
 
 
 def _archive_of(folder: Path) -> bytes:
-    """Return a folder of the host as a tar archive, with files and links and without owners."""
+    """Return a folder of the host as a tar archive, with files and links but without owners."""
     archive = io.BytesIO()
     count = 0
 

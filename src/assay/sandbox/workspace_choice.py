@@ -30,10 +30,10 @@ _ALLOWED = (
     "takes_memory",
     "writes_large_file",
 )
-"""Calls of `probes` that may succeed in a workspace.
+"""Attacks in `probes` that may succeed in a workspace.
 
-It has sockets on its own network, so that something can be sent; a test checks whether it arrives on the host. Its
-memory is counted from outside, and only its whole disk is limited.
+A workspace has sockets on its own network, so a program can send; a test checks that nothing arrives on the host. Its
+memory is counted from outside, and only the total size of its disk is limited.
 """
 _FILL_DISK = "head -c 16M /dev/urandom > fill && echo filled"
 _FILL_FILES = "mkdir many && cd many && seq 40000 | xargs touch && echo filled"
@@ -48,7 +48,7 @@ def workspace_tier(
     wanted: str = "auto",
     engine: Engine = Engine(),
 ) -> Tier:
-    """Return the tier for workspaces. Raise `SandboxError` if none passes. It is tested once per process."""
+    """Return the tier for workspaces, which is tested once per process. Raise `SandboxError` if none passes."""
     choice = choose("bubblewrap" if wanted == "auto" else wanted, engine)
     if choice.tier is None and wanted == "auto":
         choice = choose("container", engine)
@@ -74,7 +74,7 @@ def with_folders(
     visible: Sequence[str],
     folders: Sequence[str],
 ) -> Tier:
-    """Return the tier with folders that its workspaces also see, and folders that they can also write to."""
+    """Return the tier with more folders for its workspaces: `visible` to read, `folders` to read and write."""
     if not isinstance(tier, Bubblewrap) or not (visible or folders):
         return tier
     wider = replace(
@@ -88,7 +88,7 @@ def with_folders(
 
 
 def why_no_workspace(tier: Tier) -> str:
-    """Return what is wrong with workspaces of this tier, in one line; empty if nothing is."""
+    """Return why workspaces of this tier cannot be used, in one line; empty if they can."""
     tests: list[Callable[[Tier], str]] = [_escape, _reach_another, _outlive, _fill]
     for test in tests:
         try:
@@ -101,7 +101,7 @@ def why_no_workspace(tier: Tier) -> str:
 
 
 def _escape(tier: Tier) -> str:
-    """Try the attacks of every sandbox."""
+    """Try the attacks of every sandbox in a workspace. Return which succeed."""
     with Workspace(tier, _TRIED) as workspace:
 
         def run(code: str, facts: str) -> Execution:
@@ -112,7 +112,7 @@ def _escape(tier: Tier) -> str:
 
 
 def _reach_another(tier: Tier) -> str:
-    """Try to read the files of another workspace, and to connect to its endpoint."""
+    """Try to read the files of another workspace, and to connect to its endpoint. Return what succeeded."""
     secret = secrets.token_hex()
     with ExitStack() as stack:
         mine = stack.enter_context(Workspace(tier, _TRIED))
@@ -137,7 +137,7 @@ def _reach_another(tier: Tier) -> str:
 
 
 def _outlive(tier: Tier) -> str:
-    """Start processes in the background, and look for them after the workspace is closed."""
+    """Start background processes in a workspace. Return an error text if they survive its end."""
     mark = f"assay-{secrets.token_hex(8)}"
     with Workspace(tier, _TRIED) as workspace:
         workspace.exec(f"setsid bash -c 'sleep 300; : {mark}' > /dev/null 2>&1 &")
@@ -151,7 +151,7 @@ def _outlive(tier: Tier) -> str:
 
 
 def _has_process(mark: str) -> bool:
-    """Return True if a process of this machine has these words in its command line."""
+    """Return True if the command line of a process on this machine contains `mark`."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
@@ -164,7 +164,7 @@ def _has_process(mark: str) -> bool:
 
 
 def _fill(tier: Tier) -> str:
-    """Try to use more disk, files and memory than allowed."""
+    """Try to use more disk, files and memory than allowed. Return what succeeded."""
     with Workspace(tier, _TRIED) as workspace:
         if b"filled" in workspace.exec(_FILL_DISK).stdout:
             return "code inside fills the disk"

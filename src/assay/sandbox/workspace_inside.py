@@ -19,24 +19,24 @@ import time
 
 CHUNK = 1 << 16
 NOT_DUMPABLE = 4, 0
-"""The call of prctl after which other processes of the same user cannot inspect this one."""
+"""Arguments of prctl that keep other processes of the same user from inspecting this one."""
 SECONDS_TO_DRAIN = 0.2
-"""Seconds for which the output of an ended command is still read, if a background process keeps it open."""
+"""How long the output of an ended command is still read, if a background process keeps the pipe open."""
 home = "/tmp/work"
 host_link = -1
 """A socket over which descriptors are passed to the host."""
 marked: dict = {}  # type: ignore[type-arg]
-"""The files in each marked folder at that time, with their sizes and times."""
+"""Sizes and times of the files in each marked folder, at the time of marking."""
 SKIPPED_FOLDERS = (".git", "__pycache__", "node_modules", ".cache", ".venv", "venv")
 """Folders whose files are not reported as changed."""
 
 
 class Refused(Exception):
-    """The request cannot be carried out; the message says why."""
+    """A request cannot be carried out. The message gives the reason."""
 
 
 class Requests:
-    """The stream of requests. A request that arrives while a command runs asks to end it."""
+    """The stream of requests. A request that arrives while a command runs asks to end the command."""
 
     def __init__(self) -> None:
         self.number = -1
@@ -110,7 +110,7 @@ def hide_from_others() -> None:
 
 
 def make_folders(facts: dict) -> None:  # type: ignore[type-arg]
-    """Make the folders that commands expect, and a link to the interpreter."""
+    """Make the folders that commands expect, and a link named `python` to the interpreter."""
     for folder in facts.get("folders", ()):
         os.makedirs(folder, exist_ok=True)
     programs = facts.get("programs")
@@ -128,7 +128,7 @@ def execute(
     seconds: float,
     most_output: int,
 ) -> tuple:  # type: ignore[type-arg]
-    """Run a command until it ends or its time is up. Processes that it leaves in the background stay."""
+    """Run a command until it ends or reaches its time limit. Its background processes stay."""
     try:
         process = subprocess.Popen(
             argv,
@@ -156,7 +156,7 @@ def execute(
 
 
 def end_everything() -> None:
-    """Kill every other process of the workspace. Outside a process namespace, this would kill those of the host."""
+    """Kill every other process of the workspace. Exit if there is no process namespace, where this would kill the host."""
     if 1 not in (os.getpid(), os.getppid()):
         raise SystemExit("a workspace needs its own process namespace")
     try:
@@ -195,7 +195,10 @@ class Streams:
             process.stdin.close()
 
     def serve_until_end(self, deadline: float) -> str:
-        """Feed and drain the command until it ends, a request asks to stop it, or its time is up. Return which."""
+        """Feed and drain the command until it ends, a request asks to stop it, or its deadline.
+
+        Return which of these happened.
+        """
         while not self._has_ended:
             left = deadline - time.monotonic()
             if self._is_stopped:
@@ -220,7 +223,7 @@ class Streams:
             pipe.close()
 
     def _serve(self, seconds: float) -> bool:
-        """Wait for a pipe that is ready, and serve it. Return False if none was."""
+        """Wait until a pipe is ready, and read or write it. Return False if none was ready in time."""
         ready = self._selector.select(seconds)
         for key, _ in ready:
             if key.fd == self._pidfd:
@@ -274,7 +277,7 @@ def read(path: str, most_bytes: int) -> tuple:  # type: ignore[type-arg]
 
 
 def write(data: bytes, path: str, mode: int) -> tuple:  # type: ignore[type-arg]
-    """Write a file, and the folders above it. A file that is there is replaced."""
+    """Write a file, and the folders above it. Replace an existing file."""
     path = os.path.join(home, path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path):
@@ -322,7 +325,7 @@ def unpack(archive: bytes, path: str) -> tuple:  # type: ignore[type-arg]
 
 
 def remove(path: str) -> tuple:  # type: ignore[type-arg]
-    """Remove a file or folder, if it is there."""
+    """Remove a file or folder, if it exists."""
     path = os.path.join(home, path)
     if os.path.islink(path) or os.path.isfile(path):
         os.unlink(path)
@@ -332,7 +335,7 @@ def remove(path: str) -> tuple:  # type: ignore[type-arg]
 
 
 def listen() -> tuple:  # type: ignore[type-arg]
-    """Listen on the loopback interface of the sandbox, and pass the socket to the host, which accepts."""
+    """Listen on the loopback interface of the sandbox, and pass the socket to the host, which accepts connections."""
     import socket
 
     if host_link < 0:
@@ -356,7 +359,7 @@ def mark(path: str) -> tuple:  # type: ignore[type-arg]
 def changes(path: str, most_bytes: int, most_files: int) -> tuple:  # type: ignore[type-arg]
     """Return the files that are new or different since the folder was marked, as a tar archive.
 
-    Files beyond a limit are left out and named with their sizes.
+    Files beyond a limit are left out, and the reply has their names and sizes.
     """
     before = marked.get(path, {})
     archive = io.BytesIO()
@@ -403,7 +406,7 @@ def end_processes() -> tuple:  # type: ignore[type-arg]
 
 
 def stop() -> tuple:  # type: ignore[type-arg]
-    """End the running command. The arrival of the request has done that; an already ended command is not affected."""
+    """Do nothing: the arrival of this request has already ended the running command."""
     return {}, []
 
 
