@@ -60,7 +60,7 @@ DEFAULT_CONCURRENCY = 8
 
 @dataclass(eq=False)
 class AgentModel:
-    """A program that asks a model. Its answer is what it prints or writes, with its files and its exit code."""
+    """An agent program that asks a model. Its answer is what it prints or writes, with its files and its exit code."""
 
     program: AgentProgram
     inner: Model
@@ -77,7 +77,7 @@ class AgentModel:
 
     @property
     def abilities(self) -> Abilities:
-        """Text in and out, whatever the model behind it can do."""
+        """Return text in and out as abilities, even if the model that the program asks can do more."""
         return Abilities(frozenset({"text"}), frozenset({"text"}))
 
     @property
@@ -143,7 +143,7 @@ class AgentModel:
 
 
 class _SampleRun:
-    """One program in progress for one sample."""
+    """One run of the program for one sample."""
 
     def __init__(
         self,
@@ -164,12 +164,12 @@ class _SampleRun:
         self._workspace: AgentWorkspace | None = None
         self._limit: Outcome | None = None
         self._failure: Exception | None = None
-        """Why the run cannot continue, or why it was stopped."""
+        """Why the program was stopped or cannot continue."""
         self._last_failure: Output | None = None
         self._seconds = _least(model.limits.seconds, self._task_seconds())
 
     async def run(self) -> Output:
-        """Run the program, and return its answer or the reason why there is none."""
+        """Run the program. Return its answer, or an output that says why there is none."""
         try:
             return await self._answer()
         except (StoppedError, ConversationStopped):
@@ -250,7 +250,7 @@ class _SampleRun:
         key: str,
         port: int,
     ) -> Execution:
-        """Run the program to its end or to a limit."""
+        """Run the program until it ends or reaches a limit."""
         program = self._program
         url = f"http://127.0.0.1:{port}"
         instruction = instruction_of(self._request.prompt)
@@ -321,7 +321,7 @@ class _SampleRun:
         execution: Execution | None,
         endpoint: Endpoint,
     ) -> dict[str, Any]:
-        """Return what is known about the program's run."""
+        """Return facts about the run of the program, for the journal and for scorers."""
         used = self._conversation.used
         details: dict[str, Any] = {"turns": used.turns}
         if used.tokens:
@@ -344,7 +344,7 @@ class _SampleRun:
         return details
 
     async def _ask(self, prompt: Prompt) -> tuple[int, Output]:
-        """Ask the model for one exchange. At a limit, end the program instead."""
+        """Send a prompt of the program to the model. If a limit is reached, end the program instead."""
         conversation = self._conversation
         limit = conversation.used.limit_reached(self._model.limits)
         if limit is not None:
@@ -402,7 +402,7 @@ def answered(
     text: str,
     details: Mapping[str, Any],
 ) -> Output:
-    """Return the answer of a program."""
+    """Return the text and the details of a program's run as an output."""
     return Output((Candidate((Text(text),), "stop"),), details=details)
 
 
@@ -437,7 +437,7 @@ def repository_patch(workspace: AgentWorkspace, folder: str) -> str:
 
 
 def _kept_file(content: bytes) -> object:
-    """Return a file as text; if it is too large or binary, its size and digest."""
+    """Return the content of a file as text. If it is too large or binary, return size and digest."""
     if len(content) <= MOST_TEXT and b"\0" not in content:
         try:
             return content.decode("utf-8")
@@ -461,6 +461,6 @@ def as_text(data: bytes) -> str:
 
 
 def _least(*limits: float | None) -> float | None:
-    """Return the smallest limit; None if there is none."""
+    """Return the smallest limit that is not None; None if all are."""
     limits_set = [limit for limit in limits if limit is not None]
     return min(limits_set) if limits_set else None

@@ -47,7 +47,7 @@ ANTHROPIC_ERRORS = {
 OPENAI_ERRORS = {**ANTHROPIC_ERRORS, 429: "rate_limit_exceeded", 502: "server_error"}
 
 Ask = Callable[[Prompt], Awaitable[tuple[int, Output]]]
-"""Returns the number of an exchange and the answer. Raises `asyncio.CancelledError` if the sample must end."""
+"""Function that returns the number of an exchange and the answer. Raises `CancelledError` if the sample must end."""
 
 
 @dataclass(slots=True)
@@ -63,20 +63,20 @@ class HttpRequest:
 
     @property
     def path(self) -> str:
-        """The path from `/v1` on."""
+        """The path of the URL, beginning with `/v1`."""
         path = urlsplit(self.target.decode("latin-1")).path.rstrip("/")
         return path.removeprefix("/v1")
 
     @property
     def key(self) -> str:
-        """The key in the headers."""
+        """The API key in the headers."""
         bearer = self.headers.get(b"authorization", b"").decode("latin-1")
         plain = self.headers.get(b"x-api-key", b"").decode("latin-1")
         return bearer.removeprefix("Bearer ").strip() or plain.strip()
 
 
 class Reply(Exception):
-    """Ends the handling of a request with an error status."""
+    """Raised to end the handling of a request with an error status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class Reply(Exception):
 
 
 class Endpoint:
-    """Answers the requests of one sample's program."""
+    """Answers the requests that the program of one sample sends."""
 
     def __init__(self, key: str, ask: Ask) -> None:
         self.key = key
@@ -102,13 +102,13 @@ class Endpoint:
         self._server: asyncio.Server | None = None
 
     async def listen(self, listening: socket.socket) -> None:
-        """Accept connections of this socket from now on."""
+        """Accept connections on this socket from now on."""
         loop = asyncio.get_running_loop()
         listening.setblocking(False)
         self._server = await loop.create_server(self._connect, sock=listening)
 
     async def close(self) -> None:
-        """Close all connections, and accept no more."""
+        """Close all connections and accept no new ones."""
         if self._server is not None:
             self._server.close()
         for connection in list(self._connections):
@@ -164,7 +164,7 @@ class Endpoint:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return the response with an answer of the model."""
+        """Return an answer of the model as a response in the format of the request."""
         if output.error is not None:
             is_refused = not output.error.retryable
             if output.error.kind == "rate_limit":
@@ -178,7 +178,7 @@ class Endpoint:
         return http_response(200, as_json(wire_format.answer(request, output, number)))
 
     def _body_of(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the JSON object of a request."""
+        """Return the body of a request as a JSON object."""
         if request.headers.get(b"content-encoding", b"identity") != b"identity":
             raise Reply(415, "compressed requests are not read")
         try:
@@ -191,7 +191,7 @@ class Endpoint:
 
 
 class Connection(asyncio.Protocol):
-    """One connection of a program: its requests are answered one after another."""
+    """One connection of a program. Requests are answered one after another."""
 
     def __init__(self, endpoint: Endpoint, connections: "set[Connection]") -> None:
         self._endpoint = endpoint
@@ -211,7 +211,7 @@ class Connection(asyncio.Protocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection. An answer in progress is still recorded."""
+        """Forget the connection. An answer in progress is still recorded."""
         self._connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
         self._request.headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Tell the program to send the body, if it waits for that."""
+        """Answer `Expect: 100-continue`, so that the program sends the body."""
         self._request.method = self._parser.get_method().decode("latin-1")
         expects = self._request.headers.get(b"expect", b"").lower()
         if expects == b"100-continue" and self._transport is not None:
@@ -257,14 +257,14 @@ class Connection(asyncio.Protocol):
         self._request.body += body
 
     def on_message_complete(self) -> None:
-        """Answer a request after the earlier ones."""
+        """Queue the complete request. It is answered after the earlier ones."""
         self._waiting.append(self._request)
         self._request = HttpRequest()
         if self._working is None:
             self._working = asyncio.ensure_future(self._work())
 
     async def _work(self) -> None:
-        """Answer requests until none waits."""
+        """Answer requests until none is left."""
         try:
             while self._waiting:
                 response = await self._endpoint.respond(self._waiting.pop(0))
@@ -276,7 +276,7 @@ class Connection(asyncio.Protocol):
 
 
 def as_json(value: object) -> bytes:
-    """Return a value as JSON. Half of a surrogate pair becomes a question mark."""
+    """Return a value as JSON. Unpaired surrogates become question marks."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -287,7 +287,7 @@ def http_response(
     *,
     is_last: bool = False,
 ) -> bytes:
-    """Return a complete response. It has the header by which the common SDKs do not retry."""
+    """Return a complete response, with a header that tells the common SDKs not to retry."""
     head = (
         f"HTTP/1.1 {status} {STATUSES[status]}\r\n"
         f"content-type: {content_type}\r\n"

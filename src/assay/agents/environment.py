@@ -1,4 +1,4 @@
-"""Environments: the content that a task puts into a sample's workspace before its agent starts, and its checks."""
+"""Environments: what a task puts into a sample's workspace before its agent starts, and how it checks the result."""
 
 import socket
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from ..sandbox.workspace import Changes, WorkspaceLimits
 
 
 class AgentWorkspace(Protocol):
-    """The place where an agent works: a `Workspace` of this machine, or a container."""
+    """The workspace of an agent: a `Workspace` of this machine, or a container."""
 
     @property
     def has_ended(self) -> bool:
-        """True if no further command can run in it."""
+        """True if no further command can run in the workspace."""
 
     def exec(
         self,
@@ -41,13 +41,13 @@ class AgentWorkspace(Protocol):
         """Write a file, and the folders above it."""
 
     def remove(self, path: str) -> None:
-        """Remove a file or folder, if it is there."""
+        """Remove a file or folder, if it exists."""
 
     def put(self, source: Path, path: str) -> None:
-        """Copy a file or folder of the host."""
+        """Copy a file or folder of the host into the workspace."""
 
     def mark(self, path: str = ".") -> None:
-        """Remember the files of a folder, for `changes`."""
+        """Record the files of a folder, so that `changes` can compare with them."""
 
     def changes(
         self,
@@ -58,10 +58,10 @@ class AgentWorkspace(Protocol):
         """Return the files that are new or different since the folder was marked."""
 
     def listen(self) -> socket.socket:
-        """Return a socket that listens on a port of 127.0.0.1 inside."""
+        """Return a socket that listens on a port of 127.0.0.1 inside the workspace."""
 
     def stop_command(self) -> None:
-        """End the command that runs in another thread, with all its processes."""
+        """End the command that another thread is running, with all its processes."""
 
     def end_processes(self) -> None:
         """End all processes that commands left in the background."""
@@ -83,10 +83,10 @@ class Prepared:
 
 
 class Environment(Protocol):
-    """The environment of every sample of a task. Its methods are called in threads."""
+    """Prepares and checks the workspaces of a task's samples. Its methods are called in threads."""
 
     def digest(self, id: str) -> str:
-        """Return a digest of everything from which the workspace of a sample is made, and of its checks."""
+        """Return a digest of everything that determines a sample's workspace and its checks."""
 
     def needs_machine(self) -> bool:
         """Return True if samples run in workspaces of this machine."""
@@ -97,7 +97,7 @@ class Environment(Protocol):
         visible: Sequence[str],
         stopper: Stopper,
     ) -> AgentWorkspace | None:
-        """Start the container of a sample. Return None if it runs in a workspace of this machine.
+        """Start the container of a sample. Return None if the sample runs in a workspace of this machine.
 
         `visible` are folders of this machine that the agent's program reads.
         """
@@ -121,7 +121,7 @@ class Environment(Protocol):
         """Put the files of a sample into its workspace. Raise an `AssayError` if that is not possible."""
 
     def solution(self, workspace: AgentWorkspace, id: str) -> Sequence[str] | None:
-        """Put the task's own solution into the workspace, and return the command that runs it; None without one."""
+        """Put the task's own solution into the workspace. Return the command that runs it, or None if there is none."""
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
         """Check the agent's work after all its processes have ended. Return details for scorers."""

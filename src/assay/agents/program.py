@@ -19,13 +19,13 @@ BUILT_IN = {
 }
 """Agents without a program, by name."""
 CONTAINER_OPTIONS = ("tier", "engine", "build_network")
-"""Options of `--agent_args` that say where the task runs. The task's environment reads them."""
+"""Options of `--agent_args` that say where the task runs. They are passed to the task's environment."""
 PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
-"""Names that are replaced in a command, written in braces."""
+"""Names in braces that are replaced in a command."""
 AGENT_HOME = "/tmp/agent/home"
 INSTRUCTION_FILE = f"{AGENT_FOLDER}/instruction.md"
 ANSWER_FILE = f"{AGENT_FOLDER}/answer"
-"""The file in which a program may leave its answer. If it does not exist, its output is the answer."""
+"""The file in which a program may leave its answer. Without this file, what it prints is the answer."""
 LAUNCHER = f"{AGENT_FOLDER}/launch.py"
 
 
@@ -38,38 +38,38 @@ class AgentProgram:
     words: tuple[str, ...]
     """The command, with placeholders. Empty for agents without a program."""
     files: Mapping[str, Path] = field(default_factory=lambda: EMPTY)
-    """Files that are copied into the agent's folder, by their names there."""
+    """Files to copy into the agent's folder, by their names there."""
     visible: tuple[str, ...] = ()
     """Folders of this machine that the program reads, such as the environment it is installed in."""
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Environment variables besides those of the endpoint."""
     function: str = ""
-    """The function of a Python file that is called; empty for a command."""
+    """The function to call if the program is a Python file; empty for a command."""
     digest: str = ""
-    """Digest of the command and of the user's files, which decides whether recorded answers still count."""
+    """Digest of the command and of the user's files. If it changes, recorded answers are not reused."""
 
     @property
     def is_null(self) -> bool:
-        """True if no program is run."""
+        """True for the built-in agent that does nothing."""
         return self.name == NULL and not self.words
 
     @property
     def is_oracle(self) -> bool:
-        """True if the solution of the task is run."""
+        """True for the built-in agent that runs the solution of the task."""
         return self.name == ORACLE and not self.words
 
     @property
     def is_built_in(self) -> bool:
-        """True if no program of the user is run."""
+        """True for a built-in agent, which runs no program of the user."""
         return self.is_null or self.is_oracle
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What identifies the agent in keys."""
+        """The properties that identify the agent in request keys."""
         return {"agent": self.name, "digest": self.digest}
 
     def command(self, values: Mapping[str, str]) -> list[str]:
-        """Return the command with its placeholders filled in. The instruction is never seen by a shell."""
+        """Return the command with its placeholders replaced. No shell interprets the instruction."""
         filled = []
         for word in self.words:
             for name in PLACEHOLDERS:
@@ -79,7 +79,7 @@ class AgentProgram:
 
     @property
     def reads_input(self) -> bool:
-        """True if the instruction is passed as standard input, because the command names it nowhere."""
+        """True if the command names no placeholder for the instruction, which is then passed as standard input."""
         joined = " ".join(self.words)
         return "{instruction}" not in joined and "{instruction_file}" not in joined
 
@@ -88,7 +88,10 @@ def read_agent(
     text: str,
     args: Mapping[str, Any],
 ) -> AgentProgram:
-    """Return the program of `--agent` with the options of `--agent_args`. Raise `UsageError` if it cannot be run."""
+    """Return the agent named by `--agent`, with the options of `--agent_args`.
+
+    Raise `UsageError` if it cannot be run.
+    """
     env, visible = _read_args(args)
     if text in BUILT_IN:
         return AgentProgram(
@@ -112,7 +115,7 @@ def read_agent(
 
 
 def _read_args(args: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return environment variables and visible folders of `--agent_args`."""
+    """Return the environment variables and visible folders in `--agent_args`."""
     env: dict[str, str] = {}
     visible: list[str] = []
     for name, value in args.items():

@@ -1,7 +1,7 @@
-"""The API formats that the endpoint of an agent supports, each from a request's body to a prompt and back.
+"""The API formats that the endpoint of an agent supports.
 
-A format reads the JSON body of a request, and writes an answer, a stream of events, or an error. Nothing in an
-answer depends on the time or on chance, so that a program that is started again sees the same bytes again.
+A format converts the JSON body of a request to a prompt, and an answer to a body, a stream of events, or an error.
+Nothing in an answer depends on the time or on chance, so that a program that is started again sees the same bytes.
 """
 
 import json
@@ -17,21 +17,21 @@ from ..core.tools import ToolCall
 
 
 class BadRequest(ValueError):
-    """Raised for a request that cannot be answered; the message says why."""
+    """Raised for a request that cannot be answered. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """One request of a program."""
+    """One request of a program, independent of its format."""
 
     prompt: Prompt
     model: str
-    """The model that the program named. The model of the run answers, whatever this name is."""
+    """The model that the program asked for. The model of the run answers anyway."""
     is_stream: bool
     dropped: tuple[str, ...] = ()
     """Members of the body that have no counterpart and were not passed on."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Values that the format needs again to write the answer."""
+    """Values that the format needs when it writes the answer."""
 
 
 class WireFormat(Protocol):
@@ -54,7 +54,7 @@ class WireFormat(Protocol):
         output: Output,
         number: int,
     ) -> bytes:
-        """Return the answer as a stream of server-sent events."""
+        """Return the answer to exchange `number` as a stream of server-sent events."""
 
     def error(self, kind: str, message: str) -> dict[str, Any]:
         """Return the body of an error."""
@@ -64,7 +64,7 @@ def read_messages(
     turns: Sequence[Any],
     earlier: tuple[Message, ...] = (),
 ) -> tuple[Message, ...]:
-    """Return the turns as messages after earlier ones.
+    """Return `earlier` followed by the turns as messages.
 
     Raise `BadRequest` for a turn that cannot be read, or whose media are not contained in the request.
     """
@@ -78,7 +78,7 @@ def read_messages(
 
 
 def _with_content(message: Message) -> Message:
-    """Return the message. If it has no content, add an empty text, because only the model's own turn may have none."""
+    """Return the message, with an empty text if it has no content. Without content it would mark the model's turn."""
     if message.parts is None:
         return Message(message.role, (Text(""),))
     return message
@@ -103,7 +103,7 @@ def _refuse_references(turn: object) -> None:
 
 
 def _media_sources(piece: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the texts that name the medium of a content part."""
+    """Yield the texts of a content part that name or contain its medium."""
     for name in ("image_url", "audio_url", "video_url", "image", "audio", "video"):
         value = piece.get(name)
         if isinstance(value, Mapping):
@@ -117,7 +117,7 @@ def _media_sources(piece: Mapping[str, Any]) -> Iterable[str]:
 
 
 def read_options(values: Mapping[str, Any]) -> GenerateOptions:
-    """Return the options that are set. Raise `BadRequest` if one is out of range."""
+    """Return the generation options. Raise `BadRequest` if one is out of range."""
     set_values = {name: value for name, value in values.items() if value is not None}
     try:
         return GenerateOptions().set(**set_values)
@@ -130,7 +130,7 @@ def require_list(
     body: Mapping[str, Any],
     name: str,
 ) -> list[Any]:
-    """Return a list with at least one element. Raise `BadRequest` if the body has none under this name."""
+    """Return the list under this name. Raise `BadRequest` unless it has at least one element."""
     value = body.get(name)
     if not isinstance(value, list) or not value:
         raise BadRequest(f"`{name}` must be a list with at least one element")
@@ -148,7 +148,7 @@ def event(data: object, name: str = "") -> bytes:
 
 
 def first_candidate(output: Output) -> Candidate:
-    """Return the first answer; an empty one if there is none."""
+    """Return the first answer of an output, or an empty answer."""
     if output.candidates:
         return output.candidates[0]
     return Candidate(())

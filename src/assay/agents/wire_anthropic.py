@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, as used by programs."""
+"""Anthropic's Messages API, for programs that use it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ STOP_REASONS = {
 
 
 class AnthropicFormat:
-    """POST /v1/messages."""
+    """The format of `POST /v1/messages`."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
         """Return the request of a body."""
@@ -115,12 +115,12 @@ class AnthropicFormat:
 
 
 def count_tokens(body: Mapping[str, Any]) -> object:
-    """Return an estimate of the tokens of a request: a quarter of its characters."""
+    """Return an estimate of the tokens in a request: a quarter of its characters."""
     return {"input_tokens": max(1, len(str(body.get("messages", ""))) // 4)}
 
 
 def _system_of(body: Mapping[str, Any]) -> list[str]:
-    """Return the system text; several blocks are one text."""
+    """Return the system text. Several blocks are joined."""
     system = body.get("system")
     if not system:
         return []
@@ -133,7 +133,7 @@ def _system_of(body: Mapping[str, Any]) -> list[str]:
 
 
 def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
-    """Yield a turn with its results, if it has any, as a turn of the role `tool` before it."""
+    """Yield a turn. If it contains results of tools, yield a turn of the role `tool` with them first."""
     if not isinstance(turn, Mapping):
         raise BadRequest(f"a message is an object, got {shorten(turn)}")
     content = turn.get("content")
@@ -151,7 +151,7 @@ def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
 
 
 def _block_of(block: object) -> dict[str, Any]:
-    """Return a block in a form that messages can be read from: an image as a data URL, without cache marks."""
+    """Return a block as `core.message` reads it: without cache marks, and with an image as a data URL."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, Mapping) or "type" not in block:
@@ -177,7 +177,7 @@ def _image_block(source: object) -> dict[str, Any]:
 
 
 def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the tools of the program, and the names of tools that only Anthropic's service could run."""
+    """Return the tools of the program, and the names of tools that run only on Anthropic's servers."""
     offered = []
     dropped = []
     for tool in tools:
@@ -197,7 +197,7 @@ def _head(
     output: Output,
     number: int,
 ) -> dict[str, Any]:
-    """Return the members of a message besides its content."""
+    """Return the members of a response besides the content."""
     tokens_in, tokens_out, cached = token_counts(output)
     return {
         "id": f"msg_{number}",
@@ -217,7 +217,7 @@ def _head(
 
 
 def _blocks(output: Output, number: int) -> list[dict[str, Any]]:
-    """Return the content of an answer as blocks."""
+    """Return the content of an answer as blocks of this API."""
     candidate = first_candidate(output)
     blocks: list[dict[str, Any]] = []
     for part in reasoning_parts(candidate):
@@ -235,7 +235,7 @@ def _thinking(part: Reasoning) -> dict[str, Any]:
 
 
 def _input_of(call: ToolCall) -> object:
-    """Return the arguments of a call. Unreadable ones become one argument, because this API needs an object."""
+    """Return the arguments of a call. Wrap unreadable ones in an object, because this API requires one."""
     arguments = call.arguments
     if isinstance(arguments, str):
         return {"arguments": arguments}

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, as used by programs."""
+"""OpenAI's chat completions API, for programs that use it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,7 +60,7 @@ WITHOUT_EFFECT = frozenset(
 
 
 class ChatFormat:
-    """POST /v1/chat/completions."""
+    """The format of `POST /v1/chat/completions`."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
         """Return the request of a body."""
@@ -134,7 +134,7 @@ class ChatFormat:
 
 
 def _paired(turns: Sequence[Any]) -> list[tuple[Any, Message]]:
-    """Return each turn with its message."""
+    """Return the turns, each with the message that it becomes."""
     return list(zip(turns, read_messages(turns), strict=True))
 
 
@@ -162,7 +162,7 @@ def read_response_format(value: object) -> str | None:
 
 
 def _tools_of(body: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """Return tools and tool choice, also in the older spelling as functions."""
+    """Return tools and tool choice. The older spelling with `functions` is accepted, too."""
     try:
         tools = read_tools(body.get("tools") or body.get("functions") or [])
         choice = body.get("tool_choice")
@@ -213,7 +213,7 @@ def _choice_chunks(
     head: Mapping[str, Any],
     choice: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return the two chunks of a choice: its message, and why it ended."""
+    """Return the two chunks of a choice: its message, and the reason why it ended."""
     message = choice["message"]
     for position, call in enumerate(message.get("tool_calls", ())):
         call["index"] = position

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, as used by programs."""
+"""OpenAI's Responses API, for programs that use it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -49,7 +49,7 @@ TEXT_TYPES = frozenset({"input_text", "output_text", "text"})
 
 
 class ResponsesFormat:
-    """POST /v1/responses. It stores the conversations that a later request may continue by id."""
+    """The format of `POST /v1/responses`. Stores conversations, because a later request may continue one by its id."""
 
     def __init__(self) -> None:
         self._conversations: dict[str, tuple[Message, ...]] = {}
@@ -200,7 +200,7 @@ def _add_said(
     turns: list[dict[str, Any]],
     block: dict[str, Any],
 ) -> None:
-    """Add a block to the turn of the assistant that is last, or to a new one."""
+    """Add a block of the assistant to the last turn if that is the assistant's, else to a new turn."""
     if not turns or turns[-1]["role"] != "assistant":
         turns.append({"role": "assistant", "content": []})
     turn = turns[-1]
@@ -240,7 +240,7 @@ def _blocks(pieces: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the functions, and the names of tools that the service would run or that have another form."""
+    """Return the functions, and the names of tools that this endpoint cannot offer."""
     offered = []
     dropped = []
     for tool in tools:
@@ -274,7 +274,7 @@ def _head(request: WireRequest, response_id: str) -> dict[str, Any]:
 
 
 def _items(output: Output, number: int) -> list[dict[str, Any]]:
-    """Return the answer as items."""
+    """Return the answer as output items of this API."""
     candidate = first_candidate(output)
     items: list[dict[str, Any]] = []
     if candidate.reasoning:

@@ -100,7 +100,7 @@ def is_missing(value: object) -> bool:
 
 
 def as_name(value: object) -> str | None:
-    """Return the name of a group, cluster or breakdown value, or `None` if the cell is empty."""
+    """Return the value of a group, cluster or breakdown column as text, or `None` if the cell is empty."""
     if is_missing(value) or value == "":
         return None
     return str(value)
@@ -123,9 +123,9 @@ def as_weight(value: Any, column: str) -> float:
 
 
 def as_target(value: object, source: Source = "file") -> object:
-    """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, the rest unchanged.
+    """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, other values unchanged.
 
-    A value with two common spellings becomes a tuple of both, with the source's own first. These are true and
+    A value with two common spellings becomes a tuple of both, with the source's own spelling first. These are true and
     false, and whole numbers in a typed column, where a single null turns all integers into floats such as `5.0`.
     """
     if isinstance(value, (list, tuple)):
@@ -146,7 +146,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
-    """Return the spellings of a value: first as its source writes it, then the equivalent ones."""
+    """Return the spellings of a value. The first is the one that its source uses."""
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
     if isinstance(value, bool):
@@ -201,9 +201,9 @@ def dialogue_of(
     messages: str | None,
     turns: str | None,
 ) -> tuple[str | tuple[Message, ...], tuple[Any, ...], str | None]:
-    """Return the first prompt, the later user turns, and the reference.
+    """Return the first prompt, the later user turns, and the reference answer of a row.
 
-    The reference is the last turn if the assistant speaks it, else None.
+    The reference answer is the last turn if it is the assistant's, else None.
     """
     column = messages or turns or ""
     value = row[column]
@@ -259,7 +259,11 @@ def tools_of(
     *,
     is_required: bool,
 ) -> tuple[Tool, ...]:
-    """Return the tools of a row. A column with other contents has none, unless the row is a conversation."""
+    """Return the tools of a row.
+
+    Unless `is_required` is set, a cell without tools is ignored, because a column named `tools` may mean something
+    else.
+    """
     if is_missing(value) or value == "":
         return ()
     try:

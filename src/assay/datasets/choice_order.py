@@ -1,6 +1,6 @@
 """Reorder the options of a question, together with the right answer and the row.
 
-Comparing orders shows whether a model prefers the first option, and whether the data always put the right one first.
+Comparing orders shows whether a model prefers the first option, and whether the data always list the right one first.
 """
 
 import json
@@ -57,9 +57,9 @@ def _draw_order(
     choices: Sequence[str],
     key: str,
 ) -> list[int]:
-    """Return an order of options. Options such as "all of the above" stay where they are.
+    """Return a random order of the options. Options such as "all of the above" keep their position.
 
-    If one names others by their letters ("both A and B"), all stay.
+    If an option names others by their letters ("both A and B"), all options keep their position.
     """
     order = list(range(len(choices)))
     if any(map(_NAMES_LETTERS.search, choices)):
@@ -91,9 +91,9 @@ def shows_order(
     template: Callable[[Sample], Prompt],
     sample: Sample,
 ) -> bool:
-    """Return True if the prompt changes with the order of the options, and only the template lists them.
+    """Return True if the template lists the options, so that the prompt changes with their order.
 
-    Return True also if the prompt cannot be built: that fault is reported when the sample is asked.
+    Also return True if the prompt cannot be built, because that fault is reported later, when the sample is asked.
     """
     carry_letters = without_letters(sample.choices) != sample.choices
     if carry_letters or lists_own_options(sample):
@@ -208,7 +208,10 @@ def _move_target_cell(
     targets: Sequence[Any],
     moved: Mapping[str, str],
 ) -> object:
-    """Return the target cell after the reordering: a letter or an index from 0 changes, other values stay the same."""
+    """Return the cell of the right answer after the reordering.
+
+    Letters and indexes from 0 change, other values do not.
+    """
     if isinstance(cell, (list, tuple)):
         return [_move_target_cell(entry, targets, moved) for entry in cell]
     if isinstance(cell, int) and not isinstance(cell, bool):
@@ -230,7 +233,10 @@ def _move_index(
     targets: Sequence[Any],
     moved: Mapping[str, str],
 ) -> int:
-    """Return the new index of the right option; a number that is not its index stays the same."""
+    """Return the new index of the right option.
+
+    Return a number unchanged if it is not the index of the right option.
+    """
     if not 0 <= index < len(moved):
         return index
     letter = LETTERS[index]

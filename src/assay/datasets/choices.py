@@ -144,7 +144,7 @@ def _fix_of_option(option: object, where: str) -> str:
 
 
 def _kind_of_media(option: object) -> str | None:
-    """Return `image`, `audio` or `video` if an option is one, or a dictionary that holds one; else None."""
+    """Return `image`, `audio` or `video` if an option is a medium, or a dictionary that holds one; else None."""
     kind = getattr(option, "kind", None)
     if kind in MEDIA:
         return str(kind)
@@ -208,9 +208,9 @@ def way_of(
     texts: Sequence[str],
     labels: Sequence[str],
 ) -> Way | None:
-    """Return how this answer must be read if only one reading is possible, else None.
+    """Return how a number as the answer must be read if only one reading is possible, else None.
 
-    Letters and labels do not decide it.
+    Letters and labels are no evidence, because they mean the same in both readings.
     """
     by_text, by_index = readings(gold, texts, labels)
     if by_index is not None:
@@ -226,7 +226,7 @@ def readings(
     texts: Sequence[str],
     labels: Sequence[str],
 ) -> tuple[int | None, int | None]:
-    """Return two option indexes: for `gold` read as letter, label or text, and for `gold` read as an index from 0."""
+    """Return the option that `gold` means as a letter, label or text, and the one that it means as an index from 0."""
     spellings = _written(gold, texts)
     letters = LETTERS[: len(texts)]
     for text in spellings:
@@ -258,7 +258,7 @@ def _written(
     gold: object,
     texts: Sequence[str],
 ) -> tuple[str, ...]:
-    """Return the spellings under which an answer may be listed as an option: `2.0` also as `2`.
+    """Return the spellings in which an answer may occur among the options: `2.0` also as `2`.
 
     Return nothing for a value that is neither text nor a finite number.
     """

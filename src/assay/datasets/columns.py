@@ -107,9 +107,12 @@ class Columns:
     is_index: bool | None = None
     """True if numbers in the target column are option indexes from 0, False if they are texts, None if undecided."""
     instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
-    """For each column matched by name: other columns for the same role, used if its cell is empty."""
+    """For each column matched by name, other columns for the same role.
+
+    They are used in rows where its cell is empty.
+    """
     lacking: tuple[str, ...] = ()
-    """Columns that were requested and are missing. Every row with these columns is faulty."""
+    """Columns that the user requested and that do not exist. Every row with this mapping is faulty."""
     plain: bool = False
     """True if rows have only a text input and a text target, so that `sample` can take a fast path."""
     source: Source = "file"
@@ -236,7 +239,10 @@ class Columns:
         row: Mapping[str, Any],
         column: str | None,
     ) -> str | None:
-        """Return the column for a role in this row; if the usual column is empty, another one that is filled."""
+        """Return the column that has a role in this row.
+
+        If the usual column is empty, return another one that is filled.
+        """
         if (
             column is None
             or column not in self.instead
@@ -256,7 +262,10 @@ class Columns:
         return is_missing(cell) or (cell == "" and self.source == "table")
 
     def _reads_index(self, column: str) -> bool | None:
-        """Return `is_index` if a setting decided it, else decide by the name of the row's answer column."""
+        """Return `is_index` if a setting decided it.
+
+        Otherwise decide by the name of the column with the right answer.
+        """
         is_said = self.is_index != _counts_options(self.target or "")
         return self.is_index if is_said else _counts_options(column)
 
@@ -301,7 +310,7 @@ class Columns:
         return options_of(row[self.choices], self.choices)
 
     def _is_open(self, row: Mapping[str, Any]) -> bool:
-        """Return True if a row without options is an open question: its right answer is not a single letter."""
+        """Return True if a row without options is an open question, because its right answer is not a single letter."""
         if self.target is None:
             gold = None
         else:
@@ -326,9 +335,9 @@ def find_columns(
     needed: "Columns | None" = None,
     source: Source = "file",
 ) -> Columns:
-    """Return the mapping from columns to parts.
+    """Return the mapping from columns to parts of a sample.
 
-    `needed` is the mapping of the first rows: if it has an input or a target, these columns must have one too.
+    `needed` is the mapping of the first rows. If it has an input or a target, these columns must have one too.
     """
     claimed = _named_outright(names, settings)
     unclaimed = [name for name in names if name not in claimed]
@@ -411,7 +420,7 @@ def _single_columns(
     settings: Mapping[str, str],
     folded: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the column of each single-column part: from the settings, or else a column with a usual name."""
+    """Return the column of each part that uses a single column: from the settings, or else by its usual name."""
     usual = {
         part: next((folded[name] for name in names if name in folded), None)
         for part, names in CONVENTION.items()
@@ -424,7 +433,7 @@ def _single_columns(
 
 
 def _counts_options(column: str) -> bool | None:
-    """Return True if the column's name says that digits in it are option indexes, else `None`."""
+    """Return True if the column's name says that digits in the column are option indexes, else `None`."""
     if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index"):
         return True
     return None
@@ -434,7 +443,7 @@ def _named_outright(
     names: Sequence[str],
     settings: Mapping[str, str],
 ) -> frozenset[str]:
-    """Return the columns that settings name for the prompt or the target. Breakdowns may share their column."""
+    """Return the columns that settings name. Leave out group, cluster and weight, which may share a column."""
     parts = (
         (part, name)
         for part, name in settings.items()

@@ -84,7 +84,7 @@ def _restore(
     table: list[list[Any]],
     exact: dict[tuple[int, int], str],
 ) -> None:
-    """Put the exact texts into their cells, except where an edit has moved or changed a cell since."""
+    """Put the exact texts into their cells, except where someone has moved or edited a cell since."""
     for (row, column), text in exact.items():
         if row >= len(table):
             continue
@@ -97,7 +97,7 @@ def _restore(
 
 
 def _representable(text: str) -> str:
-    """Return what a cell can hold of a text."""
+    """Return the part of a text that an Excel cell can hold."""
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)[:LONGEST_CELL]
 
 
@@ -147,7 +147,10 @@ def _read_exact(sheet: "Worksheet") -> dict[tuple[int, int], str]:
 
 
 def need_excel() -> None:
-    """Raise `MissingExtra` if Excel files cannot be written or read, before there are results to lose."""
+    """Raise `MissingExtra` if the library for Excel files is missing.
+
+    Called early, before there are results to lose.
+    """
     _library("openpyxl")
 
 

@@ -105,7 +105,7 @@ class _Reader(socket.SocketIO):
 
 
 class _Plug:
-    """The part of a socket's interface that `http.client` uses."""
+    """The part of a socket's interface that `http.client` uses, with a deadline for reads."""
 
     def __init__(self, plug: Any, deadline: Deadline) -> None:
         self._plug = plug
@@ -132,7 +132,7 @@ def hold_to(
     connection: http.client.HTTPConnection,
     until: float,
 ) -> Deadline:
-    """Put an open connection under a deadline. The caller may move the deadline later."""
+    """Limit all reads from an open connection by a deadline. The caller may move the deadline later."""
     deadline = Deadline(until)
     connection.sock = _Plug(connection.sock, deadline)  # type: ignore[assignment]
     return deadline
@@ -155,7 +155,7 @@ def fetch(
     allow_private: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Path:
-    """Download the file if it is not there yet, and return its path.
+    """Download the file unless it is in the folder already, and return its path.
 
     With `allow_private`, plain http is accepted too, because a test server on this machine has no certificate.
     """
@@ -232,7 +232,7 @@ def opened(
 ) -> Iterator[tuple[http.client.HTTPResponse, str]]:
     """Send a GET request and yield the response and its final URL. Follow redirects and check the address of each.
 
-    `seconds` limits the whole exchange with the body. Without it, only the headers of each response have a limit.
+    `seconds` limits the whole exchange, including the body. Without it, only the headers of each response have a limit.
     """
     if seconds is None:
         until = None
@@ -266,7 +266,7 @@ def _chunks(
     max_bytes: int,
     url: str | None = None,
 ) -> Iterator[bytes]:
-    """Yield the body in pieces. Raise `DataError` if it is larger than allowed, or cut."""
+    """Yield the body in pieces. Raise `DataError` if it is larger than allowed or incomplete."""
     declared = response.headers.get("Content-Length", "")
     if declared.isdigit():
         size = int(declared)

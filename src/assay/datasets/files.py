@@ -116,7 +116,7 @@ def open_files(
     split: str | None,
     where: str,
 ) -> tuple[list[Shard], bool]:
-    """Return the shards of a file or a folder, and whether their names already select the split."""
+    """Return the shards of a file or a folder, and whether their file names already select the split."""
     if not path.exists():
         reason, fix = why_no_data(path)
         raise UsageError(
@@ -143,7 +143,7 @@ def _member_shard(
     shards: Sequence[Shard],
     split: str | None,
 ) -> JsonArray | None:
-    """Return the array of a split if the only shard is a JSON object with such a member."""
+    """Return the array named like the split, if the only shard is a JSON object with such an array."""
     shard = shards[0]
     if split is None or len(shards) > 1 or not isinstance(shard, JsonArray):
         return None

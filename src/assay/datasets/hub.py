@@ -35,7 +35,7 @@ _NAME = re.compile(
     rf"(?:#({_WORD}))?"  # "#test", the split
 )
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]|file:/")
-"""`https://host/x.csv`, or in the form of a path: `https:/host/x.csv`; `file:/x.csv`."""
+"""A URL: `https://host/x.csv`, `https:/host/x.csv` (after conversion to a path and back), or `file:/x.csv`."""
 _HUB_PAGE = re.compile(rf"https?:/+huggingface\.co/datasets/({_WORD}/{_WORD})")
 ALL = "all"
 
@@ -73,7 +73,7 @@ class HubRows:
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The columns, if the library knows them."""
+        """The columns, or None if the library does not know them."""
         names = getattr(self.data, "column_names", None)
         return tuple(names) if names else None
 
@@ -96,7 +96,7 @@ def refuse_url(
     text: str,
     where: str | None = None,
 ) -> None:
-    """Raise if data is named by a URL: files are read from disks, datasets from the Hugging Face hub."""
+    """Raise if the user gives a URL as data. Only files on disk and datasets on the Hugging Face hub can be read."""
     if not _URL.match(text) or is_hub_name(text):
         return
     on_hub = _HUB_PAGE.match(text)
@@ -190,7 +190,7 @@ def _loaded(
     split: str | None,
     text: str,
 ) -> "Dataset | DatasetDict":
-    """Return what the library streams: the rows of one split, or of all splits by name."""
+    """Return what the library loads for streaming: the rows of one split, or of all splits by name."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(
             "cannot load from the hub: it cannot be reached from this machine",

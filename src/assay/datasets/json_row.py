@@ -1,8 +1,7 @@
-"""Parse one JSON object strictly, and say what is wrong and where if that fails.
+"""Parse one JSON object strictly. If that fails, say what is wrong and where.
 
-NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers accept them.
-msgspec parses the good rows; only a row that it refuses, or that looks odd, is parsed again slowly to find the
-fault.
+NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers accept them. msgspec
+parses the valid rows. A row that it refuses, or that looks suspicious, is parsed again slowly to find the fault.
 """
 
 import json
@@ -187,7 +186,7 @@ def _check_duplicate_keys(
 ) -> None:
     """Raise if a key is given twice.
 
-    Counting `":` is enough for nearly every row; the others are parsed pair by pair.
+    For nearly every row, counting `":` is enough to exclude this. The others are parsed pair by pair.
     """
     try:
         spelled_plainly = not (
@@ -255,7 +254,7 @@ def _has_zero(value: object) -> bool:
 
 
 def _check_cell_sizes(line: bytes) -> None:
-    """Raise for a text over the limit, before memory is spent on parsing it."""
+    """Raise for a text over the limit, before parsing it would use the memory."""
     pieces = line.split(b'"')
     for index, piece in enumerate(pieces):
         if len(piece) > faults.CELL_LIMIT:

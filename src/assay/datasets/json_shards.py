@@ -34,7 +34,7 @@ class JsonLines(FileShard):
         number: int = 1,
         offset: int = 0,
     ) -> Iterator[Row]:
-        """Yield the rows from a line on."""
+        """Yield the rows, beginning with line `number` at byte `offset`."""
         for row_number, start, line in read_lines(self.path, number, offset):
             if line is None:
                 yield (
@@ -177,7 +177,7 @@ class JsonArray(FileShard):
 
 
 class _Scanner:
-    """Walks over JSON text without parsing it. Keeps only the current value in memory."""
+    """Finds the ends of JSON values without parsing them. Keeps only the current value in memory."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class _Scanner:
         self._chunk = CHUNK_BYTES
 
     def fill(self) -> bool:
-        """Read more bytes and drop those before `place`. Return False at the end of the file."""
+        """Read more bytes, and drop those before the current position. Return False at the end of the file."""
         if self.place:
             del self.buffer[: self.place]
             self.offset += self.place
@@ -207,7 +207,7 @@ class _Scanner:
         return bool(chunk)
 
     def next_byte(self) -> bytes:
-        """Return the next byte that is not white space, without passing it; empty at the end."""
+        """Return the next byte that is not white space, without moving past it; empty at the end."""
         while True:
             while self.place < len(self.buffer):
                 if self.buffer[self.place] not in _SPACE:
@@ -217,7 +217,7 @@ class _Scanner:
                 return b""
 
     def byte_after(self) -> bytes:
-        """Return the next byte after the current one that is not white space; empty at the end."""
+        """Return the first byte after the current one that is not white space; empty at the end."""
         while True:
             match = _VISIBLE.search(self.buffer, self.place + 1)
             if match is not None:
@@ -226,7 +226,10 @@ class _Scanner:
                 return b""
 
     def value(self) -> bytes | None:
-        """Return the bytes of the value at `place` and move behind it. Return `None` if the file ends first."""
+        """Return the bytes of the value at the current position, and move past it.
+
+        Return `None` if the file ends first.
+        """
         depth = 0
         position = self.place
         while True:

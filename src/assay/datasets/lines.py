@@ -24,11 +24,11 @@ SEEK_BUFFER_BYTES = 16 * 1024
 UTF8_BOM = b"\xef\xbb\xbf"
 ZSTD_MAGIC = 0xFD2FB528
 ZSTD_SKIPPED = 0x184D2A50
-"""The first bytes of a frame that decompressors skip; its last four bits may be anything."""
+"""The magic number of a frame that decompressors skip. Its last four bits are not fixed."""
 COMPRESSED = (".gz", ".zst")
 
 Line = tuple[int, int, bytes | None]
-"""Line number from 1, byte offset, and the line with its end; `None` for a line over the row limit."""
+"""Line number from 1, byte offset, and the line including its line end; `None` for a line over the row limit."""
 
 
 def is_compressed(path: Path) -> bool:
@@ -43,7 +43,7 @@ def file_digest(path: Path) -> str:
 
 
 class Witness(io.RawIOBase):
-    """A plain file that is hashed while it is read, so that its digest needs no second reading."""
+    """A plain file whose digest is computed while it is read, so that it need not be read a second time."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Witness(io.RawIOBase):
         self.is_whole = False
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True: the interface of Python's raw files requires this method."""
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
@@ -139,9 +139,9 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
 
 
 def is_zstd_cut(path: Path) -> bool:
-    """Return True if a zstd file ends within a frame. The decompressor takes that for the end of the data.
+    """Return True if a zstd file ends within a frame, which the decompressor takes for the end of the data.
 
-    Only the heads of frames and blocks are read. The decompressor reports data that are not zstd.
+    Only the headers of frames and blocks are read. The decompressor reports data that are not zstd.
     """
     import zstandard
 
@@ -200,7 +200,7 @@ def read_lines(
     offset: int = 0,
     witness: Witness | None = None,
 ) -> Iterator[Line]:
-    """Yield the lines of a file from a given offset on, without a UTF-8 byte order mark."""
+    """Yield the lines of a file, beginning with line `number` at byte `offset`, without a UTF-8 byte order mark."""
     with open_bytes(path, offset, witness) as stream:
         limit = faults.ROW_LIMIT
         readline = stream.readline

@@ -43,7 +43,7 @@ class Rows:
 
 @dataclass(slots=True)
 class Called:
-    """A function that returns rows. It is called for each reading, unless it returned a list, which is reused."""
+    """A function that returns rows. It is called for each reading; a list that it returned is reused instead."""
 
     function: Callable[[], Any]
     path: Path | None = None
@@ -85,9 +85,9 @@ class Called:
         return row_by_counting(self, number)
 
     def _items(self) -> Iterable[Any]:
-        """Call the function, and return its rows.
+        """Call the function and return its rows.
 
-        A list is kept for the next call. An iterator is not, because it can be read only once.
+        A list is reused later. An iterator is not, because it can be read only once.
         """
         if self._kept is not None:
             return self._kept
@@ -108,7 +108,7 @@ def as_row(
     name: str,
     number: int,
 ) -> RowData:
-    """Return a row unchanged, a sample with its media, and a fault for anything else."""
+    """Return a row unchanged, a sample with its media checked, and a fault for anything else."""
     if isinstance(item, Mapping):
         return item
     if isinstance(item, Sample):

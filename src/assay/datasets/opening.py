@@ -28,7 +28,7 @@ class DataOptions(TypedDict, total=False):
     on_duplicate: OnDuplicate
     strict: bool
     to_sample: ToSample | None
-    """Builds a `Sample` from a row if column names are not enough. An empty id is filled in."""
+    """Builds a `Sample` from a row, for data where column names are not enough. An empty id is filled in."""
     where: str
     """The task or command that opens the data, for messages."""
     media_root: str | Path | None
@@ -36,7 +36,7 @@ class DataOptions(TypedDict, total=False):
     allow_urls: bool
     """True to fetch media given as URLs."""
     allow_private: bool
-    """True to fetch them from private addresses too."""
+    """True to fetch these media from private addresses too."""
 
 
 def open_dataset(
@@ -95,7 +95,7 @@ def _root_of(
     media_root: str | Path | None,
     where: str,
 ) -> Path | None:
-    """Return the folder that must contain the media: `media_root`, or the folder given as the data."""
+    """Return the folder that must contain the media: `media_root`, or the source if it is a folder."""
     if media_root is not None:
         root = Path(media_root).expanduser()
         if not root.is_dir():
@@ -164,7 +164,7 @@ def _open_named(
 
 
 def _check_split_column(samples: Samples) -> None:
-    """Raise if a split was requested and neither the file's name nor its columns mention splits."""
+    """Raise if the user requested a split, and neither the file's name nor a column says which rows belong to it."""
     for shard in samples.shards:
         names = shard.columns
         if names is None:

@@ -227,7 +227,7 @@ class Arrow(Parquet):
 
 
 class _Opened:
-    """Record batches of the mapped file, with the interface of pyarrow's Parquet file."""
+    """Record batches of a memory-mapped file, with the interface of pyarrow's Parquet file."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ def holds_rows(path: Path) -> bool:
 
 
 def split_by_folder(path: Path, folder: Path) -> str | None:
-    """Return the split of a file in a folder that `DatasetDict.save_to_disk` wrote, or `None` in any other folder."""
+    """Return the split of a file in a folder written by `DatasetDict.save_to_disk`, or `None` for any other folder."""
     inner = path.relative_to(folder).parts
     if len(inner) > 1 and (folder / SPLITS).is_file():
         return inner[0]

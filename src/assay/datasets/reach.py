@@ -20,7 +20,7 @@ class Reach:
     """The files and URLs that a row may use."""
 
     folder: Path | None = None
-    """The folder that relative names start from; `None` for rows of the user's own code, which may name any file."""
+    """The folder from which relative names start. None for rows of the user's own code, which may name any file."""
     root: Path | None = None
     """The folder that must contain the files; `None` means `folder`."""
     allow_urls: bool = False
@@ -50,7 +50,7 @@ class Reach:
         kind: str,
         column: str,
     ) -> Path:
-        """Return the path of the file a cell names. Raise `RowFault` if it is outside the folder."""
+        """Return the path of the file that a cell names. Raise `RowFault` if the file is outside the folder."""
         path = self._find(name, column, kind)
         if self._real and not is_inside(path, self._real):
             raise RowFault(
@@ -67,7 +67,7 @@ class Reach:
         medium_type: type[Media],
         column: str,
     ) -> Media:
-        """Return the medium behind a URL, which is fetched when it is first read."""
+        """Return a medium that is fetched from a URL when it is first read."""
         if not self.allow_urls:
             raise RowFault(
                 f"the {medium_type.kind} is a URL, which is not fetched",
@@ -123,7 +123,7 @@ def is_inside(path: Path, root: str) -> bool:
 
 
 def store_of(folder: Path | None) -> Path | None:
-    """Return the folder itself, or the folder of the whole dataset in the hub's cache.
+    """Return the folder that files in `folder` may link to: itself, or the whole dataset in the hub's cache.
 
     Snapshots in that cache are links into `blobs`, which is outside the snapshot's own folder.
     """

@@ -23,10 +23,12 @@ def converted(
     row: Mapping[str, Any],
     mapping: Columns,
 ) -> Sample:
-    """Return the sample that a task's own function builds, and fill in the row, tags, cluster and weight it left out.
+    """Return the sample that a task's own function builds.
 
-    An empty id stays empty; the caller, which counts the rows, fills it in. An error in the
-    function is a fault of that row.
+    Fill in the row, tags, cluster and weight if it left them out.
+
+    An empty id stays empty; the caller counts the rows and fills it in. An error in the function is a fault of that
+    row.
     """
     try:
         sample = to_sample(row)
@@ -73,9 +75,9 @@ def converted(
 ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
-"""Returns the mapping of a set of columns, given the mapping of the first rows."""
+"""Function that returns the mapping for a set of columns, given the mapping of the first rows."""
 Decide = Callable[[], Way | None]
-"""Returns how all rows together read numbers among the right answers; `None` if they are undecided."""
+"""Function that says how numbers among the right answers are read, by all rows; `None` if the rows do not show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Head:
     """Facts about all rows that are taken from the first rows."""
 
     columns: Columns | None
-    """`None` if the source yields finished samples."""
+    """The mapping of the first rows; `None` if the source yields finished samples."""
     has_ids: bool
     kind: Kind
 
@@ -222,7 +224,7 @@ class Reading:
         return mapping
 
     def _own_id(self, row: RowData) -> str | None:
-        """Return the id of a row that cannot be used, or `None` if it has no usable id."""
+        """Return the id of a faulty row, or `None` if the row has no usable id."""
         if not isinstance(row, Mapping):
             return None
         column: str | None = getattr(self._to_sample, "id_column", None)
@@ -287,7 +289,7 @@ class Reading:
         row_id: str | None,
         error: DataError,
     ) -> BadSample:
-        """Return a `BadSample` with an unused id: the row's own id if it is free, else one with the row number."""
+        """Return a `BadSample` with a unique id: the row's own id if that is unused, else one with the row number."""
         if row_id is not None and row_id not in self._seen:
             self._seen[row_id] = at << ROW_BITS | number
             return BadSample(row_id, error)
@@ -322,7 +324,7 @@ def sample_of(
     reach: Reach,
     decide: Decide,
 ) -> Sample:
-    """Return a row as a sample. If its right answer is ambiguous, it is read like those of the other rows."""
+    """Return a row as a sample. If its right answer is ambiguous, read it as the other rows require."""
     try:
         return mapping.sample(row, sample_id, reach)
     except TwoReadings:

@@ -163,7 +163,7 @@ def within_reach(
     column: str,
     reach: Reach,
 ) -> tuple[Message, ...]:
-    """Return the messages of a row with their media checked by the same rules as media columns."""
+    """Return the messages of a row with their media checked by the rules that apply to media columns."""
 
     def held(part: object) -> Any:
         if not isinstance(part, Media) or part.place is not None:
@@ -181,9 +181,9 @@ def within_reach(
 
 
 def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
-    """Return a function that opens the files a template names, checked by the same rules as those of the rows.
+    """Return a function that opens the files that a template names, under the rules for files that rows name.
 
-    If the rows have no folder, the media of a template read from data may only be in the working folder.
+    If the rows have no folder, media of a template read from data must be in the working folder.
     """
     has_folder = reach.folder is not None or reach.root is not None
 
@@ -205,9 +205,9 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
 
 
 def with_made_media(sample: Sample) -> Sample:
-    """Return a sample built in Python whose media are media; raise `RowFault` for any other value.
+    """Return a sample built in Python with its media as a tuple of `Media`. Raise `RowFault` for any other value.
 
-    A single medium and Pillow images are accepted.
+    A single medium and Pillow images are converted.
     """
     media: Any = sample.media
     if type(media) is tuple and all(isinstance(medium, Media) for medium in media):
@@ -236,7 +236,7 @@ def placed(
     file: str,
     row: int,
 ) -> None:
-    """Record in the media of a sample which row they belong to, for error messages."""
+    """Record in the media of a sample to which row they belong, for error messages."""
     media = list(sample.media)
     if not isinstance(sample.input, str):
         for message in sample.input:

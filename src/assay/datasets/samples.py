@@ -89,7 +89,7 @@ class Samples:
 
     @property
     def own_reach(self) -> Reach:
-        """The files that a function of the task may name, which are the same as for its rows."""
+        """The files that a function of the task may open. They are the same as for its rows."""
         return self.reach.beside(folder_of(self.shards[0]))
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
@@ -119,7 +119,7 @@ class Samples:
                 yield shard_index, position, number, offset, sample
 
     def picker(self) -> Callable[[int, int, int, int, str], Sample]:
-        """Return a function that reads one good sample again by its location and id."""
+        """Return a function that reads a single valid sample again, given its location and id."""
         reading = self._reading()
 
         def pick(
@@ -203,10 +203,10 @@ class Samples:
         return all(shard.seekable for shard in self.shards)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return quickly computed evidence of whether the data changed.
+        """Return values that show whether the data changed, and are quick to compute.
 
-        That is size, time and digest of each file (of a large file, only its first bytes), or the content or source
-        of data in memory.
+        For a file these are size, time and digest (of a large file, the digest of its first bytes). For data in memory
+        it is the content or the source.
         """
         if self.files:
             return {"files": [_signs(path) for path in self.files]}
@@ -225,9 +225,8 @@ class Samples:
 
         One file is hashed by its bytes, several by their names and digests, rows as canonical JSON.
 
-        If only the first rows of a large file were read, return a digest of its size and its
-        beginning, marked as such:
-        reading a few rows must not cost as much as reading all.
+        If only the first rows of a large file were read, return a digest of its size and its first bytes, marked as
+        such. A run on a few rows must not have to read the whole file.
         """
         in_files = [
             (shard, shard.path) for shard in self.shards if shard.path is not None
@@ -262,7 +261,7 @@ class Samples:
         self._was_read = True
 
     def _look(self) -> Head:
-        """Read the first rows: enough to find a good one, and ids that only later rows have."""
+        """Inspect the first rows until one is valid, and note the columns for ids that only later rows have."""
         usable: list[Mapping[str, Any]] = []
         names: dict[str, None] = {}
         fault: DataError | None = None
@@ -345,7 +344,7 @@ class Samples:
         )
 
     def _decide(self) -> Way | None:
-        """Return how numbers among the right answers are read, if all rows that show it agree. Read all rows once."""
+        """Return how numbers among the right answers are read, if all rows that show it agree. Reads all rows, once."""
         if self._ways is None:
             self._ways = self._all_ways()
         if len(self._ways) == 1:
@@ -353,7 +352,7 @@ class Samples:
         return None
 
     def _all_ways(self) -> set[Way]:
-        """Return every reading of numbers that some row requires."""
+        """Read all rows. Return each reading of numbers that at least one row requires."""
         mappings: dict[tuple[str, ...], Columns] = {}
         ways: set[Way] = set()
         for *_, row in self._rows():
@@ -431,7 +430,7 @@ def _in_subset(
     sample: Sample | BadSample,
     subset: str,
 ) -> bool:
-    """Return True if a sample belongs to a subset. Faulty rows belong to every subset, as to every split."""
+    """Return True if a sample belongs to a subset. Faulty rows belong to every subset, because theirs is unknown."""
     if isinstance(sample, BadSample):
         return True
     return any(folded_value(str(value)) == subset for value in sample.tags.values())
@@ -453,7 +452,7 @@ def _kind_of(sample: Sample) -> Kind:
 
 
 def _signs(path: Path) -> dict[str, Any]:
-    """Return the facts that distinguish a file from an earlier one with its name.
+    """Return facts about a file that show whether it was replaced.
 
     The modification time alone is not enough, because archive tools and `cp -p` set it.
     """

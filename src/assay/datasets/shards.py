@@ -77,7 +77,7 @@ class FileShard:
 
 @dataclass(frozen=True)
 class ShardOver:
-    """A shard that reads another one and changes its rows. Errors name the original file."""
+    """A shard that wraps another one and changes its rows. Errors name the original file."""
 
     shard: Shard
 
@@ -88,5 +88,5 @@ class ShardOver:
 
     @property
     def path(self) -> Path | None:
-        """The file of the shard that this one wraps."""
+        """The file of the wrapped shard."""
         return self.shard.path

@@ -38,7 +38,7 @@ class Table(FileShard):
         init=False,
         repr=False,
     )
-    """The sha256 of the file from a complete reading, and its size and time at that moment."""
+    """The sha256 of the file from a complete reading, and the file's size and time at that moment."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ class Table(FileShard):
 
 
 class _Lines:
-    """Lines that can be put back."""
+    """An iterator of lines to which lines can be returned."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
@@ -271,7 +271,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:
-    """Return the cells of a row, and the index of the cell whose quote is still open at the end, if any."""
+    """Return the cells of a row. Also return the index of the cell whose quote is still open at the end, or None."""
     cells: list[str] = []
     start = 0
     end = len(_without_end(text))

@@ -25,9 +25,9 @@ LONGEST_SUFFIX = max(map(len, IMAGE_SUFFIXES))
 KEPT_CELLS = 8
 
 Lookup = Callable[[str], Any]
-"""Returns the `image` cell of the row with an index, or `None` if no row has it."""
+"""Function that returns the `image` cell of the row with this index, or `None` if no row has it."""
 Fallback = Callable[[Mapping[str, Any]], str | None]
-"""Returns the index of the row whose image replaces an empty or placeholder cell."""
+"""Function that returns the index of the row whose image replaces an empty or placeholder cell."""
 
 
 def is_blank(cell: object) -> bool:
@@ -50,9 +50,7 @@ class RowImages:
         self._folders = tuple(folders)
         """Folders in which files named in `image_path` are searched."""
         self._trusts_absolute = trusts_absolute
-        """True if an absolute path may lead out of the folders, because the table is the user's own and not
-        downloaded.
-        """
+        """True if an absolute path may lead outside the folders, because the user made the table."""
         self._roots = [
             os.path.realpath(store_of(folder) or folder) for folder in folders
         ]
@@ -60,7 +58,10 @@ class RowImages:
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
 
     def cells(self, row: Mapping[str, Any]) -> list[str]:
-        """Return the base64 texts of a row, with lists split and references followed."""
+        """Return the base64 texts of a row.
+
+        Lists are split, and references to other rows are replaced by their images.
+        """
         cell = row.get("image")
         if is_blank(cell):
             lent = self._lent(row)
@@ -106,7 +107,7 @@ class RowImages:
         return pieces_of(cell, "image_path")
 
     def file(self, name: str) -> Path:
-        """Return the path of a name, in the first folder that has it. Raise if the path is outside all folders."""
+        """Return the path of an image in the first folder that has it. Raise if the path is outside all folders."""
         if not self._folders or (self._trusts_absolute and os.path.isabs(name)):
             return Path(name).expanduser()
         path = next(

@@ -29,7 +29,10 @@ def without_decoding(data: object) -> object:
 
 
 class RatedRows:
-    """Wraps the library's data so that audio cells carry the declared sampling rate; all else is passed through."""
+    """Wraps the library's data so that audio cells carry the declared sampling rate.
+
+    All other access goes to the data.
+    """
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ def _rate_of(feature: object) -> int | None:
 
 
 def _bare(feature: Any) -> Any:
-    """Return the feature without decoding, or `None` if it holds no media."""
+    """Return a feature that does not decode its media, or `None` if the feature holds no media."""
     if type(feature).__name__ in MEDIA_FEATURES:
         return type(feature)(decode=False)
     if isinstance(feature, dict):

@@ -86,7 +86,7 @@ class View:
         return len(range(self.shard[0], count, self.shard[1]))
 
     def __getattr__(self, name: str) -> Any:
-        """Return attributes that a view does not change from the samples: kind, files, fingerprint, digest."""
+        """Return attributes that are the same for a view as for its samples: kind, files, fingerprint, digest."""
         if name.startswith("_") or name == "samples":
             raise AttributeError(name)
         return getattr(self.samples, name)
@@ -129,7 +129,7 @@ class View:
         start: int,
         stream: Iterator[Sample | BadSample],
     ) -> Iterator[Sample | BadSample]:
-        """Yield the stream after its first samples. Raise if the range begins after the last sample."""
+        """Yield the samples of `stream` from index `start` on. Raise if it has no sample there."""
         skipped = sum(1 for _ in islice(stream, start))
         first = next(stream, None)
         if first is None:
@@ -172,7 +172,7 @@ class View:
 
 
 class _Index:
-    """The location of each sample. Samples of sources without cheap access by location are kept whole."""
+    """The location of each sample. Samples that cannot be read again cheaply are kept whole."""
 
     def __init__(self) -> None:
         self._places = {
@@ -183,7 +183,10 @@ class _Index:
 
     @classmethod
     def of(cls, samples: Samples) -> "_Index":
-        """Read all rows once. Keep faults, because they depend on the order of the rows in the file."""
+        """Read all rows once.
+
+        Keep faulty rows whole, because their faults depend on the order of the rows in the file.
+        """
         index = cls()
         for shard, position, number, offset, sample in samples.located():
             if isinstance(sample, BadSample) or not samples.seekable:
@@ -243,7 +246,7 @@ def view(
 
 
 def parse_limit(limit: Limit) -> Limit:
-    """Return a limit as a number, a fraction or a range, given as such or as text."""
+    """Return a limit as a number, a fraction or a range. It may be given as text."""
     if limit is None:
         return None
     fix = 'give a number of samples (100), a fraction (0.1), or a range counted from 1 ("11-20")'

@@ -36,14 +36,14 @@ MIME_TYPES = {
     "mp4": "video/mp4",
 }
 INSPECT_FORMATS = {"image": None, "audio": ("wav", "mp3"), "video": ("mp4",)}
-"""Formats that inspect_ai can name for each kind of medium; None if it needs no name."""
+"""Formats that inspect_ai accepts for each kind of medium; None if it accepts all."""
 
 
 def inspect_messages(
     prompt: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> list[dict[str, Any]]:
-    """Return the messages of a prompt. The mark where the model writes is left out."""
+    """Return the messages of a prompt. The empty message at which the model writes is left out."""
     messages: list[dict[str, Any]] = []
     for turn in prompt:
         content = turn.get("content")
@@ -62,7 +62,7 @@ def _turn_messages(
     parts: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> list[dict[str, Any]]:
-    """Return one turn as messages: each tool result is a message of its own."""
+    """Return one turn as messages. Each tool result becomes a message of its own."""
     results = [part for part in parts if part.get("type") == "tool_result"]
     others = [part for part in parts if part.get("type") != "tool_result"]
     messages = []
@@ -100,7 +100,7 @@ def _message(
 
 
 def _tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool call. Arguments that are not a JSON object are kept as the text that the model wrote."""
+    """Return a tool call. Arguments that are not a JSON object stay as the model wrote them."""
     arguments = part.get("arguments")
     call: dict[str, Any] = {
         "id": str(part.get("id", "")),
@@ -117,7 +117,7 @@ def _contents(
     parts: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> str | list[dict[str, Any]]:
-    """Return parts as contents; a single text as text."""
+    """Return parts as contents. A single text becomes a plain string."""
     visible_parts = [part for part in parts if part.get("type") != "tool_call"]
     if not visible_parts:
         return ""

@@ -73,7 +73,7 @@ def _write_cell(
     folder: Path,
     place: str,
 ) -> None:
-    """Write the samples, then the numbers, which name the digest of the samples' file."""
+    """Write the samples of a task × model, then the numbers, which contain the digest of the samples' file."""
     stem = _stable_id(reader, cell)
     evaluation_id = f"{cell.task}/{hub_name(cell.model)}/{_started(reader)}"
     samples_file = folder / f"{stem}_samples.jsonl"
@@ -104,7 +104,7 @@ def _write_cell(
 
 
 def _stable_id(reader: RunReader, cell: Cell) -> str:
-    """Return an id that is the same whenever this run is exported, so that an export is not counted twice.
+    """Return an id that depends only on the run, so that repeated exports are not counted twice.
 
     It has the form of a random UUID (version 4), which the schema demands.
     """
@@ -231,7 +231,7 @@ def _source_data(cell: Cell) -> dict[str, Any]:
 
 
 def _details(result: Result) -> dict[str, str]:
-    """Return the counts of failures and what else qualifies the number, as texts."""
+    """Return the counts of failures, and other facts that qualify the number, as texts."""
     details = {f"outcome.{name}": str(n) for name, n in result.outcomes.items()}
     details["n"] = str(result.n)
     details["n_expected"] = str(result.n_expected)
@@ -262,7 +262,10 @@ def _sample_rows(
     cell: Cell,
     evaluation_id: str,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row per sample, epoch and number. A sample without a verdict has no row; the numbers count it."""
+    """Yield a row per sample, epoch and number.
+
+    Samples without a verdict have no row, but are counted in the numbers.
+    """
     metrics = {result.metric for result in cell.results}
     for sample in samples_of(reader, cell.task, cell.model):
         if not sample.rounds:

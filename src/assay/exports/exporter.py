@@ -47,7 +47,7 @@ class Exporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One task × model of a run with its numbers."""
+    """One task × model of a run, with its numbers."""
 
     task: str
     model: str
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def failures(self) -> dict[str, int]:
-        """The number of samples without a verdict by outcome, taken from the first number."""
+        """The number of samples without a verdict by outcome, as counted for the first number."""
         if not self.results:
             return {}
         outcomes = self.results[0].outcomes
@@ -72,7 +72,7 @@ def finished_results(
     reader: RunReader,
     model: str | None = None,
 ) -> list[Result]:
-    """Return the numbers of a run, of one model if it is named. Raise if there are none."""
+    """Return the numbers of a run; those of one model if `model` is set. Raise if there are none."""
     results = reader.results
     where = str(reader.layout.folder)
     if not results:
@@ -94,7 +94,10 @@ def check_model(
     reader: RunReader,
     model: str | None,
 ) -> None:
-    """Raise if the run has no such model. A run without numbers may be exported as a table, too."""
+    """Raise if the run has no such model.
+
+    The run need not have numbers, because tables can be exported without them.
+    """
     names = list(dict.fromkeys(name for _, name in reader.index.cells))
     if model is not None and model not in names:
         raise UsageError(
@@ -107,7 +110,7 @@ def only_model(
     model: str | None,
     file: str,
 ) -> str:
-    """Return the model to export to a file that holds one model. Raise if there are several to choose from."""
+    """Return the model to export to a file that can hold one model. Raise if the run has several and none is named."""
     names = model_names(finished_results(reader, model))
     if len(names) > 1:
         raise UsageError(
@@ -119,7 +122,7 @@ def only_model(
 
 
 def model_names(results: Iterable[Result]) -> list[str]:
-    """Return the models of some results, each once, in their order."""
+    """Return the models of some results in their order, without repeats."""
     return list(dict.fromkeys(result.model for result in results))
 
 
@@ -147,7 +150,7 @@ def cells_of(
 
 
 def count_of(things: Sized, noun: str) -> str:
-    """Return "1 task", "2 tasks"."""
+    """Return a count with its noun, such as "1 task" or "2 tasks"."""
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
@@ -157,7 +160,7 @@ class ExportedSample:
 
     id: str
     epoch: int
-    """Counted from 0."""
+    """The repeat of the sample, counted from 0."""
     rounds: list[OutputRecord]
     scores: list[ScoreRecord]
 
@@ -177,7 +180,7 @@ def samples_of(
     task: str,
     model: str,
 ) -> Iterator[ExportedSample]:
-    """Yield the samples of a task × model, one at a time, with numbers in ids in numeric order."""
+    """Yield the samples of a task × model one at a time, sorted so that numbers in ids are in numeric order."""
     cell = reader.index.cell(task, model)
     view = reader.view(task, model)
     scored = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
@@ -196,7 +199,7 @@ def samples_of(
 
 
 def write_json_output(path: Path, document: object) -> None:
-    """Write a JSON file completely or not at all. A file that assay did not write is not replaced."""
+    """Write a JSON file completely or not at all. Raise if the file exists and assay did not write it."""
     text = json.dumps(
         document,
         indent=2,
@@ -207,7 +210,7 @@ def write_json_output(path: Path, document: object) -> None:
 
 
 def folder_for(path: Path) -> Path:
-    """Return `path` as an existing folder, created if necessary. Raise if it is a file."""
+    """Return `path` as a folder, and create it if necessary. Raise if it is a file."""
     if path.exists() and not path.is_dir():
         raise UsageError(
             "this is a file",
@@ -222,18 +225,18 @@ def folder_for(path: Path) -> Path:
 
 
 def file_stem(*names: str) -> str:
-    """Return names joined as a file name, with other characters than letters, digits, `.` and `-` replaced."""
+    """Return names joined to a file name. Characters other than letters, digits, `.` and `-` are replaced."""
     return "_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") for name in names)
 
 
 LOCAL = "local"
-"""The organisation of a model that is a file of the user, or whose origin is unknown."""
+"""The organisation in the name of a model that is a file of the user, or whose origin is unknown."""
 WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
-"""Schemes that are followed by a hub id or a path of weights."""
+"""Model schemes that are followed by a hub id or by a path of weights."""
 
 
 def hub_name(model: str) -> str:
-    """Return a model as `organisation/name`: the id on the hub, the service and its name, or `local/name`."""
+    """Return a model as `organisation/name`: its id on the hub, a service with the model's name, or `local/name`."""
     scheme, slash, rest = model.partition("/")
     if not slash or scheme not in models:
         return _local_name(model)
@@ -247,7 +250,7 @@ def hub_name(model: str) -> str:
 
 
 def _local_name(path: str) -> str:
-    """Return `local/name` for a path."""
+    """Return `local/name` for a path, where name is its last part."""
     name = Path(path).name
     return f"{LOCAL}/{_plain_name(name)}"
 

@@ -127,7 +127,7 @@ def _failures_text(result: Result) -> str:
 
 
 def _index_entry(cell: Cell) -> dict[str, Any]:
-    """Return the numbers of a task in the form of the hub's `model-index`."""
+    """Return the numbers of a task × model in the form of the hub's `model-index`."""
     data = _data_of(cell)
     dataset: dict[str, Any] = {
         "type": data.id if data else cell.task,
@@ -162,7 +162,7 @@ def _index_entry(cell: Cell) -> dict[str, Any]:
 
 
 def _task_type(cell: Cell) -> str:
-    """Return the hub's name for the task of a model, chosen by the kind of output that it produces."""
+    """Return the hub's name for the kind of task, chosen by the kind of output that the model produces."""
     produces = set((cell.described.get("abilities") or {}).get("produces") or ())
     if produces == {"image"}:
         return "text-to-image"

@@ -29,7 +29,7 @@ from .exporter import (
 
 LOG_VERSION = 2
 SUMMARY_TEXT = 1000
-"""Most characters of a question or target in the list of samples, which the viewer loads completely."""
+"""Maximum number of characters of a question or target in the list of samples, which the viewer loads as a whole."""
 
 
 class Inspect:
@@ -43,7 +43,10 @@ class Inspect:
         path: Path,
         model: str | None,
     ) -> str:
-        """Write one `.eval` file per task × model into the folder `path`, or the only one to `path` itself."""
+        """Write one `.eval` file per task × model into the folder `path`.
+
+        If there is only one, write it to `path` itself.
+        """
         cells = cells_of(reader, model)
         if path.suffix == ".eval" and len(cells) == 1:
             count = _write_log(reader, cells[0], path)
@@ -69,7 +72,7 @@ def _write_zip(
     cell: Cell,
     draft: Path,
 ) -> int:
-    """Write the entries of a log: the samples as they are read, then their list and the header."""
+    """Write the entries of a log: each sample when it is read, then the list of samples and the header."""
     count = 0
     ids: dict[str, None] = {}
     with (
@@ -126,7 +129,7 @@ def _encode(document: object) -> bytes:
 
 
 def model_for_inspect(name: str) -> str:
-    """Return a model's name with the provider that assay registers in inspect_ai, which `inspect score` looks up."""
+    """Return a model's name with the provider that assay registers in inspect_ai, so that `inspect score` finds it."""
     return f"assay/{name}"
 
 
@@ -172,7 +175,7 @@ def _generate_config(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _timestamp(moment: object) -> str:
-    """Return a time with its offset, as inspect_ai reads it."""
+    """Return a time with its UTC offset, the form that inspect_ai reads."""
     return str(moment) if moment else "1970-01-01T00:00:00+0000"
 
 
@@ -312,7 +315,7 @@ def _target(last: OutputRecord | None) -> str | list[str]:
 def _scores(scores: Sequence[ScoreRecord]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the verdict of each scorer.
 
-    A scorer that could not decide has none; the sample's error gives the reason.
+    A scorer that could not decide gives no verdict. The error of the sample then has the reason.
     """
     for score in scores:
         if score.outcome in UNRESOLVED:
@@ -339,7 +342,7 @@ def _tags(scores: Sequence[ScoreRecord]) -> dict[str, Any]:
 
 
 def _summary(logged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of a sample in the list that the viewer loads."""
+    """Return the entry of a sample in the list of samples that the viewer loads."""
     question = logged["input"]
     if not isinstance(question, str):
         question = " ".join(_message_text(message) for message in question)

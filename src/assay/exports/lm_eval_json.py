@@ -31,7 +31,7 @@ def lm_eval_document(
     reader: RunReader,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """Return the numbers under lm-eval's keys. Its file has only one model, so `model` selects one of several.
+    """Return the numbers under lm-eval's keys. The file can hold one model, so `model` selects one of several.
 
     `versions` has the protocol of each task, `n-samples` the samples expected and those counted. Values for which
     lm-eval has no key, such as intervals and failures, are in the metadata of each task's config.
@@ -76,7 +76,7 @@ def lm_eval_document(
 
 
 def _timestamp(started: object) -> float | None:
-    """Return seconds since 1970, as lm-eval dates its files."""
+    """Return a time in seconds since 1970, the form in lm-eval's files."""
     try:
         return datetime.fromisoformat(str(started)).timestamp()
     except ValueError:
@@ -84,7 +84,7 @@ def _timestamp(started: object) -> float | None:
 
 
 def _metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Return `acc,none` and `acc_stderr,none`: the part after the comma is the filter, and assay has no filters."""
+    """Return keys such as `acc,none` and `acc_stderr,none`. After the comma lm-eval names a filter; assay has none."""
     named: dict[str, Any] = {}
     for result in results:
         stderr = "N/A" if result.stderr is None else result.stderr

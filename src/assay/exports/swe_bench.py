@@ -13,7 +13,7 @@ from ..store.output_files import write_output_text
 from .exporter import ExportedSample, cells_of, count_of, only_model, samples_of
 
 PATCH = "patch"
-"""Key in the details of an agent's answer: the changes in the git repository of its folder."""
+"""Key in the details of an agent's answer for the changes in the git repository of its folder, as a patch."""
 _FENCED = re.compile(r"```(?:diff|patch)[^\n]*\n(.*?)```", re.DOTALL)
 _FIRST_LINE = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null))", re.MULTILINE)
 
@@ -37,7 +37,7 @@ class SweBench:
 
 
 def _predictions(reader: RunReader, model: str) -> Iterator[dict[str, str]]:
-    """Yield the predictions. Raise if a sample has several, since the harness reads one."""
+    """Yield the predictions. Raise if a sample has several, because the harness reads one per sample."""
     ids: set[str] = set()
     for cell in cells_of(reader, model):
         for sample in samples_of(reader, cell.task, model):
@@ -62,7 +62,7 @@ def _has_answer(sample: ExportedSample) -> bool:
 
 
 def patch_of(output: Mapping[str, Any]) -> str:
-    """Return the patch in an answer: from the repository, from a file that the agent wrote, or from its text."""
+    """Return the patch of an answer: from the repository, from a file that the agent wrote, or from its text."""
     details = output.get("details", {})
     if isinstance(details.get(PATCH), str):
         return str(details[PATCH])
@@ -74,7 +74,7 @@ def patch_of(output: Mapping[str, Any]) -> str:
 
 
 def patch_in(text: str) -> str:
-    """Return the patch in a text: in a block marked as one, or from its first line on; empty if there is none."""
+    """Return the patch in a text, taken from a code block if it is in one; empty if there is none."""
     fenced = _FENCED.search(text)
     if fenced:
         return fenced[1]

@@ -18,7 +18,7 @@ class Csv:
         path: Path,
         model: str | None,
     ) -> str:
-        """Write the rows of one model, or of all: the column `model` tells them apart."""
+        """Write the rows of one model or of all models, which the column `model` names."""
         check_model(reader, model)
         return f"{write_csv(reader, path, model)} rows"
 
@@ -34,6 +34,6 @@ class Parquet:
         path: Path,
         model: str | None,
     ) -> str:
-        """Write the rows of one model, or of all: the column `model` tells them apart."""
+        """Write the rows of one model or of all models, which the column `model` names."""
         check_model(reader, model)
         return f"{write_parquet(reader, path, model)} rows"

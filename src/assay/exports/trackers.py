@@ -26,7 +26,7 @@ QUIET = {
 
 
 class Mlflow:
-    """One MLflow run per model, in a database of the folder, or at `MLFLOW_TRACKING_URI`."""
+    """One MLflow run per model, in a database in the output folder, or at `MLFLOW_TRACKING_URI`."""
 
     file_name = "mlflow"
 
@@ -36,7 +36,7 @@ class Mlflow:
         path: Path,
         model: str | None,
     ) -> str:
-        """Log numbers, settings and `summary.json`."""
+        """Log the numbers, the settings and `summary.json`."""
         with _environment(QUIET):
             mlflow = library("mlflow", "MLflow", "mlflow")
             address = os.environ.get("MLFLOW_TRACKING_URI")
@@ -62,7 +62,7 @@ class Mlflow:
 
 
 class Wandb:
-    """One W&B run per model, offline in the folder (`wandb sync` sends it), or online with `WANDB_MODE=online`."""
+    """One W&B run per model, offline in the output folder (`wandb sync` sends it) or online (`WANDB_MODE=online`)."""
 
     file_name = "wandb"
 
@@ -72,7 +72,7 @@ class Wandb:
         path: Path,
         model: str | None,
     ) -> str:
-        """Log numbers as the summary of a run, settings as its config."""
+        """Log the numbers as the summary of a run and the settings as its config."""
         with _environment(QUIET):
             wandb = library("wandb", "Weights & Biases", "wandb")
             is_online = os.environ.get("WANDB_MODE") == "online"
@@ -95,7 +95,7 @@ class Wandb:
 
 
 class Trackio:
-    """One Trackio run per model, in a database of the folder, or in the Space or server the user configured."""
+    """One Trackio run per model, in a database in the output folder, or in the user's Space or server."""
 
     file_name = "trackio"
 
@@ -105,7 +105,7 @@ class Trackio:
         path: Path,
         model: str | None,
     ) -> str:
-        """Log numbers as one step of a run, settings as its config."""
+        """Log the numbers as one step of a run and the settings as its config."""
         address = {"TRACKIO_DIR": str(path.resolve())}
         with _environment({**QUIET, **address}):
             trackio = library("trackio", "Trackio", "trackio")
@@ -127,7 +127,7 @@ class Trackio:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """During an export, set environment variables that the user has not set."""
+    """Set environment variables during the block, unless the user has set them."""
     added = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(added)
     try:
@@ -151,7 +151,7 @@ def _run_name(reader: RunReader, model: str) -> str:
 
 
 def _numbers(cells: Sequence[Cell]) -> dict[str, float]:
-    """Return `task/metric` with its standard error, interval, counts and failures."""
+    """Return `task/metric` and its standard error, interval, counts and failures, each under a name of its own."""
     numbers: dict[str, float] = {}
     for cell in cells:
         for result in cell.results:
@@ -183,7 +183,7 @@ def _settings(
     model: str,
     cells: Sequence[Cell],
 ) -> dict[str, str]:
-    """Return the model, and for each task its protocol, data and how its interval was computed."""
+    """Return the model, and for each task the protocol, the data and the method of the interval."""
     manifest = reader.manifest_if_any
     settings = {
         "model": model,

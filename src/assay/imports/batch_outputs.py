@@ -14,7 +14,10 @@ from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignTask
 
 
 def read_openai_body(body: Mapping[str, Any]) -> Output:
-    """Return the output in a body of chat completions, completions or responses; a broken one as a failure."""
+    """Return the output in a body of chat completions, completions or responses.
+
+    A malformed body is a failed output.
+    """
     try:
         if "output" in body:
             return responses.read(body)
@@ -24,7 +27,7 @@ def read_openai_body(body: Mapping[str, Any]) -> Output:
 
 
 def read_anthropic_body(body: object) -> Output:
-    """Return the output in a body of Anthropic's messages; a broken one as a failure."""
+    """Return the output in a body of Anthropic's messages. A malformed body is a failed output."""
     try:
         return read_body(body)
     except HttpFailure as failure:
@@ -98,7 +101,7 @@ def _anthropic_output(row: Mapping[str, Any]) -> Output:
 
 
 def _failed(error: object) -> Output:
-    """Return the failure of a request that was not answered."""
+    """Return the failed output of a request that was not answered."""
     described = mapping(error)
     inner = mapping(described.get("error"))
     message = inner.get("message") or described.get("message") or error

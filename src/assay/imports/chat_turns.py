@@ -27,7 +27,7 @@ def messages_of(turns: object) -> tuple[Message, ...]:
 
 
 def _message(turn: Mapping[str, Any]) -> Message:
-    """Return one turn: a tool's result, or contents followed by tool calls."""
+    """Return a turn as a message: a tool's result, or contents followed by tool calls."""
     role = str(turn.get("role") or "user")
     parts = parts_of(turn.get("content"))
     if role == "tool":
@@ -47,7 +47,7 @@ def _result(
     turn: Mapping[str, Any],
     parts: Sequence[Part],
 ) -> ToolResult:
-    """Return a tool's result."""
+    """Return a turn of a tool as a result."""
     error = mapping(turn.get("error"))
     message = error.get("message") or ""
     call_id = turn.get("tool_call_id") or ""
@@ -55,7 +55,7 @@ def _result(
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
-    """Return a tool call from inspect_ai's or OpenAI's form."""
+    """Return a tool call written by inspect_ai or OpenAI."""
     function = call.get("function")
     if isinstance(function, Mapping):
         inner = function
@@ -101,7 +101,7 @@ def _medium(
     kind: str,
     piece: Mapping[str, Any],
 ) -> Part:
-    """Return a medium from its data URL. Files and addresses become text, and are never opened."""
+    """Return a medium given as a data URL. Files and URLs become text, and are never opened."""
     source = piece.get(kind) or piece.get(f"{kind}_url")
     if isinstance(source, Mapping):
         source = source.get("url")
@@ -117,7 +117,7 @@ def answer_of(
     turn: object,
     stop_reason: str | None = None,
 ) -> Candidate:
-    """Return the message of a model as an answer."""
+    """Return a turn of the model as an answer."""
     message = _message({**mapping(turn), "role": "assistant"})
     return Candidate(message.parts or (), stop_reason)
 

@@ -15,7 +15,7 @@ from ..core.errors import UnusablePath
 from ..datasets.lines import open_bytes, read_lines
 
 LARGEST_DOCUMENT = 64 << 20
-"""Most bytes of a JSON file that is read at once."""
+"""Maximum bytes of a JSON file that is read at once."""
 HEAD_BYTES = 64 << 10
 UNUSUAL = (
     ArithmeticError,
@@ -24,11 +24,11 @@ UNUSUAL = (
     TypeError,
     ValueError,
 )
-"""What readers raise for a value of another kind than the format has."""
+"""Exceptions that readers raise when a value has an unexpected type."""
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read a JSON object. Raise if it is too large, torn or something else."""
+    """Read a JSON object. Raise if the file is too large, incomplete, or something else."""
     try:
         size = path.stat().st_size
         if size > LARGEST_DOCUMENT:
@@ -59,7 +59,7 @@ def unreadable(
 
 @contextmanager
 def unusual_values(path: Path) -> Iterator[None]:
-    """Raise one line for a value that is not of the kind that its format has, such as a number for a list."""
+    """Raise `UnusablePath` if the block fails because a value has an unexpected type, such as a number for a list."""
     try:
         yield
     except UNUSUAL as error:
@@ -142,11 +142,11 @@ def number_of(value: object) -> float | None:
 
 
 LARGEST_ENTRY = 1 << 30
-"""Bytes of one entry after decompression."""
+"""Maximum bytes of one entry of an archive after decompression."""
 MOST_EXPANSION = 300
-"""Largest ratio between the size of all entries together and the size of the file."""
+"""Maximum ratio between the size of all entries after decompression and the size of the archive."""
 SPARE_BYTES = 64 << 20
-"""Bytes that an archive may always unpack to, whatever the ratio."""
+"""Bytes to which an archive may always be decompressed, regardless of the ratio."""
 MOST_ENTRIES = 4_000_000
 
 

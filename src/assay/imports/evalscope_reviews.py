@@ -29,7 +29,7 @@ def is_evalscope(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the review files, and then the reports."""
+    """Return the review files, followed by the reports."""
     if path.is_file():
         is_review = path.suffix == ".jsonl" and path.parent.parent.name == REVIEWS
         return [path] if is_review else []
@@ -87,7 +87,7 @@ def _split_name(
     stem: str,
     datasets: list[str],
 ) -> tuple[str, str]:
-    """Return dataset and subset of `DATASET_SUBSET`, where the dataset is one of those with a report."""
+    """Return dataset and subset of `DATASET_SUBSET`. `datasets` are the datasets with a report."""
     for dataset in sorted(datasets, key=len, reverse=True):
         if stem.startswith(f"{dataset}_"):
             return dataset, stem.removeprefix(f"{dataset}_")
@@ -114,7 +114,7 @@ def _numbers(report: Mapping[str, Any]) -> Iterator[ForeignNumber]:
 
 
 class _Reviews:
-    """The samples of one dataset, subset by subset."""
+    """The samples of one dataset, one subset after another."""
 
     def __init__(self, files: list[tuple[Path, str]]) -> None:
         self._files = files
@@ -131,7 +131,7 @@ def _sample(
     subset: str,
     is_divided: bool,
 ) -> ForeignSample:
-    """Return one review. Samples that were asked several times have the same group id."""
+    """Return one review as a sample. Repeats of a sample have the same group id."""
     verdict = mapping(row.get("sample_score"))
     epoch = number_of(verdict.get("generation_index"))
     if epoch is not None:
@@ -159,7 +159,7 @@ def _sample(
 
 
 def _scores(score: Mapping[str, Any]) -> Iterator[ForeignScore]:
-    """Yield the values of one review; one that could not be scored has no value."""
+    """Yield the values of one review. A review that could not be scored has no value."""
     extracted = score.get("extracted_prediction")
     if extracted is None:
         answer = None

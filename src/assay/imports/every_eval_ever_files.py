@@ -1,4 +1,4 @@
-"""Files of Every Eval Ever: numbers with their uncertainty, and the samples that they name."""
+"""Files of Every Eval Ever: numbers with their uncertainty, and the files of samples that they name."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ def is_every_eval_ever(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, and the file of its samples if it exists."""
+    """Return the file, and the file of its samples if that exists."""
     samples = path.with_name(f"{path.stem}{SAMPLES}")
     if samples.is_file():
         return [path, samples]
@@ -42,7 +42,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_every_eval_ever(path: Path) -> ForeignRun:
-    """Read one evaluation of one model; each evaluation name in it is a task."""
+    """Read one evaluation of one model. Each evaluation name in the file becomes a task."""
     document = read_document(path)
     entries = [mapping(entry) for entry in document.get("evaluation_results") or ()]
     model = str(mapping(document.get("model_info")).get("name") or UNKNOWN)
@@ -97,7 +97,7 @@ def _task(
 
 
 def _metric(entry: Mapping[str, Any]) -> str:
-    """Return the name of a number: that of the metric, or of the evaluation alone."""
+    """Return the name of a number: the name of its metric, or of the evaluation if the metric has none."""
     config = mapping(entry.get("metric_config"))
     return str(config.get("metric_name") or config.get("metric_id") or "score")
 
@@ -138,7 +138,7 @@ def _number(entry: Mapping[str, Any]) -> ForeignNumber:
 
 
 class _Samples:
-    """The samples of one task; a file has one row per sample, epoch and number."""
+    """The samples of one task. The file has a row for each sample, epoch and metric."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ def _sample(
 
 
 def _answers(row: Mapping[str, Any]) -> list[Any]:
-    """Return the answers to a row: several, one or none."""
+    """Return the answers in a row. There may be none."""
     raw = mapping(row.get("output")).get("raw")
     if raw is None:
         return []

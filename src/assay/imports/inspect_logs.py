@@ -30,7 +30,7 @@ from .results import ForeignNumber, ForeignRun, ForeignSample, ForeignScore, For
 TOOL = "inspect_ai"
 INSPECT = Requirement(TOOL, "inspect_ai, which reads its logs,", "assay[inspect]")
 MEMORY = 4 << 30
-"""Bytes that the reading process may use: a sample of the largest size, decoded and validated."""
+"""Bytes that the reading process may use, enough for a sample of the largest size, decoded and validated."""
 LONGEST_LINE = 1 << 30
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -44,7 +44,7 @@ _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHOME")
 
 
 def is_inspect_log(path: Path) -> bool:
-    """Return True for a `.eval` file, or for a JSON file with the first keys of a log."""
+    """Return True for a `.eval` file, or for a JSON file that begins with the keys of a log."""
     if not path.is_file():
         return False
     if path.suffix == ".eval":
@@ -56,7 +56,7 @@ def is_inspect_log(path: Path) -> bool:
 
 
 def read_inspect_log(path: Path) -> ForeignRun:
-    """Read the header of a log. The samples are read when they are requested."""
+    """Read the header of a log. Its samples are read when they are requested."""
     INSPECT.check(str(path))
     if path.suffix == ".eval":
         check_archive(path)
@@ -68,7 +68,7 @@ def read_inspect_log(path: Path) -> ForeignRun:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
-    """Start the process, and end it when its lines are no longer needed."""
+    """Start the process that reads a log. End it after the block."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     command = [sys.executable, "-I", inspect_worker.__file__]
     command += [str(path.resolve()), str(MEMORY)]
@@ -125,7 +125,7 @@ def _fault(
 
 
 class _Log:
-    """One log, by its header."""
+    """One log, described by its header."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _Log:
         self._eval = mapping(header.get("eval"))
 
     def run(self) -> ForeignRun:
-        """Return the one task of a log."""
+        """Return the run of the log, which has one task."""
         stats = mapping(self._header.get("stats"))
         packages = mapping(self._eval.get("packages"))
         status = self._header.get("status")
@@ -196,7 +196,7 @@ class _Log:
 
 
 def stated_numbers(header: Mapping[str, Any]) -> Iterator[ForeignNumber]:
-    """Yield the metrics of a log. Those that describe the spread of another, such as `stderr`, belong to it."""
+    """Yield the metrics of a log. Metrics such as `stderr` become the uncertainty of the metric that they describe."""
     results = mapping(header.get("results"))
     for entry in results.get("scores") or ():
         score = mapping(entry)
@@ -215,7 +215,7 @@ def _number(
     metric: str,
     values: Mapping[str, float | None],
 ) -> ForeignNumber:
-    """Return one metric of a scorer: under the scorer's name if it is the mean, else as `scorer.metric`."""
+    """Return one metric of a scorer. The mean has the scorer's name, any other metric is called `scorer.metric`."""
     more = mapping(score.get("metadata"))
     reducer = score.get("reducer")
     is_reduced = reducer not in (None, "mean")
@@ -245,7 +245,7 @@ def sample_of(
     plain: Mapping[str, Any],
     scorers: Sequence[str],
 ) -> ForeignSample:
-    """Return one sample. A failed sample has no verdict; if it has no answer either, it has an error."""
+    """Return one sample. A failed sample has no verdict; if the model gave no answer, it has an error."""
     error = mapping(plain.get("error")).get("message")
     prompt = _prompt(plain)
     scores = tuple(_scores(mapping(plain.get("scores"))))
@@ -276,7 +276,7 @@ def sample_of(
 
 
 def _prompt(plain: Mapping[str, Any]) -> tuple[Message, ...]:
-    """Return the conversation up to the last answer, or else the input."""
+    """Return the conversation before the last answer, or the input if there is none."""
     turns = list(plain.get("messages") or ())
     if turns and mapping(turns[-1]).get("role") == "assistant":
         turns.pop()
@@ -311,7 +311,7 @@ def _output(
 
 
 def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
-    """Yield the verdict of each scorer; a list or an object has several values."""
+    """Yield the verdict of each scorer. A list or an object becomes several values."""
     for scorer, entry in scores.items():
         score = mapping(entry)
         values = dict(_values(scorer, score.get("value")))
@@ -332,7 +332,7 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
 
 
 def _outcome(score: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of an answer: the reason that exports of assay record, or unparsed for N (no answer)."""
+    """Return the outcome of an answer: the one that an export of assay recorded, or unparsed for N (no answer)."""
     reason = score.get("reason")
     for outcome in COUNTED_AS_ZERO:
         if reason == outcome.value:
@@ -343,7 +343,7 @@ def _outcome(score: Mapping[str, Any]) -> Outcome:
 
 
 def _part_name(scorer: str, part: str) -> str:
-    """Return the metric of one of several values of a scorer: `scorer.part`, which exports of assay already use."""
+    """Return the metric of one of several values: `scorer.part`. Exports of assay already use this form."""
     if part == scorer or part.startswith(f"{scorer}."):
         return part
     return f"{scorer}.{part}"

@@ -1,7 +1,7 @@
-"""Reads a log through inspect_ai's own functions, in a process of its own with limited memory.
+"""Reads a log through inspect_ai's own functions, in a separate process with limited memory.
 
-It writes a JSON object per line to stdout: the header, each sample, and the end or a fault. It imports nothing
-of assay.
+The process writes one JSON object per line to stdout: the header, each sample, and the end or a fault. It imports
+nothing of assay.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ NEWER = "Unable to read version"
 
 
 def main() -> int:
-    """Read the log that the command line names; the second argument is the limit of memory in bytes."""
+    """Read the log named by the first argument. The second argument limits the memory, in bytes."""
     path = sys.argv[1]
     limit = int(sys.argv[2])
     # What inspect_ai prints goes to stderr: stdout holds nothing but the lines.
@@ -69,7 +69,7 @@ def _chain(error: BaseException | None) -> str:
 
 
 def _lines(log_module: ModuleType, path: str) -> Iterator[dict[str, Any]]:
-    """Yield the header, the samples and the end."""
+    """Yield the header of a log, its samples, and a mark for the end."""
     header = log_module.read_eval_log(path, header_only=True)
     known_version = log_module.EvalLog.model_fields["version"].default
     if header.version > known_version:
@@ -100,9 +100,9 @@ def _samples(
     path: str,
     header: "EvalLog",
 ) -> Iterator[Any]:
-    """Yield the samples of a `.eval` file in the order of its data, without those that are missing.
+    """Yield the samples of a `.eval` file in the order of its data. Missing samples are left out.
 
-    `read_eval_log_samples` reads the list of all entries again for each sample. One reader for all keeps it.
+    One reader serves all samples. `read_eval_log_samples` would read the list of all entries again for each sample.
     """
     from inspect_ai._util.async_zip import AsyncZipReader
     from inspect_ai._util.asyncfiles import AsyncFilesystem

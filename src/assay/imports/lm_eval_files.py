@@ -1,6 +1,6 @@
 """Results of lm-eval: `results_*.json`, and the `samples_*.jsonl` that `--log_samples` writes.
 
-The names of rows are those of assay's own runs of lm-eval tasks: the metric, with the filter unless it is `none`.
+Rows have the names that assay's own runs of lm-eval tasks use: the metric, and the filter unless it is `none`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ def is_lm_eval(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files that are read for a path: the newest results of a folder, and its samples."""
+    """Return the files to read for a path: the newest results of a folder, and their samples."""
     if path.is_dir():
         path = _results_files(path)[-1]
     if path.suffix == ".jsonl":
@@ -54,18 +54,18 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _results_files(folder: Path) -> list[Path]:
-    """Return the results files of a folder or of the folders of models in it, the newest last."""
+    """Return the results files of a folder, or of the model folders in it, the newest last."""
     files = [*folder.glob("results_*.json"), *folder.glob("*/results_*.json")]
     return sorted(files, key=lambda file: file.name)
 
 
 def _moment_of(results: Path) -> str:
-    """Return the end of the file name that results and samples of one run share; empty if there is none."""
+    """Return the time stamp in a file name, which the results and samples of one run share; empty if there is none."""
     return results.stem.removeprefix("results")
 
 
 def read_lm_eval(path: Path) -> ForeignRun:
-    """Read a run of lm-eval, or the samples of one task alone."""
+    """Read a run of lm-eval. If only samples exist, read those of one task."""
     first, *samples_files = files_of(path)
     if first.suffix == ".jsonl":
         name = first.stem.removeprefix("samples_")
@@ -88,7 +88,7 @@ def _task_of(file: Path, moment: str) -> str:
 
 
 def _without_moment(name: str) -> str:
-    """Return the task of `TASK_2026-01-31T10-00-00.5`."""
+    """Return the task in a file name `TASK_2026-01-31T10-00-00.5`."""
     task, _, moment = name.rpartition("_")
     if task and moment[:2].isdecimal() and "T" in moment:
         return task
@@ -121,7 +121,7 @@ class _Results:
         self._samples = samples
 
     def task(self, name: str) -> ForeignTask:
-        """Return one task or group with its numbers, and its samples if there is a file of them."""
+        """Return one task or group with its numbers, and with its samples if they were logged."""
         file = self._samples.get(name) or self._samples.get(name.replace("/", "__"))
         config = mapping(self._part("configs", name))
         numbers = tuple(self._numbers(name, config))
@@ -157,7 +157,7 @@ class _Results:
         name: str,
         config: Mapping[str, Any],
     ) -> Iterator[ForeignNumber]:
-        """Yield the numbers of a task. Runs that assay exported have more about each in the task's metadata."""
+        """Yield the numbers of a task. If assay exported the file, the task's metadata says more about each number."""
         directions = mapping(self._part("higher_is_better", name))
         metadata = mapping(config.get("metadata"))
         described = mapping(metadata.get("numbers"))
@@ -197,7 +197,7 @@ def _pair(ends: object) -> tuple[float, float] | None:
 
 
 class _Samples:
-    """The samples of one task. Lines of further filters are more verdicts on the same documents."""
+    """The samples of one task. Lines of other filters are further verdicts on the same documents."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -263,7 +263,7 @@ def _scores(
     row: Mapping[str, Any],
     filter_name: str,
 ) -> Iterator[ForeignScore]:
-    """Yield the metrics of one document. A metric that is computed over the whole set has no number here."""
+    """Yield the metrics of one document. Metrics computed over the whole set have no value here."""
     answer = None
     filtered = row.get("filtered_resps")
     if isinstance(filtered, list) and filtered:

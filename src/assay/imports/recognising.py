@@ -52,12 +52,12 @@ def format_of(path: Path) -> Format:
 
 
 def is_format(path: Path) -> bool:
-    """Return True if a path has one of the formats."""
+    """Return True if assay can read the results in a file or folder."""
     return any(kind.matches(path) for kind in FORMATS)
 
 
 def is_result_name(path: Path) -> bool:
-    """Return True if the name of a path is enough to recognise results that may be in a folder of runs."""
+    """Return True if a path has the name of results, for files that may be in a folder of runs."""
     if path.is_dir():
         return path.name == "reviews"
     is_lm_eval_name = path.name.startswith("results_") and path.suffix == ".json"

@@ -33,15 +33,15 @@ class ForeignSample:
 
     id: str
     output: Output | None = None
-    """The answer. None if these are more verdicts on an earlier sample."""
+    """The answer. None if this record only adds verdicts to an earlier one of the same sample."""
     prompt: tuple[Message, ...] = ()
     target: Any = None
     scores: tuple[ForeignScore, ...] = ()
     epoch: int = 0
-    """Counted from 0."""
+    """The repeat of the sample, counted from 0."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     continuations: tuple[str, ...] = ()
-    """The continuations that were scored, if likelihoods are the answer."""
+    """The texts whose likelihoods are the answer; empty for generated answers."""
 
 
 def no_samples() -> Iterator[ForeignSample]:
@@ -51,7 +51,7 @@ def no_samples() -> Iterator[ForeignSample]:
 
 @dataclass(frozen=True, slots=True)
 class ForeignNumber:
-    """A number that is stated in the file."""
+    """A number as the file states it."""
 
     metric: str
     value: float | None
@@ -75,9 +75,9 @@ class ForeignTask:
     samples: Callable[[], Iterator[ForeignSample]] = no_samples
     numbers: tuple[ForeignNumber, ...] = ()
     higher_is_better: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
-    """By metric, if the format says it. Otherwise a higher value is assumed to be better."""
+    """The direction of each metric, if the format states it. Otherwise higher values count as better."""
     shares: frozenset[str] = frozenset()
-    """Metrics that lie between 0 and 1."""
+    """Metrics with values between 0 and 1."""
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Known settings of the model's requests, under the names of `run.json`: options, num_fewshot, epochs."""
     n_expected: int | None = None

@@ -1,4 +1,4 @@
-"""Tables of VLMEvalKit: predictions, and predictions with verdicts, as `MODEL_DATASET*.xlsx` or `.tsv`."""
+"""Tables of VLMEvalKit, with predictions or with predictions and verdicts: `MODEL_DATASET*.xlsx` or `.tsv`."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,10 +17,10 @@ INDEX, PREDICTION = "index", "prediction"
 SCORES = ("hit", "score")
 TAGS = ("category", "l2-category", "split")
 VERDICT_ENDINGS = ("_result", "_exact_matching", "_openai", "_auxmatch")
-"""Ends of the names of tables with verdicts."""
+"""File name endings of tables with verdicts."""
 OPTIONS = tuple("ABCDEFGH")
 LARGEST_BOOK = 1 << 30
-"""Bytes of an Excel file after decompression."""
+"""Maximum bytes of an Excel file after decompression."""
 
 
 def is_vlmevalkit(path: Path) -> bool:
@@ -36,7 +36,7 @@ def is_vlmevalkit(path: Path) -> bool:
 
 
 def read_vlmevalkit(path: Path) -> ForeignRun:
-    """Read a table of predictions. `hit` or `score` is the verdict; a table without them has answers alone."""
+    """Read a table of predictions. The column `hit` or `score` has the verdicts; without it there are only answers."""
     model, task = _names(path)
 
     def samples() -> Iterator[ForeignSample]:
@@ -56,7 +56,10 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 
 def _names(path: Path) -> tuple[str, str]:
-    """Return model and task of `MODEL/[T2026…/]MODEL_DATASET.xlsx`; the model is unknown in another folder."""
+    """Return model and task of `MODEL/[T2026…/]MODEL_DATASET.xlsx`.
+
+    The model is unknown if the folder has another name.
+    """
     stem = path.stem
     for ending in VERDICT_ENDINGS:
         stem = stem.removesuffix(ending)
@@ -68,7 +71,7 @@ def _names(path: Path) -> tuple[str, str]:
 
 
 def _rows(path: Path) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
-    """Yield the columns with each row."""
+    """Yield each row together with the column names."""
     if path.suffix == ".xlsx":
         check_archive(path, LARGEST_BOOK)
         header, table = _book(path)
@@ -117,7 +120,7 @@ def _sample(
 
 
 def _id(index: Any) -> str:
-    """Return an index as text. Excel may have turned 3 into 3.0."""
+    """Return the index of a row as text. Excel may have changed 3 to 3.0."""
     is_whole = isinstance(index, float) and index.is_integer()
     if is_whole:
         return str(int(index))
@@ -125,7 +128,7 @@ def _id(index: Any) -> str:
 
 
 def _question(row: Mapping[str, Any]) -> str:
-    """Return the question with its hint and options. The prompt that the model got is not in the table."""
+    """Return the question with its hint and options. The table does not contain the prompt that the model received."""
     lines = []
     hint = row.get("hint")
     if not is_missing(hint) and hint:

@@ -1,7 +1,7 @@
 """The table of predictions: one file, read once, with rows by sample id.
 
-Any data format is supported. The rows of one id stay in the order of the file: they are its repeats (epochs). An
-optional column `round` counts the rounds of a dialogue from 0.
+Any data format is supported. Several rows with one id are its repeats (epochs), in the order of the file. An optional
+column `round` counts the rounds of a dialogue from 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ ROUND = "round"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The columns that the user named."""
+    """The columns and the task that the user named."""
 
     id: str
     prediction: str
@@ -38,21 +38,21 @@ class Row:
     """One prediction."""
 
     number: int
-    """Its line or row in the file."""
+    """The line or row number in the file."""
     prediction: Any
     media: Mapping[str, Any]
     """The cells that hold or name media, by column."""
 
     @property
     def is_empty(self) -> bool:
-        """True for null in the file: a missing prediction, which differs from an empty answer."""
+        """True if the file has null for the prediction. It then counts as missing, unlike an empty answer."""
         return not self.candidates and all(
             is_missing(cell) or cell == "" for cell in self.media.values()
         )
 
     @property
     def candidates(self) -> list[Any]:
-        """The answers: the elements of a list, else the cell alone; without nulls."""
+        """The answers: the elements of a list, else the cell as the only answer. Nulls are left out."""
         if isinstance(self.prediction, (list, tuple)):
             cells = self.prediction
         else:
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def digest(self) -> str:
-        """Digest of the row. Files that it names are not read."""
+        """Digest of the row. It does not cover the contents of files that the row names."""
         return digest_of([self.prediction, dict(self.media)])[:16]
 
 
@@ -131,7 +131,7 @@ def _foreign_table(
     path: Path,
     task_name: str | None,
 ) -> Table:
-    """Return the answers in the results of another tool, by sample id. Failed samples have none."""
+    """Return the answers in the results of another tool, by sample id. Failed samples are left out."""
     run = format_of(path).read(path)
     tasks = [task for task in run.tasks if task_name in (None, task.task)]
     if len(tasks) != 1:
@@ -162,7 +162,7 @@ def _media_of(
     named: Named,
     where: str,
 ) -> dict[str, type[Media]]:
-    """Return the media columns among these. Raise if a required column is missing."""
+    """Return the media columns among `names`. Raise if a column that the user named is missing."""
     if named.id not in names:
         raise _no_column(named.id, "id", names, where)
     free = [name for name in names if name not in (named.id, named.prediction)]

@@ -55,7 +55,7 @@ class Predictions:
     id: str = "id"
     """The column that holds the ids of samples."""
     prediction: str = PREDICTION
-    """The column that holds the answers: text, a list of candidates, or the path of the medium a task asks for."""
+    """The column that holds the answers: text, a list of candidates, or the path of a medium."""
     image: str | None = None
     """The column of images (default: `image`, `images` or `image_path`, if there is one)."""
     audio: str | None = None
@@ -122,7 +122,7 @@ class Predictions:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return self._path
 
     def text_of(self, id: str) -> str | None:
@@ -137,7 +137,7 @@ class Predictions:
         return self._read().ids
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the file's answer for each sample."""
+        """Return the prediction in the file for each request's sample."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
@@ -197,7 +197,7 @@ class Predictions:
         return Candidate((*parts, *map(as_part, media)))
 
     def _column_media(self, row: Row) -> list[Media]:
-        """Return the media of the media columns, in order."""
+        """Return the media in the media columns of a row, in order."""
         table = self._read()
         column_media = []
         for column, kind in table.media:
@@ -228,7 +228,7 @@ class Predictions:
         return medium_of(cell, kind, column, self._reach)
 
     def _named_files(self, row: Row) -> list[Path]:
-        """Return the files of media that a row names. A wrong name is reported when its sample is asked."""
+        """Return the media files that a row names. Wrong names are reported later, when the sample is asked."""
         columns = [row.media.get(column) for column, _ in self._read().media]
         media = [
             piece
@@ -297,9 +297,9 @@ class Predictions:
 
 
 def _found(file: str) -> Path:
-    """Return the path, or a file with that name in the folder `predictions`, which users may omit.
+    """Return the path of a predictions file. Users may leave out the folder `predictions`.
 
-    Raise if there are two such files, because `predictions/FILE` is a path, too.
+    Raise if both `FILE` and `predictions/FILE` exist, because either could be meant.
     """
     refuse_url(file)
     path = Path(file).expanduser()
@@ -330,7 +330,7 @@ def _are_two_files(path: Path, other: Path) -> bool:
 
 
 def _text_parts(cell: object) -> list[Part]:
-    """Return a cell as parts: text unchanged, numbers as written, an object as JSON text and as itself."""
+    """Return a cell as parts: a text unchanged, a number as written, an object both as JSON text and as structure."""
     if isinstance(cell, str):
         return [Text(cell)]
     if isinstance(cell, bytes):
@@ -348,7 +348,7 @@ def _text_parts(cell: object) -> list[Part]:
 
 
 def _described(fault: RowFault | DataError) -> str:
-    """Return the fault of a row, with a fix in terms of the model's own options."""
+    """Return an error text for a faulty row, with a fix that names options of this model."""
     if isinstance(fault, RowFault) and fault.got is not None:
         got = f", got {shorten(fault.got)}"
     else:

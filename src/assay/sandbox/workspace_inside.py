@@ -156,7 +156,7 @@ def execute(
 
 
 def end_everything() -> None:
-    """Kill every other process of the workspace. Exit if there is no process namespace, where this would kill the host."""
+    """Kill every other process of the workspace. Exit if no process namespace protects the processes of the host."""
     if 1 not in (os.getpid(), os.getppid()):
         raise SystemExit("a workspace needs its own process namespace")
     try:

@@ -22,13 +22,13 @@ class LoggedBatch:
     """One batch in the log."""
 
     marker: str
-    """Chosen before anything is sent, and sent with the batch."""
+    """A text chosen before anything is sent, and sent with the batch to find it again."""
     task: str
     model: str
     keys: Sequence[str]
     """The request keys, in the order of the requests."""
     newest: str = ""
-    """The newest batch of the account before this one was sent."""
+    """The newest batch of the account at the time this one was sent."""
     input_id: str = ""
     """The id of the uploaded requests."""
     batch_id: str = ""
@@ -46,14 +46,14 @@ class LoggedBatch:
 
 
 class BatchLog:
-    """The file `batches.jsonl` of a run folder. Only the holder of the folder's lock may add to it."""
+    """The file `batches.jsonl` of a run folder. Only the process that holds the folder's lock may add to it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.batches: dict[str, LoggedBatch] = {}
         """Batches by marker, the oldest first."""
         self._size = 0
-        """Number of bytes of the complete lines. The rest was cut off by a kill."""
+        """Number of bytes in complete lines. A kill may have left an incomplete line after them."""
         self._read()
 
     def open_batches(self, task: str, model: str) -> list[LoggedBatch]:
@@ -83,7 +83,7 @@ class BatchLog:
         step: Step,
         **ids: str,
     ) -> None:
-        """Record the next step of a batch. When this returns, it survives a power loss."""
+        """Record the next step of a batch. The record survives a power loss once this returns."""
         batch.step = step
         for name, value in ids.items():
             setattr(batch, name, value)

@@ -21,7 +21,7 @@ _DRAFT = re.compile(r"\.([0-9a-f]{64})\.\w+\.[0-9a-f]{16}")
 
 
 class Blobs(Mapping[str, Media]):
-    """Media by digest. Storing the same bytes twice writes them once."""
+    """The media of a run by digest. Storing the same bytes twice writes them once."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Blobs(Mapping[str, Media]):
     ) -> None:
         self.folder = folder
         self._may_replace = may_replace
-        """Returns True if a file with the name of a medium but other bytes is assay's own damaged file."""
+        """Function that returns True if assay wrote this file, although its bytes do not match its name."""
 
     def put(self, medium: Media) -> Path:
         """Store a medium and return its file."""
@@ -71,7 +71,7 @@ class Blobs(Mapping[str, Media]):
         return files[0] if files else None
 
     def state(self, digest: str) -> str:
-        """Return `whole`, `changed` or `missing`."""
+        """Return whether a medium is `whole`, `changed` or `missing`."""
         files = self._files(digest)
         if not files:
             return "missing"
@@ -88,7 +88,10 @@ class Blobs(Mapping[str, Media]):
                 folder.rmdir()
 
     def remove_drafts(self) -> None:
-        """Delete the unfinished files that a killed writer left. Only the holder of the lock may."""
+        """Delete the unfinished files that a killed writer left.
+
+        Only the process that holds the folder's lock may call this.
+        """
         if self.folder.is_symlink() or not self.folder.is_dir():
             return
         for folder in self.folder.iterdir():

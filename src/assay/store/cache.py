@@ -58,9 +58,9 @@ class ResponseCache:
         self._blobs = Blobs(self._root / "media")
 
     def _write_ahead(self) -> None:
-        """Switch to the write-ahead log, which readers and a writer share.
+        """Switch to the write-ahead log, which lets readers work while one process writes.
 
-        SQLite does not wait if another run switches at the same moment, so retry here.
+        SQLite does not wait if another run switches at the same moment, so retry.
         """
         until = time.monotonic() + PATIENCE
         while True:
@@ -73,7 +73,7 @@ class ResponseCache:
                 time.sleep(0.01)
 
     def _refuse_foreign(self) -> None:
-        """Raise if the cache's file name is taken by a file that assay did not write."""
+        """Raise if a file has the cache's name and assay did not write it."""
         path = self._root / "responses.sqlite"
         if not os.path.lexists(path) or path.stat().st_size == 0:
             return

@@ -15,7 +15,7 @@ DIGEST_LENGTH = 28
 
 
 class AnswerRemarks(NamedTuple):
-    """What an answer contributes to the notes of a run. Details of an output may hold any value."""
+    """Facts about an answer that are counted in the notes of a run."""
 
     truncated_tokens: Any = None
     answer_room: Any = None
@@ -30,7 +30,7 @@ NO_REMARKS = AnswerRemarks()
 
 @dataclass(slots=True)
 class Answered:
-    """The location of one sample's answer in the journal."""
+    """The location of the answer to one sample in the journal."""
 
     key: str
     offset: int
@@ -39,7 +39,7 @@ class Answered:
 
 
 class TextColumn:
-    """Texts by number. Keys and digests have a fixed length, so they are stored side by side."""
+    """Texts by number, stored one after another because keys and digests have a fixed length."""
 
     __slots__ = ("_others", "_packed", "_width")
 
@@ -101,7 +101,7 @@ class TextColumn:
         return NOWHERE
 
     def append(self, number: int, text: str) -> None:
-        """Set the text of the next number."""
+        """Append a text, whose number must be the next one."""
         if len(text) == self._width and text.isascii():
             self._packed += text.encode()
         else:
@@ -127,7 +127,7 @@ class ByPlace(Mapping[Place, V]):
 
 
 class Answers(ByPlace[Sequence[Answered | None]]):
-    """The locations of the answers by sample id and epoch, one entry per round."""
+    """The locations of answers by sample id and epoch, with one answer per round."""
 
     __slots__ = ("_failed", "_keys", "_later", "_offsets", "_places", "_remarks")
 
@@ -180,7 +180,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         offset: int,
         failed: bool,
     ) -> None:
-        """Record the first-round answer of the next number."""
+        """Record the answer to the first round of the next sample and epoch."""
         self._offsets.append(offset)
         self._failed.append(failed)
         self._keys.append(number, key)
@@ -191,7 +191,10 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         round: int,
         answer: Answered,
     ) -> Answered | None:
-        """Record the answer of a number in a round, and return the answer it replaces, if any."""
+        """Record an answer to a round of the sample and epoch with this number.
+
+        Return the answer that it replaces, if any.
+        """
         while len(self._offsets) <= number:
             self.append(len(self._offsets), "", NOWHERE, False)
         if round:
@@ -229,7 +232,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
     ) -> bool:
         """Return True if a sample and epoch has exactly one answer, which did not fail and has no remarks.
 
-        With `may_have_rounds`, it may have several rounds, none of which failed.
+        With `may_have_rounds`, return True also for several rounds of which none failed.
         """
         if (
             number >= len(self._offsets)
@@ -262,7 +265,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         return NOWHERE
 
     def that_came(self) -> Iterator[tuple[str, int]]:
-        """Yield key and offset of every answer that did not fail."""
+        """Yield the key and the offset of every answer that did not fail."""
         for number, offset in enumerate(self._offsets):
             if offset >= 0 and not self._failed[number]:
                 yield self._keys[number], offset
@@ -280,7 +283,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
 
 
 class Scored(ByPlace[tuple[int, str]]):
-    """The location and digest of one scorer's line, by sample id and epoch."""
+    """The location and digest of each score line of one scorer, by sample id and epoch."""
 
     __slots__ = ("_digests", "_offsets", "_places")
 
@@ -319,7 +322,10 @@ class Scored(ByPlace[tuple[int, str]]):
         return offset, self._digests[number]
 
     def offset_of(self, number: int, digest: str) -> int:
-        """Return the offset of the line of a sample and epoch if the line has this digest, else -1."""
+        """Return the offset of a score line if the line has this digest, else -1.
+
+        `number` is that of the sample and epoch.
+        """
         if number >= len(self._offsets) or not self._digests.has(number, digest):
             return NOWHERE
         return self._offsets[number]
@@ -330,7 +336,7 @@ class Scored(ByPlace[tuple[int, str]]):
         offset: int,
         digest: str,
     ) -> None:
-        """Record the line of a sample and epoch. A later line replaces an earlier one."""
+        """Record the score line of the sample and epoch with this number. A later line replaces an earlier one."""
         offsets = self._offsets
         while len(offsets) < number:
             self._digests.append(len(offsets), "")
@@ -343,7 +349,7 @@ class Scored(ByPlace[tuple[int, str]]):
             self._digests[number] = digest
 
     def outdate(self, number: int) -> None:
-        """Clear the digest of a line because a later answer has not been scored yet."""
+        """Clear the digest of a score line, because it belongs to an answer that a later one replaced."""
         if number < len(self._offsets) and self._offsets[number] >= 0:
             self._digests[number] = ""
 
@@ -358,7 +364,7 @@ class CellIndex:
     scores: dict[str, Scored] = field(default_factory=dict)
     """Score lines by scorer."""
     replaced: list[tuple[str, int]] = field(default_factory=list)
-    """Key and offset of answers that were replaced by an answer to another question, for example because rows moved."""
+    """Key and offset of answers that an answer to another question replaced, for example because rows moved."""
 
     def __post_init__(self) -> None:
         self.answers = Answers(self.places)
@@ -369,7 +375,7 @@ class CellIndex:
         key: str,
         offset: int,
     ) -> bool:
-        """Record the only answer of a new sample. Return False if the sample is not new."""
+        """Record the only answer to a sample. Return False, and record nothing, if the sample is already known."""
         numbers = self.places.numbers
         answers = self.answers
         offsets = answers._offsets
@@ -403,7 +409,7 @@ class CellIndex:
             self.replaced.append((before.key, before.offset))
 
     def _number(self, id: str, epoch: int) -> int:
-        """Return the number of a sample and epoch, which are added if they are new."""
+        """Return the number of a sample and epoch. A new sample and epoch gets the next number."""
         numbers = self.places.numbers
         key = (id, epoch) if epoch else id
         return numbers.setdefault(key, len(numbers))

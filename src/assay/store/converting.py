@@ -19,7 +19,7 @@ from .runs import RunReader, RunWriter
 
 NORMAL = 1.959964
 SAME = 1e-6
-"""Relative difference below which the file's number is the mean of its samples."""
+"""Relative difference below which a number in the file counts as the mean of its samples."""
 
 
 def write_run(
@@ -30,7 +30,7 @@ def write_run(
 ) -> None:
     """Write the samples, then the numbers and the known facts about the run.
 
-    `path` is the path that the user named; `stamp` changes when its files do.
+    `path` is the path that the user named. `stamp` identifies the contents of its files.
     """
     described = {
         "tool": run.tool,
@@ -148,7 +148,7 @@ def _output_line(
 
 
 def _plain_message(writer: RunWriter, message: Message) -> dict[str, Any]:
-    """Return a message as JSON, and store its media, which are in no dataset."""
+    """Return a message as JSON, and store its media in the run folder, because no dataset has them."""
     for medium in message.media:
         writer.blobs.put(medium)
     return to_plain(message)
@@ -161,7 +161,7 @@ def _results(
     reader: RunReader,
     tool: str,
 ) -> list[Result]:
-    """Return the mean of each scorer with its interval, and numbers in the file that are not such a mean."""
+    """Return the mean of each scorer with its interval, and the numbers in the file that are not such a mean."""
     rows: list[Result] = []
     for scorer in reader.scorers(task.task, task.model):
         rows += _means(task, scorer, protocol, expected, reader)
@@ -185,7 +185,7 @@ def with_stated(
 ) -> list[Result]:
     """Return means of samples, followed by rows for the numbers in a tool's file that are not such a mean.
 
-    `blank` is a row without a number, from which these rows are made.
+    These rows are copies of `blank`, a row without a number.
     """
     rows = {row.metric: row for row in means}
     for number in numbers:
@@ -237,7 +237,7 @@ def _is_same(
 
 
 def _as_stated(row: Result, number: ForeignNumber) -> Result:
-    """Return a mean with the interval of the file, if the file has one, as exports of assay do."""
+    """Return a mean with the interval that the file states, as in files that assay exported."""
     if number.ci is None or not number.interval:
         return row
     return replace(
@@ -258,7 +258,7 @@ def _stated(
     blank: Result,
     tool: str,
 ) -> Result:
-    """Return the row of a number in a tool's file that is not the mean of values of samples."""
+    """Return a row for a number in a tool's file that is not the mean of samples."""
     ci = number.ci
     interval = number.interval
     if ci is None and number.stderr and number.value is not None:

@@ -51,9 +51,9 @@ def rows_of(
     reader: RunReader,
     only_model: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield every score that the last summary counted, with its question and answer.
+    """Yield a row for every score that the last summary counted, with its question and answer.
 
-    An answer without a score has no scorer. With `only_model`, other models are left out.
+    The row of an answer without a score has no scorer. With `only_model`, other models are left out.
     """
     protocols = {}
     for row in reader.summary.get("results", ()):
@@ -91,7 +91,7 @@ def rows_of(
 
 
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
-    """Return the sample ids and epochs of a task × model, with numbers in ids in numeric order."""
+    """Return the sample ids and epochs of a task × model, sorted so that numbers in ids are in numeric order."""
     return sorted(cell.places, key=lambda place: (natural_key(place[0]), place))
 
 
@@ -162,7 +162,7 @@ def content_text(content: Any) -> str:
 
 
 def part_text(part: Mapping[str, Any]) -> str:
-    """Return one part of a record as text."""
+    """Return one part of a recorded message as text."""
     kind = part.get("type")
     if "sha256" in part:
         digest = str(part["sha256"])
@@ -203,7 +203,7 @@ def candidate_text(candidate: Mapping[str, Any]) -> str:
 
 
 def as_text(value: object) -> str | None:
-    """Return a value of a record as text; anything but text as JSON."""
+    """Return a value of a record as text. Values other than text are written as JSON."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(
@@ -221,7 +221,7 @@ def safe_cell(text: str) -> str:
 
 
 def plain_cell(cell: str) -> str:
-    """Return the text that `safe_cell` received."""
+    """Return the original text of a CSV cell that `safe_cell` wrote."""
     if cell.startswith("'"):
         return cell[1:]
     return cell
@@ -231,7 +231,7 @@ def csv_text(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
 ) -> str:
-    """Return rows as CSV whose texts are safe for spreadsheets."""
+    """Return rows as CSV in which spreadsheets evaluate no text as a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(columns)
@@ -281,7 +281,7 @@ def write_parquet(
     path: Path,
     model: str | None = None,
 ) -> int:
-    """Write the same rows as Parquet, with unchanged texts."""
+    """Write one row per sample and scorer as Parquet, with unchanged texts."""
     import pyarrow
     from pyarrow import parquet
 

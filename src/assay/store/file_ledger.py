@@ -20,21 +20,21 @@ LEDGER = ".assay-files.jsonl"
 
 
 class FileLedger:
-    """The files that assay wrote under one folder, and those it wrote elsewhere on its behalf."""
+    """The files that assay wrote under one folder, and files outside of it that it wrote for the same command."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).expanduser().absolute()
         self._path = self.root / LEDGER
         self._noted: dict[str, str] = {}
-        """Digest of the content written last, by file name; empty if it was not recorded."""
+        """Digest of the content that was written last, by file name; empty if the digest was not recorded."""
         self._digests: dict[str, set[str]] = {}
-        """Digests of everything written, by file name."""
+        """Digests of all contents that were written, by file name."""
         self._read_bytes = 0
 
     def claim(self, path: str | Path) -> Path:
         """Record that a file or link is about to be written, and create its folder.
 
-        Raise `StoreError` if a file is there that assay did not write.
+        Raise `StoreError` if the file exists and assay did not write it.
         """
         path = Path(path).expanduser().absolute()
         name = self._name(path)
@@ -62,7 +62,7 @@ class FileLedger:
         return path
 
     def note_new(self, there: Set[Path]) -> None:
-        """Record the files that a toolkit's code added to the folder: all but those in `there`."""
+        """Record the files that a toolkit's code added to the folder. `there` are the files that existed before."""
         for path in sorted(set(self.root.iterdir()) - there):
             if path != self._path:
                 self.note(path)
@@ -72,7 +72,7 @@ class FileLedger:
         return self._knows(self._name(Path(path).expanduser().absolute()))
 
     def digests(self, path: str | Path) -> Set[str]:
-        """Return the digests of all contents that assay wrote to a file; empty if it wrote none."""
+        """Return the digests of all contents that assay wrote to a file; empty for a file of the user."""
         name = self._name(Path(path).expanduser().absolute())
         if not self._knows(name):
             return frozenset()
@@ -99,7 +99,7 @@ class FileLedger:
         return name in self._noted
 
     def _remember(self, name: str, digest: str) -> None:
-        """Remember the entry of a ledger line about a file."""
+        """Remember what a line of the ledger says about a file."""
         self._noted[name] = digest
         digests = self._digests.setdefault(name, set())
         if digest:
@@ -111,7 +111,7 @@ class FileLedger:
         *,
         digest: str = "",
     ) -> None:
-        """Append a line: assay, or the code of a toolkit, wrote a file; with its digest if that is known."""
+        """Append a line for a file that assay or the code of a toolkit wrote, with its digest if that is known."""
         name = self._name(path.expanduser().absolute())
         content = {"sha256": digest} if digest else {}
         self.root.mkdir(parents=True, exist_ok=True)
@@ -136,5 +136,5 @@ def _taken(path: Path, why: str) -> UnusablePath:
 
 
 def own_file(path: str | Path) -> Path:
-    """Return the path if it may be written: it is new, or the ledger of its folder says that assay wrote it."""
+    """Return the path if assay may write it: the file is new, or the ledger of its folder says that assay wrote it."""
     return FileLedger(Path(path).expanduser().absolute().parent).claim(path)

@@ -1,7 +1,7 @@
-"""Results of other tools as run folders, so that every command reads them like a run.
+"""Results of other tools as run folders, so that every command can read them.
 
-A converted folder is kept in the user's data folder, because it may have labels that people gave. It is written
-again when one of its source files changes; labels stay. Nothing is written next to the original files.
+A converted folder is kept in the user's data folder, because people may have added labels to it. It is written again
+when one of its source files changes; labels stay. Nothing is written next to the original files.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from .ownership import is_locked
 from .runs import RunReader
 
 CONVERSION = 2
-"""Increased when converted folders must be written again."""
+"""Version of the conversion. A change makes earlier converted folders outdated."""
 IMPORTED = "imported"
-"""Key of `run.json` that says which tool's results these are."""
+"""Key of `run.json` under which a converted folder names the tool that wrote the results."""
 
 
 def open_run(path: str | Path) -> RunReader:
@@ -44,7 +44,7 @@ def is_run_folder(path: Path) -> bool:
 
 
 def imported_folder(path: Path) -> Path:
-    """Return the run folder for the results at a path. They are converted now if they are new or have changed."""
+    """Return the run folder for the results at a path. Convert the results if they are new or have changed."""
     from ..imports import format_of
     from ..imports.documents import unusual_values
     from .converting import write_run
@@ -85,7 +85,7 @@ def _folder_name(path: Path) -> str:
 
 
 def _stamp(files: Iterable[Path]) -> str:
-    """Return a digest of names, sizes and times of files, which changes when one of them does."""
+    """Return a digest of the names, sizes and times of files. It changes when one of the files does."""
     digest = hashlib.sha256(str(CONVERSION).encode())
     for file in files:
         stat = file.stat()
@@ -106,14 +106,14 @@ def _stamp_of(folder: Path) -> str:
 
 
 def _remove_drafts(folder: Path) -> None:
-    """Remove files that killed conversions of the same results left behind."""
+    """Remove unfinished folders that killed conversions of the same results left."""
     for draft in folder.parent.glob(f".{folder.name}.*"):
         if not is_locked(Layout(draft).lock):
             shutil.rmtree(draft, ignore_errors=True)
 
 
 def _put_in_place(draft: Path, folder: Path) -> None:
-    """Replace an earlier conversion, and keep its labels."""
+    """Replace an earlier conversion by the new one, and keep its labels."""
     if not folder.exists():
         draft.rename(folder)
         return

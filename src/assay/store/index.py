@@ -20,11 +20,11 @@ from .places import NOWHERE, SEARCHES, HashTable
 
 BLOCK_BYTES = 1 << 18
 REASONING_PART = b'"type":"reasoning"'
-"""Text that occurs in the line of an answer with reasoning and in no other, because quotes inside texts are escaped."""
+"""Text that only the journal line of an answer with reasoning contains, because quotes inside texts are escaped."""
 Cell = tuple[str, str]
-"""Task and model: the pair to which one number belongs."""
+"""Task and model: the pair to which one row of results belongs."""
 Round = tuple[Cell, str, int, int]
-"""One answer: task and model, sample id, epoch and round."""
+"""Identifies one answer: task and model, sample id, epoch and round."""
 
 
 class _Details(msgspec.Struct, gc=False):
@@ -76,8 +76,8 @@ _score_head = msgspec.json.Decoder(_ScoreHead).decode
 class AnswersByKey:
     """Answers of a task by request key, independent of the current names of samples and models.
 
-    A key covers everything on which an answer depends, including the model's identity. Only a hash of each key is
-    held in memory; the line it points to confirms the match.
+    A key covers everything on which an answer depends, including the model's identity. Memory holds only a hash of each
+    key. The line at its offset confirms that the key matches.
     """
 
     def __init__(
@@ -130,16 +130,16 @@ class Index:
         self.cells: dict[Cell, CellIndex] = {}
         self.damaged = 0
         self.damaged_range: tuple[int, int] | None = None
-        """From the first damaged byte to the end of the last damaged line."""
+        """Offsets of the first damaged byte and of the end of the last damaged line."""
         self.media: dict[str, set[Round]] = {}
-        """Answers by the digest of a medium the model produced; an empty set if later answers replaced all of them."""
+        """The answers that contain a medium, by its digest; empty if later answers replaced them."""
         self._media_of: dict[Round, tuple[str, ...]] = {}
         self._by_key: dict[str, AnswersByKey] = {}
         self._latest: tuple[str, str, CellIndex] | None = None
-        """The entry that was requested last, because lines of one task × model follow each other."""
+        """The entry that was requested last. Lines of one task × model often follow each other."""
         self._file: BinaryIO | None = None
         self._turn = Lock()
-        """Serialises reads, so that no thread moves the file between the seek and the read of another."""
+        """Lock for reads, so that no other thread moves the file position between a seek and its read."""
         if path.exists():
             self._scan()
         self.is_empty = not self.cells
@@ -147,7 +147,7 @@ class Index:
 
     @property
     def damage(self) -> str:
-        """A one-line description of the damaged lines; empty if there are none."""
+        """One line that describes the damaged lines; empty if there are none."""
         if self.damaged_range is None:
             return ""
         if self.damaged == 1:
@@ -177,7 +177,7 @@ class Index:
         return self._by_key[task]
 
     def answer_at(self, offset: int) -> Answered:
-        """Return the answer whose line is at an offset."""
+        """Return the answer in the line that begins at an offset."""
         line = self._line(offset)
         record = decode_output(line)
         return Answered(record.key, offset, *_facts(record, line))
@@ -249,7 +249,7 @@ class Index:
                 self.media.setdefault(digest, set()).add(round)
 
     def drop(self, digest: str) -> None:
-        """Forget the answers that contain a medium."""
+        """Forget the answers that contain the medium with this digest."""
         for (task, model), id, epoch, round in self.media.get(digest, ()):
             self.cell(task, model).answers.drop(id, epoch, round)
         self._by_key.clear()
@@ -288,7 +288,7 @@ def _facts(
     head: _OutputHead | OutputRecord,
     line: bytes,
 ) -> tuple[bool, AnswerRemarks]:
-    """Return whether a request failed, and what its answer contributes to the notes of a run."""
+    """Return whether a request failed, and the facts about its answer for the notes of a run."""
     has_reasoning = REASONING_PART in line
     if isinstance(head, OutputRecord):
         details = head.output.get("details")
@@ -324,7 +324,7 @@ def _facts(
 
 
 def made_media(line: bytes) -> Iterator[str]:
-    """Yield the digests of the media that the answer of a line contains."""
+    """Yield the digests of the media in the answer of a journal line."""
     if b'"sha256"' not in line:
         return
     for candidate in decode_output(line).output.get("candidates", ()):
@@ -334,7 +334,10 @@ def made_media(line: bytes) -> Iterator[str]:
 
 
 class Scores(Sequence[ScoreRecord]):
-    """The score records of one scorer on one task × model, in the order of their ids, read from disk on access."""
+    """The score records of one scorer on one task × model in the order of their ids.
+
+    They are read from disk on access.
+    """
 
     def __init__(
         self,
@@ -357,11 +360,11 @@ class Scores(Sequence[ScoreRecord]):
         return len(self._offsets)
 
     def arranged(self, order: Sequence[int]) -> "Scores":
-        """Return the same records in another order."""
+        """Return the same records in the order given by their indexes."""
         return Scores(self._index, [self._offsets[position] for position in order])
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        """Read the journal block by block, because most lines follow each other."""
+        """Yield the records, reading the journal in blocks because most lines follow each other."""
         with open(self._index.path, "rb") as file:
             block = b""
             start = 0

@@ -27,9 +27,9 @@ from .index import Index
 from .layout import Layout
 
 READERS = 4
-"""Number of media read at once. Digests are computed without Python's global lock."""
+"""Number of media that are read at the same time. Computing digests releases Python's global lock."""
 NAMED = 3
-"""Most samples that a line names."""
+"""Maximum number of samples that a message names."""
 
 
 def file_digest(path: Path) -> str:
@@ -50,7 +50,7 @@ def journal_note(layout: Layout) -> dict[str, Any]:
 
 
 def is_vouched(manifest: Mapping[str, Any]) -> bool:
-    """Return True if a run ended and recorded the digests of its files."""
+    """Return True if a run ended and recorded the digests of its files, so that they can be checked."""
     return isinstance(manifest.get("journal"), Mapping) and isinstance(
         manifest.get("summary"), Mapping
     )
@@ -60,7 +60,7 @@ def journal_damage(
     layout: Layout,
     manifest: Mapping[str, Any],
 ) -> str:
-    """Return in one line how the journal differs from its state at the end of the run; empty if it does not."""
+    """Return one line on how the journal differs from its state at the end of the run; empty if it does not."""
     noted = manifest["journal"]
     if not layout.journal.exists():
         return "records.jsonl is missing"
@@ -76,7 +76,7 @@ def summary_damage(
     layout: Layout,
     manifest: Mapping[str, Any],
 ) -> str:
-    """Return in one line how the summary differs from what the run wrote; empty if it does not."""
+    """Return one line on how the summary differs from what the run wrote; empty if it does not."""
     if not layout.summary.exists():
         return "summary.json is missing"
     if file_digest(layout.summary) != manifest["summary"].get("sha256"):
@@ -87,7 +87,7 @@ def summary_damage(
 
 
 def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
-    """Return `missing` or `changed` by digest, for the media that answers name."""
+    """Return the media named by answers that are `missing` or `changed`, by digest."""
     named = [digest for digest, places in index.media.items() if places]
     with ThreadPoolExecutor(READERS) as readers:
         states = list(readers.map(blobs.state, named))
@@ -102,7 +102,7 @@ def media_damage(
     index: Index,
     broken: Mapping[str, str],
 ) -> str:
-    """Return in one line what is wrong with the media; empty if nothing is."""
+    """Return one line on the broken media; empty if there are none."""
     if not broken:
         return ""
     ids: dict[str, None] = {}
@@ -134,7 +134,7 @@ _LABEL = b"assay run.json 1\n"
 
 
 class NoKey(Exception):
-    """Raised if no key can be used; the message says why."""
+    """Raised if no key can be used. The message gives the reason."""
 
 
 def key_file() -> Path:
@@ -149,7 +149,7 @@ def key_file() -> Path:
 
 
 def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest with the code that marks it as this user's own, or without a code if no key can be used."""
+    """Return the manifest with this user's signature, or without a signature if no key can be used."""
     bare = {name: value for name, value in manifest.items() if name != FIELD}
     try:
         return {**bare, FIELD: _code(bare, _made_key())}
@@ -158,7 +158,7 @@ def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def why_foreign(manifest: Mapping[str, Any]) -> str | None:
-    """Return why a run counts as another user's; `None` for the user's own."""
+    """Return why a run counts as another user's, or `None` if it is this user's own."""
     code = manifest.get(FIELD)
     if not isinstance(code, str):
         return f"it was not made by you, or before runs were signed{_lack()}"
@@ -173,7 +173,7 @@ def why_foreign(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _lack() -> str:
-    """Return why runs cannot be signed at all; empty if they can."""
+    """Return why this user cannot sign runs; empty if they can."""
     try:
         path = key_file()
     except NoKey as error:
@@ -196,7 +196,7 @@ def _code(
 
 
 def _made_key() -> bytes:
-    """Return the key, creating it if there is none. If two processes create one at once, both get the first."""
+    """Return the key, and create it if there is none. If two processes create one at once, both use the first."""
     path = key_file()
     if os.path.exists(path):
         return _read_key(path)

@@ -73,7 +73,7 @@ def seal(
 
 
 def _members(line: msgspec.Struct) -> dict[str, Any]:
-    """Return the members that the fast encoder writes, for the slower one."""
+    """Return the members that the fast encoder would write, as a dictionary for the slower encoder."""
     kind = type(line)
     members = msgspec.structs.asdict(line)
     required = len(kind.__struct_fields__) - len(kind.__struct_defaults__)
@@ -90,7 +90,7 @@ def _members(line: msgspec.Struct) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The faults of a journal when it was opened."""
+    """What was wrong with a journal when it was opened."""
 
     torn_bytes: int = 0
     damaged_lines: int = 0
@@ -111,7 +111,7 @@ class Repair:
 
 
 class Journal:
-    """Appends lines. The only writer of `records.jsonl`."""
+    """Appends lines to `records.jsonl`. No other code writes to this file."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Journal:
         return self._end
 
     def append(self, record: object) -> int:
-        """Add a record to the next `flush`, and return the offset its line will have."""
+        """Add a record to those that the next `flush` writes, and return the offset that its line will have."""
         line = seal(record, self._redactor)
         with self._turn:
             self._buffer.append(line)
@@ -283,7 +283,7 @@ def part_of(
     *names: str,
     **others: type,
 ) -> type[Any]:
-    """Return a class with only the named fields of a record class. `others` adds fields with the given types."""
+    """Return a class with the named fields of a record class. `others` adds fields with the given types."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
     members: list[Any] = [

@@ -1,7 +1,7 @@
 """Labels: people's judgements of answers, in a separate file next to the journal.
 
-Lines have a checksum as in the journal, and none is changed or removed: to change a label a person adds a line, and
-the last one per person and sample counts. The journal and its digest stay as the run left them.
+Lines have a checksum as in the journal, and no line is changed or removed. To change a label, a person adds a line; the
+last line per person and sample counts. The journal and its digest stay as the run left them.
 """
 
 import json
@@ -30,18 +30,18 @@ class Label:
     id: str
     epoch: int = 0
     value: float | None = None
-    """`None`: the person could not tell."""
+    """The judgement; `None` if the person could not tell."""
     by: str = ""
     at: str = ""
     note: str = ""
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """The answer to which it belongs."""
+        """Task, model, sample id and epoch of the labelled answer."""
         return self.task, self.model, self.id, self.epoch
 
     def line(self) -> dict[str, object]:
-        """Return the label as a line."""
+        """Return the label as a line of the file."""
         members = asdict(self) | {
             "by": self.by[:LONGEST_NAME],
             "note": self.note[:LONGEST_NOTE],
@@ -75,7 +75,7 @@ def add_labels(
 
 
 def read_labels(layout: Layout) -> list[Label]:
-    """Return all labels in the order they were given, without damaged lines."""
+    """Return all labels in the order in which they were added. Damaged lines are left out."""
     if layout.labels.exists():
         return list(_labels(layout))
     return []
@@ -84,7 +84,7 @@ def read_labels(layout: Layout) -> list[Label]:
 def standing_labels(
     labels: list[Label],
 ) -> dict[tuple[str, str, str, int], dict[str, Label]]:
-    """Return the last label by answer and person, which is the one that counts."""
+    """Return the last label of each person for each answer. Earlier ones no longer count."""
     latest: dict[tuple[str, str, str, int], dict[str, Label]] = {}
     for label in labels:
         by_person = latest.setdefault(label.place, {})

@@ -45,7 +45,7 @@ def safe_name(name: str, limit: int = 40) -> str:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a derived file so that a reader sees the old one or the new one, never half of it."""
+    """Write a derived file so that readers see either the old or the new content, never a part of it."""
     try:
         handle, temporary = new_draft(path)
         try:
@@ -170,7 +170,7 @@ def write_json(
     path: Path,
     value: Mapping[str, Any],
 ) -> None:
-    """Write a JSON object to a file, completely or not at all."""
+    """Write a JSON object to a file so that readers see either the old or the new content."""
     text = json.dumps(
         value,
         indent=2,

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 ALIKE = ("template", "to_sample", "shots", "options", "model")
-"""Digests that all parts of a task × model must share. The path of the data and the selected part may differ."""
+"""Digests that must be equal in all parts of a task × model. The path of the data and the selected part may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Counts of what a merge wrote."""
+    """Counts of what a merge wrote and left out."""
 
     lines: int
     media: int
     damaged: int
-    """Lines that could not be read and were left out. Their samples will be asked or scored again."""
+    """Number of unreadable lines that were left out. The next run asks or scores their samples again."""
 
 
 def merge_runs(
@@ -75,7 +75,7 @@ def merge_runs(
 
 
 def _check_apart(readers: Sequence[RunReader]) -> None:
-    """Raise if the same part is given twice, by its folder or by its samples."""
+    """Raise if two parts are the same folder or have samples in common."""
     folders: dict[tuple[str, str, Any], str] = {}
     for reader in readers:
         folder = reader.layout.folder
@@ -97,7 +97,7 @@ def _check_apart(readers: Sequence[RunReader]) -> None:
 
 
 def _check_alike(readers: Sequence[RunReader]) -> None:
-    """Raise if the parts of a task × model were asked differently, because they do not form one number."""
+    """Raise if the parts of a task × model differ in settings, because their answers do not form one number."""
     cells: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
     for reader in readers:
         where = str(reader.layout.folder)
@@ -123,10 +123,10 @@ def _check_alike(readers: Sequence[RunReader]) -> None:
 
 
 def copy_run(layout: Layout, url: str) -> int:
-    """Copy a run and return how many files were sent. Media that are already there are not sent again.
+    """Copy a run to a URL and return how many files were sent. Media that the target already has are not sent again.
 
-    `run.json` is sent last, because the numbers count only with it. A target that contains anything but a run, or
-    the beginning of a copy of this run, is refused.
+    `run.json` is sent last, because the target counts as a run only with it. A target that contains anything but a run,
+    or an unfinished copy of this run, is refused.
     """
     files, root = _filesystem(url)
     _refuse_foreign(files, root, url, layout)
@@ -168,7 +168,7 @@ def _is_broken_off(
     names: set[str],
     layout: Layout,
 ) -> bool:
-    """Return True if a target without `run.json` holds the beginning of a copy of this run."""
+    """Return True if a target without `run.json` holds an unfinished copy of this run."""
     parts = {layout.journal.name, layout.summary.name, layout.media.name}
     if layout.journal.name not in names or not names <= parts:
         return False
@@ -215,7 +215,7 @@ def _send(
     path: Path,
     there: str,
 ) -> None:
-    """Send the bytes that a file has now. A journal may grow meanwhile."""
+    """Send a file up to its present size, because a journal may grow meanwhile."""
     left = path.stat().st_size
     with path.open("rb") as source, files.open(there, "wb") as target:
         while left and (block := source.read(min(left, 1 << 20))):

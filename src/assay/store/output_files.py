@@ -43,9 +43,9 @@ def write_output(
     path: str | Path,
     write: Callable[[Path], T],
 ) -> T:
-    """Write an output file whole or not at all; raise if assay may not write it.
+    """Write an output file completely or not at all. Raise if assay may not write it.
 
-    `write` gets the path of a draft and fills it.
+    `write` fills a draft, whose path it receives.
     """
     path = check_output(path)
     try:
@@ -85,7 +85,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Raise if something exists there that assay did not write."""
+    """Raise if the path exists and assay did not write it."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -124,7 +124,7 @@ def _write_stream(
     path: Path,
     write: Callable[[Path], T],
 ) -> T:
-    """Write a draft elsewhere and copy it to a device or a pipe."""
+    """Write a draft to a temporary file, and copy it to a device or a pipe."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / path.name
         result = write(draft)
@@ -137,7 +137,7 @@ def _write_file(
     path: Path,
     write: Callable[[Path], T],
 ) -> T:
-    """Write a draft next to the file, record its digest, then rename it."""
+    """Write a draft next to the file, record its digest, then rename the draft."""
     handle, draft = new_draft(path)
     os.close(handle)
     try:

@@ -1,8 +1,8 @@
-"""Ownership: which folders a run may be written to, which files in them are assay's, and the lock of the one writer.
+"""Ownership: to which folders a run may be written, which files in them are assay's, and the lock of the one writer.
 
-A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The
-content decides whether a file is assay's, never the name alone: the format number in `run.json`, the checksums of
-journal lines, the journal that names a medium. Any other file is neither opened for writing nor removed.
+A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The content
+decides whether a file is assay's, never the name alone: the format number in `run.json`, the checksums of journal
+lines, the mention of a medium in the journal. Any other file is neither opened for writing nor removed.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ NEW_RUN: Mapping[str, Any] = {"format": FORMAT, "status": "new"}
 FINISHED = ("complete", "partial", "failed", "interrupted")
 STATUSES = (*FINISHED, "running")
 VIEW_INDEX = b"assay view index "
-"""The beginning of the index that pages use. Its version follows."""
+"""The first bytes of the index that pages use. The version follows."""
 _DRAFT = re.compile(r"\.(run\.json|summary\.json|\.lock|view\.index)\.[0-9a-f]{16}")
 _DRAFT_BEGINS = {
     "run.json": b'{\n  "format":',
@@ -42,7 +42,7 @@ _SEARCHED_BYTES = 1 << 20
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise unless a run may be written to a folder."""
+    """Raise if a run may not be written to a folder, because it contains files that assay did not write."""
     try:
         if not folder.exists() or not folder.is_dir():
             return  # The caller that creates the folder refuses a file.
@@ -78,7 +78,7 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def _refuse_special(path: Path, *, is_folder: bool) -> None:
-    """Raise for a link, which leads to other people's files, and for anything else that a run does not write."""
+    """Raise for a link, which may lead to other people's files, and for anything else that a run never writes."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -113,7 +113,7 @@ def _holds_run(
     layout: Layout,
     names: list[str],
 ) -> bool:
-    """Return True if a folder is a run, or has only files that a killed run leaves before it writes `run.json`."""
+    """Return True if a folder holds a run, or only files that a run writes before its first `run.json`."""
     if layout.manifest.exists():
         problem = manifest_problem(layout.manifest)
         if problem:
@@ -156,7 +156,7 @@ def is_manifest_of_ours(plain: object) -> bool:
 
 
 def is_journal(path: Path) -> bool:
-    """Return True if a file is empty, or has a complete or a torn journal line."""
+    """Return True if a file is empty or has a journal line, complete or incomplete."""
     with path.open("rb") as file:
         block = file.read(_SEARCHED_BYTES)
         if not block or any(is_whole(line) for line in block.split(b"\n")):
@@ -185,7 +185,7 @@ def _is_summary(layout: Layout) -> bool:
 
 
 def is_lock(path: Path, *, may_be_empty: bool = False) -> bool:
-    """Return True if a file is the lock note of a writer."""
+    """Return True if a file is the lock file of a run folder."""
     with path.open("rb") as file:
         text = file.read(4096)
     if not text:
@@ -198,7 +198,7 @@ def is_lock(path: Path, *, may_be_empty: bool = False) -> bool:
 
 
 def is_draft(path: Path) -> bool:
-    """Return True if a file is a temporary copy of a derived file or of `.lock`, or if it has just disappeared."""
+    """Return True if a file is a draft of a derived file or of `.lock`, or if it has just disappeared."""
     named = _DRAFT.fullmatch(path.name)
     if named is None or path.is_symlink():
         return False
@@ -236,7 +236,7 @@ NOTE_BYTES = 192
 
 
 class FolderLock:
-    """Held while a process writes to a run folder. The kernel releases it when the process dies."""
+    """A lock that a process holds while it writes to a run folder. The kernel releases it when the process dies."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -283,7 +283,7 @@ class FolderLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Return True if a process writes to the lock's folder now. A lock held on another machine may look free."""
+    """Return True if a process writes to the folder now. A lock held on another machine may not be visible here."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -298,7 +298,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _note() -> bytes:
-    """Return a note about the writing process. It has a fixed length, so that one write replaces it completely."""
+    """Return a note about the writing process. Its fixed length lets one write replace an earlier note completely."""
     note = {
         "pid": os.getpid(),
         "host": socket.gethostname()[:80],
@@ -308,7 +308,7 @@ def _note() -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Create the lock file with its note, because an empty file has no owner. Keep the file of a faster process."""
+    """Create the lock file with its note in one step. If another process creates it first, keep that file."""
     handle, draft = new_draft(path)
     try:
         with os.fdopen(handle, "wb") as file:

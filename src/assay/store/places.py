@@ -1,7 +1,8 @@
-"""Places: the sample ids and epochs of one task × model, numbered in order of appearance.
+"""Numbers for the sample ids and epochs of one task × model, in order of appearance.
 
-A journal may hold a million of them, so they are not objects: ids are in one buffer, and the number of a sample and
-epoch is found by open addressing in an array. That takes some 40 bytes for each; a dict of tuples takes about 250.
+A journal may hold a million of them, so they are not stored as objects: ids are in one buffer, and the number of a
+sample and epoch is found by open addressing in an array. That takes some 40 bytes for each; a dict of tuples takes
+about 250.
 """
 
 from array import array
@@ -11,14 +12,14 @@ from itertools import accumulate
 from typing import cast
 
 Place = tuple[str, int]
-"""A sample's id and the epoch in which it was asked."""
+"""A sample's id, and the epoch in which the sample was asked."""
 NOWHERE = -1
 SEARCHES = 64
-"""Number of linear searches that cost less than building a hash table."""
+"""Number of linear searches after which building a hash table is worth its cost."""
 
 
 class HashTable:
-    """Numbers from 0 on, found by a 64-bit hash. If a hash was added several times, the last number counts."""
+    """Finds consecutive numbers by a 64-bit hash. If a hash was added several times, the last number counts."""
 
     __slots__ = ("_hashes", "_mask", "_table")
 
@@ -31,7 +32,7 @@ class HashTable:
         return len(self._hashes)
 
     def find(self, hash: int) -> int:
-        """Return the number that was added under a hash, or -1."""
+        """Return the last number that was added under a hash, or -1."""
         table = self._table
         hashes = self._hashes
         mask = self._mask
@@ -43,7 +44,7 @@ class HashTable:
         return NOWHERE
 
     def add(self, hash: int) -> None:
-        """Give the next number to a hash."""
+        """Store the next number under a hash."""
         hashes = self._hashes
         self._set(hash, len(hashes))
         hashes.append(hash)
@@ -66,7 +67,7 @@ class HashTable:
 
 
 class Places:
-    """Numbers for places, from 0 on, in order of appearance. It is a dict until `pack` is called."""
+    """Numbers for samples and epochs, from 0 on, in order of appearance. It uses a dict until `pack` is called."""
 
     __slots__ = (
         "_count",
@@ -81,11 +82,14 @@ class Places:
 
     def __init__(self) -> None:
         self.numbers: dict[str | Place, int] = {}
-        """Numbers by sample and epoch while a journal is read. Epoch 0, usually the only one, is not stored."""
+        """Numbers by sample and epoch while a journal is read.
+
+        Samples in epoch 0, usually the only one, are stored by id alone.
+        """
         self._ids = b"\0"
         self._starts = array("Q", [1])
         self._epochs: array[int] | None = None
-        """`None` if all are 0."""
+        """The epoch of each number; `None` if all are 0."""
         self._table: HashTable | None = None
         self._searches = 0
         self._count = 0
@@ -104,7 +108,7 @@ class Places:
         return (self[number] for number in range(self._count))
 
     def pack(self) -> None:
-        """Finish reading, and store the samples and epochs compactly."""
+        """End the reading of the journal: store the samples and epochs compactly."""
         numbers = self.numbers
         self.numbers = {}
         self._count = len(numbers)
@@ -159,7 +163,7 @@ class Places:
             table.add(hashed)
 
     def _scan(self, id: str, epoch: int) -> int:
-        """Search all ids linearly, which is as fast as memory. A hash table pays off only for many searches."""
+        """Search all ids linearly. A hash table is faster only for many searches."""
         pattern = b"\0" + id.encode("utf-8", "surrogatepass") + b"\0"
         position = self._ids.find(pattern)
         while position >= 0:
@@ -175,7 +179,10 @@ class Places:
         id: str,
         epoch: int,
     ) -> tuple[int, int]:
-        """Return the number of a sample and epoch, and their hash. If the hash is taken, use the next one."""
+        """Return the number of a sample and epoch, and a hash for it.
+
+        If another sample has the hash, try the next hash.
+        """
         hashed = hash((id, epoch))
         tries = 0
         while (number := table.find(hashed)) >= 0 and not self._is(number, id, epoch):

@@ -56,11 +56,11 @@ class View:
     """
 
     ids: frozenset[str] | None = None
-    """`None` means all."""
+    """The samples that were counted; `None` for all."""
     epochs: int = 0
-    """0 means all."""
+    """The number of epochs that were counted; 0 for all."""
     rounds: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """Number of rounds that count, for dialogues with more rounds in the journal."""
+    """Number of rounds that were counted, for dialogues that have more rounds in the journal."""
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place
@@ -98,7 +98,7 @@ class RunReader:
 
     @property
     def source(self) -> Path:
-        """The path that people know the run by: its folder, or the results of another tool it was converted from."""
+        """The path that users know: the run folder, or the results of another tool from which it was converted."""
         imported = self.manifest_if_any.get("imported")
         if isinstance(imported, Mapping) and isinstance(imported.get("path"), str):
             return Path(imported["path"])
@@ -106,12 +106,12 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[str, str]]:
-        """Task and model of each pair in the journal."""
+        """Task and model of each task × model in the journal."""
         return list(self.index.cells)
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What was run."""
+        """The content of `run.json`: what was run."""
         return read_run_json(self.layout.manifest)
 
     @cached_property
@@ -158,7 +158,10 @@ class RunReader:
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
-        """Return the damage in words, with the fix; for a run of the first version, that it cannot be checked."""
+        """Return lines about the damage, with the fix.
+
+        For a run of the first version, say that it cannot be checked.
+        """
         lines = [
             f"damaged: {line}; fix: `assay run` the same command again"
             for line in self.damage
@@ -171,14 +174,14 @@ class RunReader:
 
     @property
     def manifest_if_any(self) -> dict[str, Any]:
-        """What was run; empty if a damaged folder has lost it."""
+        """The content of `run.json`; empty if a damaged folder has lost it."""
         if self.layout.manifest.exists():
             return self.manifest
         return {}
 
     @cached_property
     def results(self) -> list[Result]:
-        """The numbers of the table, without fields that only another version knows."""
+        """The numbers of the table. Fields that this version does not know are left out."""
         fields = Result.__dataclass_fields__
         rows = self.summary.get("results", ())
         rebuilt = []
@@ -228,9 +231,9 @@ class RunReader:
         model: str,
         scorer: str,
     ) -> Sequence[ScoreRecord]:
-        """Return the score records that the table was computed from.
+        """Return the score records from which the table was computed.
 
-        `assay score` leaves out a score whose answer was lost; the journal still has it.
+        `assay score` leaves out scores whose answers were lost, but the journal still has them.
         """
         records = self.scores(task, model, scorer)
         answers = self.index.cell(task, model).answers
@@ -246,7 +249,7 @@ class RunReader:
         return counted
 
     def lost_answers(self) -> int:
-        """Return how many samples have a verdict in the journal whose answer was lost, and not asked for again."""
+        """Return the number of samples with a verdict in the journal whose answer was lost and not asked for again."""
         lost: set[tuple[str, str, str, int]] = set()
         if not self.index.damage:
             return 0
@@ -284,7 +287,7 @@ class RunReader:
     def scorers(self, task: str, model: str) -> list[str]:
         """Return the scorers with results in the last summary.
 
-        The run may also have been scored by others.
+        Other scorers may also have scored the run.
         """
         spoken = list(self.index.cell(task, model).scores)
         named = self._named_scorers().get((task, model))
@@ -337,12 +340,12 @@ class RunReader:
         return data_frame(rows_of(self), COLUMNS)
 
     def is_counted(self, task: str, model: str) -> bool:
-        """Return True if the last summary has this task × model. The journal may have others."""
+        """Return True if the last summary has this task × model. The journal may have more of them."""
         cells = self._named_scorers()
         return not cells or (task, model) in cells
 
     def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
-        """Return the scorers of each task × model of the last run; empty for a model that scores itself."""
+        """Return the scorers of each task × model in the last run; empty for a model that computes its own scores."""
         if self._counted is not None:
             return self._counted
         counted: dict[tuple[str, str], frozenset[str]] = {}
@@ -375,7 +378,7 @@ class RunWriter:
     ) -> None:
         """Open a folder for a run.
 
-        `signs` marks `run.json` as this user's own. It is False if another user made the settings.
+        `signs` marks `run.json` as this user's own. It is False if the settings come from another user.
         """
         self.layout = Layout(Path(folder))
         self._signs = signs
@@ -428,7 +431,7 @@ class RunWriter:
             self._lock.__exit__(kind, error, trace)
 
     def _forget(self) -> None:
-        """Remove the files that `run.json` and the journal name, and no others. The caller must hold the lock.
+        """Remove all files of the run, but no files of the user. The caller must hold the lock.
 
         The journal is removed last, because it says which media belong to the run.
         """
@@ -455,7 +458,8 @@ class RunWriter:
     def plain_output(self, output: Output) -> dict[str, Any]:
         """Return a model's output as a journal line stores it.
 
-        Media the model produced go to the blobs. Media of the prompt stay in the dataset and are stored by digest.
+        Media that the model produced are stored in the run folder. Media of the prompt stay in the dataset, and the
+        line has their digests.
         """
         for candidate in output.candidates:
             if len(candidate.parts) > 1 or (
@@ -471,7 +475,7 @@ class RunWriter:
         return self.journal.append(line)
 
     def reload(self) -> None:
-        """Read the journal again, so that the index includes what was written since."""
+        """Read the journal again, so that the index includes what was written since the last reading."""
         self.journal.flush()
         self._check_in_place()
         if self._index is not None:
@@ -480,7 +484,7 @@ class RunWriter:
 
     @property
     def index(self) -> Index:
-        """The index of the journal as it was when it was first read."""
+        """The index of the journal at the time of its last reading."""
         if self._index is None:
             self._check_in_place()
             self._index = Index(self.layout.journal)
@@ -488,7 +492,7 @@ class RunWriter:
 
     @property
     def repair(self) -> Repair:
-        """What was wrong with the journal."""
+        """What was wrong with the journal when it was opened."""
         return Repair(self._torn_bytes, self.index.damaged, self.index.damaged_range)
 
     def scores_at(self, offsets: Sequence[int]) -> Scores:
@@ -510,7 +514,7 @@ class RunWriter:
             raise
 
     def damage(self, manifest: Mapping[str, Any]) -> list[str]:
-        """Return the differences from what an earlier run left, and forget answers whose media are broken."""
+        """Return how the folder differs from what an earlier run left. Forget answers whose media are broken."""
         lines = []
         if is_vouched(manifest):
             lines += [
@@ -535,7 +539,7 @@ class RunWriter:
         manifest: Mapping[str, Any],
         summary: Mapping[str, Any],
     ) -> None:
-        """Write the numbers, then mark the run as ended. A kill in between leaves it unfinished."""
+        """Write the numbers, then mark the run as ended. If the process is killed in between, the run is unfinished."""
         self.journal.flush()
         self._check_in_place()
         write_json(self.layout.summary, self.redactor.plain(summary))
@@ -553,7 +557,7 @@ class RunWriter:
         write_json(self.layout.manifest, signed(plain) if self._signs else plain)
 
     def _check_in_place(self) -> None:
-        """Raise if the folder was moved or removed since it was opened. The open journal would follow the move."""
+        """Raise if the folder was moved or removed since it was opened, because the open journal would follow it."""
         if not self.layout.journal.exists():
             raise DiskFull(
                 "the run folder was moved or removed while the run wrote to it",

@@ -17,7 +17,7 @@ from ..core.secret_forms import forms_of, hidden_forms, json_forms
 from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, cleared, scrub
 
 _WORD = re.compile(r"[a-z_]+")
-"""A secret of this form is kept in keys, where it is the name of a field or metric that readers need."""
+"""A secret of this form may also be the name of a field or metric, so it is not removed from JSON keys."""
 _WORDS = frozenset(
     {
         "output",
@@ -28,19 +28,19 @@ _WORDS = frozenset(
         *map(str, Outcome),
     }
 )
-"""Words of the record format. They are never secrets under these names, even if a variable holds such a word."""
+"""Words of the record format. They are not removed, even if a secret variable holds such a word."""
 _WORDED = frozenset({"kind", "outcome", "role", "type", "stop_reason"})
 
 
 class Redactor:
-    """Removes known secrets from what is about to be written."""
+    """Replaces known secrets in everything that a run writes."""
 
     def __init__(
         self,
         secrets: frozenset[str] = frozenset(),
         in_messages: frozenset[str] = frozenset(),
     ) -> None:
-        """Search for `secrets` everywhere, but for `in_messages` only in messages.
+        """Search for `secrets` everywhere, and for `in_messages` only in messages.
 
         Prompts and answers may contain the latter by chance.
         """
@@ -112,9 +112,9 @@ class Redactor:
         return False
 
     def _echo(self, body: bytes) -> bytes:
-        """Return the part of a line that may contain a secret in base64 or in URL form.
+        """Return the part of a line in which a secret may be spelled in base64 or in URL form.
 
-        That is a model's answer or an error. Prompts and scores repeat a secret only after an answer contained it.
+        That is a model's answer or an error. Prompts and scores contain a secret only if an answer contained it before.
         """
         if self._has_echoed or b'"error"' in body:
             return body
@@ -170,7 +170,7 @@ class Redactor:
         return scrub(cleared(text, self._all))
 
     def plain(self, value: object) -> Any:
-        """Return a document without the secrets and without passwords in URLs and headers. File names stay."""
+        """Return a document without the secrets, and without passwords in URLs and headers. Names of files stay."""
         self._look()
         if isinstance(value, str):
             return hidden_forms(cleared(value, self._all), MARK, HIDDEN)
@@ -189,7 +189,7 @@ class Redactor:
         return name
 
     def hide(self, error: Exception) -> None:
-        """Remove secrets from an error's message. Drop its cause if that contains one."""
+        """Remove secrets from an error's message. Drop the cause of the error if that contains a secret."""
         if isinstance(error, AssayError):
             self._hide_lines(error)
         else:
@@ -226,7 +226,7 @@ def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
 def _is_searched(secret: str, is_sure: bool) -> bool:
     """Return True if a secret is searched for in prompts and answers.
 
-    A plain word from a header is not, because prompts and answers probably contain it.
+    A plain word from a header is not searched for, because prompts and answers probably contain it by chance.
     """
     return len(secret) >= SHORTEST and (
         is_sure or not (secret.isalpha() and secret.islower())

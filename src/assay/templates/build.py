@@ -52,11 +52,11 @@ def build_template(
     where: str = "",
     hold: Hold | None = None,
 ) -> BuiltTemplate:
-    """Return a callable `(sample) -> Prompt` for anything a task may give as its template.
+    """Return a callable `(sample) -> Prompt` for anything that a task may give as its template.
 
-    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides if `template` is `None`. A template that was
-    built before is finished again with the settings given here. `hold` opens the files that a template names by
-    plain data; without it none is opened.
+    If `template` is `None`, the default for `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) is used. The
+    settings given here replace those of a template that was built before. `hold` opens the files that a template names
+    by plain data; without it none is opened.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
@@ -96,7 +96,7 @@ def _resolve(
     kind: str,
     where: str,
 ) -> Any:
-    """Return the callable that a template names; for several variants, the one in use."""
+    """Return the callable for a template given in any form. Of several variants, return the one in use."""
     if isinstance(template, Variants):
         resolved = template
     else:
@@ -219,7 +219,7 @@ def _resolve_class(template: type, where: str) -> object:
 
 
 class _Written:
-    """A template `{messages: […]}` or `{prompt: text}` with an `answer` for solved examples."""
+    """A template written as data: `{messages: […]}` or `{prompt: text}`, with an `answer` for solved examples."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ def _adapted(
     name: str,
     where: str,
 ) -> tuple[Make, Make | None]:
-    """Return a function for questions and, if `function` has a parameter for it, one for solved examples."""
+    """Return how a user's function makes questions, and how it makes solved examples if it has a parameter for that."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:

@@ -33,7 +33,7 @@ from ..core.tools import check_tool_choice, read_tool_choice
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
 Hold = Callable[[Media], Media]
-"""Function that makes a medium readable whose file is named by data. It raises if the data may not use that file."""
+"""Function that opens a medium whose file is named by data. It raises if the data may not use that file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Finish:
     chat: bool | None = None
     """True puts a completion into a user turn; False writes turns out as text; None changes nothing."""
     tools: Callable[[Sample], tuple[Tool, ...]] | None = None
-    """Returns the tools of the task for a sample. Those of a row come after them."""
+    """Returns the tools of the task for a sample. The tools of the row are added after them."""
     tool_choice: str | None = None
     parallel_calls: bool | None = None
 
@@ -147,7 +147,7 @@ class BuiltTemplate:
         hold: Hold | None = None,
     ) -> None:
         self.make = make
-        """The template's own callable."""
+        """The template's own callable, before anything is added to its prompts."""
         self.hold = hold
         """Checks each file that plain data in the template name. None checks nothing, and such files cannot be read."""
         self._answer = answer
@@ -340,7 +340,7 @@ def in_places(
     messages: Sequence[Message],
     text: str,
 ) -> Iterator[Part]:
-    """Yield the parts of turns whose texts were joined to `text`, with each medium at its position."""
+    """Yield `text`, which joins the texts of some turns, as parts with each medium at its position."""
     for part in (part for message in messages for part in message.parts or ()):
         if not isinstance(part, Media):
             # The text before the part, such as the name of a turn, goes with it. White space at its
@@ -381,7 +381,8 @@ def with_answer(
 ) -> tuple[Message, ...]:
     """Return the messages with the answer at the position where the model would have written it.
 
-    An answer that was begun for the model (a last turn in its own role) is continued, and so is a completion.
+    A last turn in the model's own role is the beginning of its answer, so the answer continues it. It also continues a
+    completion.
     """
     if isinstance(answer, (list, tuple)):
         pieces = answer

@@ -55,7 +55,9 @@ LAYOUTS: Mapping[str, Layout] = {
         [f"- {option}" for option in options]
     ),
 }
-"""Layouts of options: `A. x`, `(A) x`, `A) x` and `A: x` on separate lines; all on one line; under `Options:`; as
+"""Layouts of options by name.
+
+Options are written as `A. x`, `(A) x`, `A) x` or `A: x` on separate lines, all on one line, under `Options:`, or as
 bullets without letters.
 """
 
@@ -69,13 +71,13 @@ class Choices:
     instruction: str | None = None
     """Text after the options; `None` asks for the letter, or with `cot` for steps and then the letter."""
     letters: str | Sequence[str] = LETTERS
-    """The labels in order. The target stays `A`, `B`, …; the scorer maps what a model writes."""
+    """The labels in order. The target stays `A`, `B`, …; the scorer translates the label that a model writes."""
     cot: bool = False
     answer_prefix: str = "Answer:"
     """The text before the letter in a worked answer. It ends the prompt if `complete` is set."""
     question_prefix: str = ""
     hint: str | None = None
-    """A column whose text, if there is any, comes before the question."""
+    """A column whose text is shown before the question, if the row has any."""
     complete: bool = False
     """Use a completion that ends with `answer_prefix`, without chat template, instead of a user turn."""
     answer: str | None = None

@@ -42,7 +42,10 @@ def rounds(
     template: object = None,
     history: str = "model",
 ) -> "Dialogue":
-    """Return the dialogue that begins with `prompt`. `history` says whose answers it continues from."""
+    """Return the dialogue that begins with `prompt`.
+
+    `history` says whether it contains the model's or reference answers.
+    """
     if history not in HISTORIES:
         raise UsageError(
             f"unknown history {history!r}", fix=f"use {' or '.join(HISTORIES)}"
@@ -57,7 +60,7 @@ def rounds(
 
 
 class Dialogue:
-    """One dialogue. It stores only the number of the round; the rest follows from the answers."""
+    """One dialogue. Its only state is the number of the round; everything else is passed in."""
 
     def __init__(
         self,
@@ -151,7 +154,7 @@ def with_reply(
     messages: Sequence[Message],
     answer: object,
 ) -> tuple[Message, ...]:
-    """Return the messages with an answer in the role that the model had to take."""
+    """Return the messages followed by an answer, in the role that the prompt asks the model to take."""
     role = generation_role(messages)
     complete_turns = [message for message in messages if message.parts is not None]
     parts = _answer_parts(answer, role)

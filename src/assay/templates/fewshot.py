@@ -113,12 +113,12 @@ class Shot:
 
     id: str
     asks: "Asked"
-    """The question, for comparisons."""
+    """The question of the example, normalized for comparisons."""
     solved: tuple[Message, ...]
 
 
 class _ShotPool:
-    """A pool of examples, which are rendered once, when they are first shown."""
+    """A pool of solved examples. Each is rendered when it is first shown, and reused."""
 
     def __init__(
         self,
@@ -192,7 +192,10 @@ class _ShotPool:
                 ) from error
 
     def shots(self, sample: Sample, prompt: Prompt) -> list[Shot]:
-        """Return the shots of one question: fewer than requested only if all the rest equal the question."""
+        """Return the shots of one question.
+
+        There are fewer than requested only if all others are equal to the question.
+        """
         key = _value_of(sample, self._same)
         pool = self._groups.get(key)
         if pool is None:
@@ -252,7 +255,7 @@ class _ShotPool:
         key: str,
         place: int,
     ) -> bool:
-        """Return True if an example is not the question, not equal to it, and not in its group."""
+        """Return True if an example is not the question itself, not equal to it, and not in its group."""
         candidate = self._groups[key][place]
         if candidate is sample:
             return False
@@ -308,7 +311,7 @@ def _compose(
 ) -> tuple[Message, ...]:
     """Return shots and question as turns, or as one text for a completion or if `multiturn` is off.
 
-    Custom roles stay turns even then: they are written out as text when they are sent.
+    Turns with custom roles are not joined, because they are written as text when they are sent.
     """
     is_completion = all(message.role == "" for message in body)
     is_text = is_completion or any(len(shot.solved) == 1 for shot in shots)
@@ -342,7 +345,10 @@ def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
 
 
 def _split_pick(pick: Any, where: str) -> tuple[Any, str | None]:
-    """Return the way of picking and, for `{name: random, same: subject}`, the column shots share with the question."""
+    """Return how to pick examples, and the column that they share with the question if the user names one.
+
+    For `{name: random, same: subject}` these are `random` and `subject`.
+    """
     same = None
     if isinstance(pick, Mapping):
         unknown = [key for key in pick if key not in ("name", "same")]

@@ -62,20 +62,20 @@ class JinjaText:
         self.text = text
         self.where = where or "template"
         self._template, self.variables = compiled_text(text, self.where, blocks)
-        """`variables` are the names the text reads; only these are converted for it."""
+        """`variables` are the names that the text reads. Only these values are converted for it."""
 
     def __call__(self, sample: Sample) -> str:
-        """Return the text, with the word for its kind instead of each medium."""
+        """Return the text for a sample. Media appear as a word such as `[image]`."""
         marks = Shown(sample.media)
         return marks.words(self.rendered(sample, marks))
 
     def parts(self, sample: Sample) -> tuple[Part, ...]:
-        """Return the text as parts of a message: its words and the media it shows."""
+        """Return the text for a sample as parts of a message: its words and the media that it shows."""
         marks = Shown(sample.media)
         return marks.parts(self.rendered(sample, marks))
 
     def rendered(self, sample: Sample, marks: Shown) -> str:
-        """Return the text with a placeholder for each medium; `marks` maps them back."""
+        """Return the text with a mark for each medium. `marks` knows which medium a mark means."""
         try:
             return self._template.render(variables_of(sample, self.variables, marks))
         except jinja2.UndefinedError as error:
@@ -329,7 +329,7 @@ def _medium_piece(
 
 
 def _known_medium(value: str, sample: Sample) -> Media | None:
-    """Return the sample's own medium that was built from this cell, because the dataset resolves paths."""
+    """Return the sample's own medium that was built from this cell. The dataset has already resolved its path."""
     for medium in sample.media:
         if not isinstance(medium.source, (bytes, bytearray)):
             source = str(medium.source)

@@ -28,7 +28,7 @@ from .plain import question_text
 @templates.register("choice_likelihood")
 @dataclass(frozen=True)
 class ChoiceLikelihood:
-    """Compares options by likelihood: letters after the listed options, or texts after the question."""
+    """Compares options by likelihood: letters after a list of the options, or option texts after the question."""
 
     continuation: Literal["letter", "text"] = "letter"
     layout: str = "lines"

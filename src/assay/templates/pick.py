@@ -31,7 +31,7 @@ class SimilarTexts:
         self._rarity: dict[str, float] = {}
 
     def nearest(self, text: str) -> Iterator[int]:
-        """Yield the indexes of all texts, the most similar first; equal ones in their own order."""
+        """Yield the indexes of all texts, the most similar first. Equally similar texts keep their order."""
         import numpy as np
 
         if not self._postings:
@@ -62,7 +62,10 @@ class SimilarTexts:
             self._postings[gram] = posting
 
     def _weights(self, count: Counter[str]) -> dict[str, float]:
-        """Return weights scaled to length one, without trigrams that no text has, because they contribute nothing."""
+        """Return weights scaled to length one.
+
+        Trigrams that occur in no text are left out, because they change no score.
+        """
         weights = {}
         for gram, number in count.items():
             rarity = self._rarity.get(gram)
@@ -96,7 +99,7 @@ def trigrams(text: str) -> Counter[str]:
 
 
 Order = Callable[[Sample], Iterator[int]]
-"""Indexes in the pool, the best first."""
+"""Function that yields indexes in the pool of examples, the best first."""
 
 
 def in_order(
@@ -121,7 +124,7 @@ def _sequential_order(
     pool: Sequence[Sample],
     seed: int,
 ) -> Order:
-    """Return the order that starts after the question itself."""
+    """Return the order that begins with the example after the question itself."""
     starts: dict[str, int] = {}
     for index, candidate in enumerate(pool):
         starts[candidate.id] = index + 1
@@ -157,7 +160,7 @@ def shuffled(
 ) -> Iterator[int]:
     """Yield the numbers below `size` in an order that depends only on seed and name.
 
-    The draws come from sha256, so that they are the same in every version of Python.
+    The random numbers come from sha256, so that the order is the same in every version of Python.
     """
     moved: dict[int, int] = {}
     for index in range(size):
@@ -186,7 +189,7 @@ def _window(
     seed: int,
     name: str,
 ) -> Iterator[int]:
-    """Yield all indexes from `start` on, wrapping around. Without a start, the id decides where to begin."""
+    """Yield all indexes from `start` on, wrapping around. Without `start`, `name` decides where to begin."""
     if not size:
         return
     if start is None:

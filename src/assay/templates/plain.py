@@ -79,8 +79,7 @@ class Completion:
 
     prefix: str = ""
     suffix: str = ""
-    r"""`prefix="Q: ", suffix="\
-A:"` turns a question into a text to continue."""
+    r"""Text after the question. `prefix="Q: ", suffix="\nA:"` turns a question into a text to continue."""
     answer: str | None = None
     """Jinja for the end of a solved example; the target by default."""
 

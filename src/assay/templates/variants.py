@@ -14,7 +14,7 @@ from ..registry import templates
 @templates.register("variants")
 @dataclass(frozen=True)
 class Variants:
-    """Named templates of one benchmark; the first is used unless another is named."""
+    """Named templates of one benchmark. The first is used unless the user names another."""
 
     variants: Mapping[str, Any]
     use: str = ""
@@ -34,7 +34,7 @@ class Variants:
         return tuple(self.variants)
 
     def select(self, name: str = "") -> object:
-        """Return the template of that name; by default the one in use."""
+        """Return the template with this name; without a name, the one in use."""
         selected = name or self.use or self.names[0]
         if selected not in self.variants:
             hint = f"the variants are {', '.join(self.names)}"

@@ -25,7 +25,7 @@ class WeighedLetters:
     """Another template's prompt, after which the letter of each option is scored by likelihood."""
 
     of: Any = None
-    """The question's template; `None` uses the one of `choice_likelihood`, and a chat for rows with media."""
+    """The template of the question. `None` uses the one of `choice_likelihood`, or a chat turn for rows with media."""
     _inner: BuiltTemplate = field(
         init=False,
         repr=False,

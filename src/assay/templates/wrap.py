@@ -19,10 +19,10 @@ STEP_BY_STEP = (
 @templates.register("cot")
 @dataclass(frozen=True)
 class ChainOfThought:
-    """Asks for the steps before the answer: for a choice question, any other question, or a template of your own."""
+    """Asks for the steps before the answer, with the prompt of another template or of a plain question."""
 
     of: Any = None
-    """The template that asks; `None` asks the question, with lettered choices if it has any."""
+    """The template that writes the question; `None` asks the bare question, with lettered choices if it has any."""
     instruction: str | None = None
     """The text after the question; `None` asks for steps and for the answer on the last line."""
     answer_prefix: str = "Answer:"
@@ -67,7 +67,7 @@ class ChainOfThought:
 
     @property
     def source(self) -> str:
-        """What the prompts of the inner template depend on."""
+        """Text that identifies everything on which the prompts of the inner template depend."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -95,7 +95,7 @@ class WithoutChat:
     """Another template's prompt as one text to continue, so that no chat template is applied to it."""
 
     of: Any = None
-    """The template that asks; `None` asks the question."""
+    """The template that writes the question; `None` asks the bare question."""
     headers: bool = True
     """True writes turns as `User: …` and `Assistant:`; False joins their texts by line breaks."""
     _inner: BuiltTemplate = field(
@@ -110,7 +110,7 @@ class WithoutChat:
 
     @property
     def source(self) -> str:
-        """What the prompts of the inner template depend on."""
+        """Text that identifies everything on which the prompts of the inner template depend."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:

@@ -23,7 +23,7 @@ class Null:
 
     @property
     def abilities(self) -> Abilities:
-        """Return all abilities, because it ignores the prompt."""
+        """Return all abilities, because this model ignores the prompt."""
         return Abilities(
             accepts=ANY,
             produces=ANY,
@@ -33,7 +33,7 @@ class Null:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Its kind."""
+        """The kind of agent."""
         return {"floor": type(self).__name__.lower()}
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:

@@ -40,15 +40,15 @@ MOST_BUSY = 64
 
 
 GRACE_SECONDS = 1.0
-"""Seconds that an `async` tool may take to end after it was cancelled."""
+"""Seconds that an `async` tool has to end after it is cancelled."""
 
 
 class CallOverrun(BaseException):
-    """Raised inside a tool that exceeds its time. Not an `Exception`, so that tools do not catch it."""
+    """Raised inside a tool that exceeds its time limit. Not an `Exception`, so that tools do not catch it."""
 
 
 class _Worker:
-    """One thread, which runs one call after another."""
+    """One thread that runs one call after another."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -63,16 +63,16 @@ class _Worker:
         self._thread.start()
 
     def run(self, call: Callable[[], None]) -> None:
-        """Run a call in this thread."""
+        """Let the thread run this call."""
         self._is_busy = True
         self._calls.put(call)
 
     def stop(self) -> None:
-        """Let the thread end once it is idle."""
+        """Let the thread end as soon as it is idle."""
         self._calls.put(None)
 
     def abandon(self) -> None:
-        """End the running call, if the interpreter can, and let the thread end after it."""
+        """Raise an exception in the running call, and let the thread end after the call."""
         with self._lock:
             self._is_abandoned = True
             if self._is_busy and self._thread.ident is not None:
@@ -104,7 +104,7 @@ class CallThreads:
         function: Callable[..., T],
         *values: object,
     ) -> T:
-        """Call a function in a thread and return its result. Cancelling this ends the function."""
+        """Call a function in a thread and return its result. If the caller is cancelled, end the function."""
         if self._slots is None:
             self._slots = asyncio.Semaphore(MOST_BUSY)
         async with self._slots:
@@ -165,7 +165,10 @@ class CallLoop:
         self._lane: _Lane | None = None
 
     async def run(self, make: Callable[[], Awaitable[T]]) -> T:
-        """Await what `make` returns. If the caller is cancelled, cancel this too, but do not wait for its end."""
+        """Await the awaitable that `make` returns.
+
+        If the caller is cancelled, cancel it too, but do not wait for its end.
+        """
         if self._lane is None:
             self._lane = _Lane()
         lane = self._lane
@@ -181,7 +184,7 @@ class CallLoop:
         lane: "_Lane",
         if_blocked: "Callable[[_Lane], None]",
     ) -> None:
-        """Call a function with the lane if it runs nothing else within a while, because something blocks it."""
+        """Call `if_blocked(lane)` after a while, if something still blocks the lane's event loop."""
         is_alive = threading.Event()
         lane.loop.call_soon_threadsafe(is_alive.set)
 
@@ -192,26 +195,26 @@ class CallLoop:
         asyncio.get_running_loop().call_later(GRACE_SECONDS, check)
 
     def _interrupt(self, lane: "_Lane") -> None:
-        """End the code that blocks a lane, if the interpreter can."""
+        """Raise an exception in the code that blocks a lane. Code outside the interpreter does not notice it."""
         if lane.thread.ident is not None:
             raise_in(lane.thread.ident, CallOverrun)
         self._check_later(lane, self._leave)
 
     def _leave(self, lane: "_Lane") -> None:
-        """Use another lane from now on: this one is blocked for good."""
+        """Use a new lane from now on, because this one stays blocked."""
         lane.stop()
         if self._lane is lane:
             self._lane = None
 
     def close(self) -> None:
-        """Let the loop end."""
+        """Let the event loop end."""
         if self._lane is not None:
             self._lane.stop()
             self._lane = None
 
 
 class _Lane:
-    """An event loop in a thread."""
+    """One event loop and its thread. `CallLoop` replaces a lane that stays blocked."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -233,7 +236,7 @@ class _Lane:
                 continue
 
     def stop(self) -> None:
-        """Let the loop end if it is idle. A coroutine that does not end keeps its loop, and ends with the process."""
+        """Let the event loop end when it is idle. A coroutine that never ends keeps its loop until the process ends."""
         self.loop.call_soon_threadsafe(self._stop_if_idle)
 
     def _stop_if_idle(self) -> None:
@@ -242,7 +245,7 @@ class _Lane:
 
 
 async def _awaited(make: Callable[[], Awaitable[T]]) -> T:
-    """Await what a function returns. An exception that would end the loop is raised as an ordinary error."""
+    """Await what a function returns. Convert an exception that would end the event loop to an ordinary error."""
     try:
         return await make()
     except Exception:
@@ -255,7 +258,7 @@ async def _awaited(make: Callable[[], Awaitable[T]]) -> T:
 
 
 def _carried(error: BaseException) -> BaseException:
-    """Return the error of a tool as one that a future takes, and that ends nothing but the call."""
+    """Return a tool's error in a form that a future accepts and that ends only the call."""
     is_plain = isinstance(error, (Exception, SystemExit))
     if is_plain and not isinstance(error, StopIteration):
         return error
@@ -289,7 +292,7 @@ class FunctionTools:
 
     @property
     def identity(self) -> object:
-        """The functions, whose code determines the results."""
+        """The functions. Their code determines the results."""
         return self.functions
 
     def tools(
@@ -306,12 +309,12 @@ class FunctionTools:
         self._loop.close()
 
     async def open(self, context: SampleContext) -> "FunctionSession":
-        """Begin a sample."""
+        """Begin a sample: return the functions with the state of this sample."""
         return FunctionSession(self._bound, self._threads, self._loop, context.state)
 
 
 class FunctionSession:
-    """The functions for one sample, with its state."""
+    """The functions of a task for one sample, with its state."""
 
     def __init__(
         self,
@@ -326,7 +329,7 @@ class FunctionSession:
         self._state = state
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Call the function in a thread, because it may block. Functions that are `async` share one."""
+        """Call the function in a thread, because it may block. All `async` functions share one thread."""
         bound = self._bound[call.name]
         values = bound.values(plain_arguments(call))
         if bound.takes_state:
@@ -346,7 +349,7 @@ class FunctionSession:
 
 
 def _called(work: Callable[[], Any]) -> object:
-    """Return what a function returns; what a generator yields."""
+    """Return the result of a function. For a generator, return what it yields."""
     value = work()
     if inspect.isgenerator(value):
         return collected(value)
@@ -354,7 +357,7 @@ def _called(work: Callable[[], Any]) -> object:
 
 
 class _Bound:
-    """A function, with the conversion of a call's arguments to its own."""
+    """A function, and how to convert JSON arguments to its parameter types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -391,7 +394,7 @@ def needs_conversion(hint: object) -> bool:
 
 
 def converted(value: object, hint: object) -> object:
-    """Return a JSON value converted to the type that a function names: enums, dataclasses, tuples, sets, integers."""
+    """Return a JSON value converted to a parameter's type: enums, dataclasses, tuples, sets, integers."""
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:

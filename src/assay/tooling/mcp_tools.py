@@ -30,7 +30,7 @@ from .workspace_tools import (
 )
 
 PROTOCOL = "2025-06-18"
-"""The version of the protocol that is offered. A server may answer with an older one."""
+"""The version of the protocol that this client offers. A server may answer with an older one."""
 SECONDS_TO_START = 60.0
 LONGEST_MESSAGE = 16 << 20
 MOST_PAGES = 100
@@ -43,11 +43,11 @@ os.dup2(link.fileno(), 1)
 os.dup2(errors, 2)
 os.execvpe(sys.argv[3], sys.argv[3:], os.environ)
 """
-"""A program for the workspace: it connects its streams to this process, then becomes the server."""
+"""A program that runs in the workspace. It connects its streams to this process, then becomes the server."""
 
 
 class McpError(AssayError):
-    """An MCP server did not start, or broke the protocol."""
+    """An MCP server did not start, or violated the protocol."""
 
 
 class McpConnection:
@@ -188,7 +188,7 @@ class McpConnection:
         self._received += chunk
 
     def _failed(self, why: str) -> McpError:
-        """Return the error of a server, with the last lines of its standard error."""
+        """Return an error about the server, with the last lines of its standard error."""
         try:
             log = self._workspace.read(self._log).decode("utf-8", "replace").strip()
         except AssayError:
@@ -221,7 +221,7 @@ class McpTools:
 
     @property
     def identity(self) -> list[object]:
-        """The command and its tools."""
+        """The command and the tools that the server lists."""
         plain = [tool.to_plain() for tool in self._tools]
         return [self.command, dict(self.env), digest_of(plain)[:16]]
 
@@ -257,7 +257,7 @@ class McpTools:
 
     @cached_property
     def _tools(self) -> tuple[Tool, ...]:
-        """The tools, listed by a server in a separate workspace."""
+        """The tools, as listed by a server that runs in a workspace of its own."""
         command = self._host_command
         with Workspace(tier_of_tools()) as workspace:
             try:

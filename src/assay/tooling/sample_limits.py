@@ -10,7 +10,7 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Most calls of one answer that are run. For all other calls, the model gets a result that says so."""
+"""Most calls in one answer that are run. The result of each further call tells the model that it was not run."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 
@@ -20,15 +20,15 @@ class SampleLimits:
     """The limits of one sample. None turns a limit off."""
 
     turns: int | None = USUAL_TURNS
-    """Answers of the model."""
+    """Maximum number of answers of the model."""
     calls: int | None = None
     tokens: int | None = None
-    """Tokens that the model read and wrote in all rounds."""
+    """Maximum number of tokens that the model reads and writes in all rounds."""
     cost: float | None = None
     seconds: float | None = None
-    """Seconds of answers and calls, without waiting times."""
+    """Maximum duration of answers and calls, without waiting times."""
     call_seconds: float = USUAL_CALL_SECONDS
-    """Seconds that one call may take before it is ended."""
+    """Maximum duration of one call. A longer call is ended."""
 
     def check(self) -> None:
         """Raise `UsageError` if a limit is not positive."""
@@ -50,7 +50,7 @@ USUAL_LIMITS = SampleLimits()
 
 @dataclass(slots=True)
 class Unmeasured:
-    """Counts answers with unknown tokens or cost, for which a limit cannot end their sample."""
+    """Counts answers with unknown tokens or cost. Limits on tokens and cost cannot take them into account."""
 
     limits: SampleLimits
     tokens: int = 0

@@ -144,7 +144,10 @@ def schema_of(
     hint: object,
     around: tuple[Any, ...] = (),
 ) -> dict[str, Any]:
-    """Return the JSON schema of a type, a member of the classes `around`. Raise `TypeError` if it has none."""
+    """Return the JSON schema of a type. Raise `TypeError` if it has none.
+
+    `around` are the classes that contain the type, to detect a class that contains itself.
+    """
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
     if hint in SIMPLE_TYPES:
@@ -167,7 +170,10 @@ def schema_of(
 
 
 def has_fields(kind: object) -> bool:
-    """Return True for a dataclass, a `TypedDict` and a `NamedTuple`: the model sees an object with their fields."""
+    """Return True for a dataclass, a `TypedDict` or a `NamedTuple`.
+
+    The model sees them as objects with these fields.
+    """
     if not isinstance(kind, type):
         return False
     is_named_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
@@ -263,7 +269,7 @@ def _collection(
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the description in a docstring, and its text about each parameter."""
+    """Return the description in a docstring, and the text about each parameter."""
     notes: dict[str, str] = {}
     description_end = len(text)
     for entry in _SPHINX.finditer(text):
@@ -308,7 +314,7 @@ def _read_entries(section: str) -> dict[str, str]:
 
 
 MOST_FAULTS = 5
-"""Most faults that the result of one call lists."""
+"""Maximum number of faults that the result of one call lists."""
 MOST_DEPTH = 50
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -333,7 +339,7 @@ def find_faults(
     arguments: object,
     schema: Mapping[str, Any],
 ) -> list[str]:
-    """Return the faults of arguments, in words for the model. Rare keywords of a schema are ignored."""
+    """Return the faults of arguments as sentences for the model. Rare keywords of a schema are ignored."""
     faults: list[str] = []
     _check(arguments, schema, "", faults, 0)
     return faults[:MOST_FAULTS]
@@ -346,7 +352,7 @@ def _check(
     faults: list[str],
     depth: int,
 ) -> None:
-    """Add the faults of a value to a list."""
+    """Compare a value with a schema, and append its faults to `faults`."""
     if not isinstance(schema, Mapping) or depth > MOST_DEPTH:
         return
     fault = _fault_of(value, schema, depth)
@@ -369,7 +375,7 @@ def _fault_of(
     schema: Mapping[str, Any],
     depth: int,
 ) -> str:
-    """Return the type, choices or alternatives that a value violates, in words; empty if it is valid."""
+    """Return how a value violates the type, choices or alternatives of a schema; empty if it does not."""
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, Sequence) and options:
         if any(_fits(value, option, depth) for option in options):
@@ -390,7 +396,7 @@ def _check_length(
     path: str,
     faults: list[str],
 ) -> None:
-    """Check that a list has as many members as it must."""
+    """Check that a list has as many members as the schema requires."""
     count = len(value)
     least = schema.get("minItems")
     most = schema.get("maxItems")
@@ -475,7 +481,7 @@ def _described(schema: object) -> str:
 
 
 def smallest_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with only what a schema requires, each as small as it allows: `""`, `0`, the first choice."""
+    """Return the smallest valid arguments: only required ones, with values such as `""`, `0` or the first choice."""
     value = _smallest(schema, 0)
     return value if isinstance(value, dict) else {}
 

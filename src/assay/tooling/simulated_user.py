@@ -45,7 +45,7 @@ RunCall = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
 class UserTalk:
-    """One conversation from the user's side."""
+    """A conversation as the simulated user sees it."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class UserTalk:
         self.messages.append(Message("user", (Text(text),)))
 
     async def say(self) -> str | None:
-        """Return the next message of the user; None if it ends the conversation."""
+        """Return the next message of the user, or None if the user ends the conversation."""
         for _ in range(MOST_USER_CALLS):
             prompt = Prompt(tuple(self.messages), tools=self._tools)
             output: Output = await self._model.answer(prompt, GREEDY)
@@ -102,7 +102,7 @@ class SimulatedUser:
     """A user defined by a text, as a toolbox without tools."""
 
     persona: str
-    """Who the user is and what it wants; Jinja text with the columns of the row."""
+    """Who the user is and what they want; Jinja text with the columns of the row."""
     where: str = "user"
     begins = True
     replies = True
@@ -110,7 +110,7 @@ class SimulatedUser:
 
     @property
     def identity(self) -> list[str]:
-        """The values on which the conversation depends."""
+        """The values that determine the conversation."""
         return [self.persona, GUIDELINES, OPENING]
 
     def check(self) -> None:
@@ -161,7 +161,7 @@ class UserSession:
         self._exchanges = 0
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the user's first message. If the row has a question, that is the message."""
+        """Return the prompt with the user's first message. That is the question of the row, if the row has one."""
         question = _question_of(prompt)
         if question:
             self.talk.messages.append(Message("assistant", (Text(question),)))

@@ -11,12 +11,12 @@ from ..core import Audio, Image, Json, Media, Part, Text, Video
 from ..core.tools import ToolCall, ToolResult
 
 LARGEST_RESULT = 1_000_000
-"""Most bytes of text in one result. A longer text is cut, and ends with a note for the model."""
+"""Maximum bytes of text in one result. A longer text is cut, with a note for the model at its end."""
 NOTHING = "(no output)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that services refuse or terminals obey: all controls but tab and line ends, and lone surrogates."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
-"""The address in `<Cat object at 0x7f00a1b2>`, which differs between two runs of the same call."""
+"""The address in `<Cat object at 0x7f00a1b2>`, which changes when the same call is repeated."""
 
 
 def as_result(call: ToolCall, value: object) -> ToolResult:
@@ -60,7 +60,7 @@ def _words(value: object) -> str:
 
 
 def _described(value: object) -> object:
-    """Return a value that JSON does not have: the members of a dataclass or a set, else its words."""
+    """Return a value in a form that JSON can represent: the members of a dataclass or a set, else its text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             entry.name: getattr(value, entry.name)
@@ -79,7 +79,7 @@ def _without_address(value: object) -> str:
 
 
 def collected(pieces: Iterable[Any]) -> object:
-    """Return what a generator yields, up to `LARGEST_RESULT` bytes: one text if it yields texts, else a list."""
+    """Return what a generator yields, up to `LARGEST_RESULT` bytes: texts joined to one, anything else as a list."""
     values: list[Any] = []
     size = 0
     for piece in pieces:
@@ -93,7 +93,7 @@ def collected(pieces: Iterable[Any]) -> object:
 
 
 def within_limits(result: ToolResult) -> ToolResult:
-    """Return the result with control characters spelled out, and cut to `LARGEST_RESULT` bytes."""
+    """Return the result with control characters spelled out, cut to `LARGEST_RESULT` bytes."""
     room = LARGEST_RESULT
     parts: list[Part] = []
     is_changed = False
@@ -146,7 +146,7 @@ def is_cut(result: ToolResult) -> bool:
 
 
 def plain_arguments(call: ToolCall) -> Mapping[str, Any]:
-    """Return the arguments of a call that has been checked."""
+    """Return the arguments of a call, which the caller has checked to be a JSON object."""
     if isinstance(call.arguments, str):
         return {}
     return call.arguments

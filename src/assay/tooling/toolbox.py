@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class Toolbox(Protocol):
-    """Tools that a task offers. There is one object per task, which has no state of a sample.
+    """The interface of a source of tools. Each task has one object of it, which holds no state of a sample.
 
     Optional members are listed in `ToolboxExtras`.
     """
@@ -60,11 +60,11 @@ class Toolbox(Protocol):
     ) -> tuple[Tool, ...]:
         """Return the tools that the model is offered in the user turn with this number, counted from 0.
 
-        It is called with None before the run, when the task is checked.
+        `sample` is None when the task is checked before the run.
         """
 
     async def open(self, context: "SampleContext") -> "ToolSession":
-        """Begin a sample: return an object that runs its calls. It is awaited before the first call is run."""
+        """Begin a sample: return an object that runs its calls. The runner awaits this before the first call."""
 
 
 class ToolboxExtras(Protocol):
@@ -75,22 +75,23 @@ class ToolboxExtras(Protocol):
     needs: Sequence[str]
     """Roles of helper models in `SampleContext.models`, such as `user`; the run takes `--judge user=MODEL`."""
     is_free: bool
-    """False if opening or calling costs money, such as a service. Floors are then not measured by default."""
+    """False if opening or calling costs money, as for a paid service. Floors are then not measured by default."""
     begins: bool
-    """True if its session has a method `begin`."""
+    """True if sessions of the toolbox have a method `begin`."""
     replies: bool
-    """True if its session has a method `reply`."""
+    """True if sessions of the toolbox have a method `reply`."""
     takes_any_call: bool
     """True if `call` also receives unknown names and unreadable or wrong arguments, and reports the fault itself."""
     identity: Any
-    """The values besides the code on which results depend: options, versions. A change makes recorded answers
-    outdated.
+    """The values that determine results besides the code: options, versions.
+
+    A change makes recorded answers outdated.
     """
 
     def close(self) -> Awaitable[None] | None:
         """Release the resources of the toolbox. Called after the last sample; may be `async`.
 
-        Another run may open it.
+        A later run may open the toolbox again.
         """
 
     def check(self) -> None:
@@ -98,13 +99,13 @@ class ToolboxExtras(Protocol):
 
 
 class ToolSession(Protocol):
-    """The tools of one sample in use. Optional members are listed in `ToolSessionExtras`."""
+    """The tools of one sample. Optional members are listed in `ToolSessionExtras`."""
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call, whose tool exists and whose arguments match its schema, and return the result.
 
-        An exception becomes a result with its text, which the model reads. Cancelling the call must end its work:
-        the runner cancels it when its time is over.
+        The text of an exception becomes the result that the model reads. The runner cancels a call that exceeds its
+        time; cancelling must end the work.
         """
 
     async def close(self) -> None:
@@ -115,12 +116,12 @@ class ToolSessionExtras(Protocol):
     """Optional members of a session."""
 
     state: Any
-    """Given to scorers as `output.state`, unless the task has a function `state`."""
+    """The value of `output.state` for scorers, unless the task has a function `state`."""
     is_over: bool
-    """True if the sample ends after these calls and the model is not asked again, as after `submit`."""
+    """True if the sample ends after these calls without another request, as after `submit`."""
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the first prompt, based on the template's, if the other side begins the conversation."""
+        """Return the first prompt, for sessions in which the other side begins. `prompt` is that of the template."""
 
     async def reply(
         self,
@@ -134,14 +135,14 @@ class ToolSessionExtras(Protocol):
 
 
 class HelperModel(Protocol):
-    """A model with a role, as scorers receive their judges. Its answers are recorded and never asked twice."""
+    """A model with a role, like the judge of a scorer. Its answers are recorded and reused."""
 
     async def answer(
         self,
         prompt: Prompt,
         options: object = None,
     ) -> Output:
-        """Return the answer to a prompt. If there is none, its `error` gives the reason."""
+        """Return the answer to a prompt. If the model gave none, `error` of the output says why."""
 
 
 @dataclass(eq=False)
@@ -161,9 +162,9 @@ class SampleContext:
         name: str,
         make: Callable[[], Awaitable[T]],
     ) -> T:
-        """Return what toolboxes of this sample share under a name, such as its workspace. It is made on first use.
+        """Return an object that the toolboxes of a sample share, such as its workspace. The first use calls `make`.
 
-        If it has a method `close`, that is called (and awaited) after the sample is scored.
+        If the object has a method `close`, it is called (and awaited) after the sample is scored.
         """
         if name not in self._resources:
             self._resources[name] = await make()
@@ -171,7 +172,7 @@ class SampleContext:
         return resource
 
     async def close(self) -> None:
-        """Close the shared resources, last one first."""
+        """Close the shared resources in the reverse order of their creation."""
         while self._resources:
             _, resource = self._resources.popitem()
             close = getattr(resource, "close", None)

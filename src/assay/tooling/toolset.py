@@ -1,4 +1,4 @@
-"""All tools of a task: its functions, toolboxes and named tools as one set, and their use in one sample."""
+"""All tools of a task as one set, made of functions, toolboxes and registered names, and their use in one sample."""
 
 import asyncio
 import inspect
@@ -29,7 +29,7 @@ from .tool_results import spell_controls, within_limits
 from .toolbox import SampleContext, Toolbox, ToolSession, text_result
 
 LONGEST_ERROR = 2000
-"""Most characters of an exception that the model sees."""
+"""Maximum number of characters of an exception that the model sees."""
 
 
 class ToolSet:
@@ -100,13 +100,13 @@ class ToolSet:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Roles of the helper models that take part."""
+        """Roles of the helper models that the toolboxes use."""
         roles = [role for box in self.boxes for role in getattr(box, "needs", ())]
         return tuple(dict.fromkeys(roles))
 
     @property
     def identity(self) -> list[Any]:
-        """The values on which results depend."""
+        """The values that determine results."""
         parts: list[Any] = [self.make_state]
         for box in self.boxes:
             parts += [type(box), getattr(box, "identity", None)]
@@ -149,7 +149,7 @@ class ToolSet:
             names.add(tool.name)
 
     def _check_state(self, box: Toolbox) -> None:
-        """Raise if a function takes a state that nothing makes."""
+        """Raise if a function needs a state and neither the task nor a toolbox makes one."""
         if self.make_state is None and isinstance(box, FunctionTools):
             for name in box.needs_state:
                 raise UsageError(
@@ -189,7 +189,7 @@ def _built(entry: object, where: str) -> Any:
 
 
 def _as_spec(entry: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
-    """Return `{"bash": {"network": true}}` and `bash` in the registry's form."""
+    """Return an entry such as `bash` or `{"bash": {"network": true}}` in the form that the registry reads."""
     if isinstance(entry, str) or "name" in entry:
         return entry
     [(name, options)] = entry.items()
@@ -232,7 +232,7 @@ def check_tool(tool: Tool, where: str) -> None:
 
 
 class SampleTools:
-    """The tools of one sample in use. Sessions are opened when they are first needed."""
+    """The tools of one sample while it runs. Sessions are opened when they are first needed."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class SampleTools:
         self.turn = 0
         """The number of the user turn, from 0."""
         self.hung = ""
-        """The last tool that was ended because its time was over."""
+        """Name of the last tool that was ended at its time limit."""
 
     @property
     def offered(self) -> tuple[Tool, ...]:
@@ -273,7 +273,7 @@ class SampleTools:
         )
 
     async def open(self) -> list[ToolSession]:
-        """Return the sessions. They are opened by the first call."""
+        """Return the sessions. The first call of this method opens them."""
         if self._sessions is None:
             self._sessions = []
             if self._set.make_state is not None:
@@ -316,7 +316,7 @@ class SampleTools:
         calls: Sequence[ToolCall],
         most: int | None = None,
     ) -> tuple[ToolResult, ...]:
-        """Run the calls of an answer, one after another, and return their results. At most `most` are run."""
+        """Run the calls of an answer one after another, and return their results. Do not run more than `most` calls."""
         sessions = await self.open()
         owners: dict[str, tuple[Tool, ToolSession]] = {}
         lenient: ToolSession | None = None
@@ -345,7 +345,7 @@ class SampleTools:
         owners: Mapping[str, tuple[Tool, ToolSession]],
         lenient: ToolSession | None,
     ) -> ToolResult:
-        """Run one call, or return a result that says why it cannot be run. A lenient session reports this itself."""
+        """Run one call. If it cannot be run, let the lenient session report why, or return a result that says so."""
         _, owner = owners.get(call.name, (None, lenient))
         if owner is not None and owner is lenient:
             return await self._run(call, owner)
@@ -363,7 +363,7 @@ class SampleTools:
         return await self._run(call, session)
 
     async def _run(self, call: ToolCall, session: ToolSession) -> ToolResult:
-        """Run a call whose arguments are valid. An error, or the end of its time, becomes a result."""
+        """Run a call whose arguments are valid. An exception or a time-out becomes a result."""
         seconds = self._limits.call_seconds
         try:
             async with asyncio.timeout(seconds) as timer:
@@ -395,7 +395,7 @@ class SampleTools:
 
 
 def _words_of(error: BaseException) -> str:
-    """Return the kind of an error and its message."""
+    """Return the type of an error and its message."""
     kind = type(error).__name__
     try:
         message = str(error)

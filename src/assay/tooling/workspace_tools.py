@@ -1,4 +1,4 @@
-"""Tools in the workspace of a sample: bash, python, files, and submit. All tools of a sample share one workspace."""
+"""Tools in the workspace of a sample: bash, python, files, and submit. The tools of a sample share one workspace."""
 
 import asyncio
 import shlex
@@ -20,7 +20,7 @@ T = TypeVar("T")
 RESOURCE = "workspace"
 """The name under which the tools of a sample share their workspace."""
 MOST_TEXT = 100_000
-"""Most characters of a file or an output that the model sees."""
+"""Maximum number of characters of a file or an output that the model sees."""
 DEFAULT_SECONDS = 120.0
 STATE_FOLDER = "/tmp/.bash"
 _TEXT = {"type": "string"}
@@ -109,7 +109,7 @@ class WorkspaceToolbox:
 
     @property
     def identity(self) -> list[object]:
-        """The options, on which results depend."""
+        """The options that determine results."""
         return [self.tool, self.seconds, self.memory_mb, self.disk_mb]
 
     def tools(
@@ -117,11 +117,11 @@ class WorkspaceToolbox:
         sample: Sample | None,
         turn: int = 0,
     ) -> tuple[Tool, ...]:
-        """Return the tool."""
+        """Return the description of the tool."""
         return (TOOLS[self.tool],)
 
     async def open(self, context: SampleContext) -> "WorkspaceSession":
-        """Begin a sample with the workspace that its tools share."""
+        """Begin a sample, in the workspace that all its tools share."""
         limits = WorkspaceLimits(
             memory_mb=self.memory_mb,
             disk_mb=self.disk_mb,
@@ -145,7 +145,7 @@ def tier_of_tools() -> Tier:
 
 
 class SharedWorkspace:
-    """The workspace of a sample and the thread in which its commands run one after another."""
+    """The workspace of a sample, and the thread in which its commands run one after another."""
 
     def __init__(self, limits: WorkspaceLimits) -> None:
         self._limits = limits
@@ -195,7 +195,7 @@ class WorkspaceSession:
         self.state: Any = None
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call."""
+        """Run one call of the tool."""
         arguments = call.arguments
         assert not isinstance(arguments, str)
         if call.name == SUBMIT.name:
@@ -223,7 +223,7 @@ def _bash(
     seconds: float,
     command: str,
 ) -> str:
-    """Run a command line with the folder, variables and functions that earlier ones left."""
+    """Run a command line in the folder and with the variables and functions that earlier command lines left."""
     script = (
         f"[ -d {STATE_FOLDER} ] || mkdir -p {STATE_FOLDER}; cd {HOME}\n"
         f"[ -f {STATE_FOLDER}/state ] && . {STATE_FOLDER}/state 2> /dev/null\n"
@@ -241,7 +241,7 @@ def _python(
     seconds: float,
     code: str,
 ) -> str:
-    """Run a Python program, which comes as standard input."""
+    """Run a Python program, passed as standard input to the interpreter."""
     return _words_of(workspace.exec(["python", "-"], code, seconds))
 
 
@@ -252,7 +252,7 @@ def _read_file(
     first_line: int = 1,
     lines: int | None = None,
 ) -> str:
-    """Return lines of a file."""
+    """Return lines of a file of the workspace."""
     text = workspace.read(path).decode("utf-8")
     if first_line == 1 and lines is None:
         return text
@@ -271,7 +271,7 @@ def _write_file(
     path: str,
     content: str,
 ) -> str:
-    """Write a file."""
+    """Write a file of the workspace."""
     workspace.write(path, content)
     return f"wrote {len(content):,} characters to {path}"
 
@@ -283,7 +283,7 @@ def _edit_file(
     old: str,
     new: str,
 ) -> str:
-    """Replace a text that occurs exactly once."""
+    """Replace a text that occurs exactly once in a file."""
     text = workspace.read(path).decode("utf-8")
     if old:
         count = text.count(old)
