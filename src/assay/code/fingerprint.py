@@ -62,7 +62,7 @@ class _Describing:
         self._left = MOST_VALUES
         self._behind = cache(digest_behind)
 
-    def of(self, thing: object) -> Any:
+    def of(self, thing: object) -> object:
         """Return a description of an object as plain data."""
         self._left -= 1
         if self._left < 0:
@@ -219,7 +219,7 @@ class _Describing:
             }
         return {**described, "state": self.of(state)}
 
-    def _array(self, thing: Any) -> Any:
+    def _array(self, thing: Any) -> object:
         if getattr(thing, "nbytes", 0) > LARGEST_ARRAY:
             raise _TooLarge
         if str(thing.dtype) == "object":
@@ -358,7 +358,7 @@ A longer text is the medium itself, whose digest was computed for the request ke
 """
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     """Convert a value JSON does not know. Large values are replaced by their digest, to avoid a copy as text."""
     if isinstance(value, Media):
         source = value.source
@@ -375,7 +375,8 @@ def _plain(value: Any) -> object:
         ]
         return [facts, blake2b(value.tobytes(), digest_size=DIGEST_BYTES).hexdigest()]
     if hasattr(type(value), "row_digest"):
-        return value.row_digest  # For rows that are looked up cell by cell.
+        # For rows that are looked up cell by cell.
+        return getattr(value, "row_digest", None)
     if hasattr(value, "items"):
         return dict(value.items())
     if not {"__str__", "__repr__"} & {

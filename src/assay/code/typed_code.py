@@ -8,7 +8,7 @@ not plain data is identified by its class. Values with a secret's name are left 
 import dis
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -38,10 +38,10 @@ def digest_of_code(thing: object) -> str:
     return digest_of(_Described().of(thing))
 
 
-def digest_of_state(thing: Any) -> str:
+def digest_of_state(thing: object) -> str:
     """Return the digest of the values in a closure, a method's object or a callable object; empty if there are none."""
-    is_function = isinstance(thing, FunctionType)
-    if is_function:
+    values: Sequence[object]
+    if isinstance(thing, FunctionType):
         values = list(_lasting(thing).values())
     else:
         values = _settings(getattr(thing, "__self__", thing))
@@ -173,7 +173,7 @@ class _Described:
         self._seen: dict[int, Any] = {}
         self._left = MOST_VALUES
 
-    def of(self, thing: object) -> Any:
+    def of(self, thing: object) -> object:
         """Return an object in a form that JSON can write."""
         if thing is None or type(thing) in (int, float, bool):
             return thing

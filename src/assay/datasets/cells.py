@@ -8,7 +8,8 @@ brackets is a fault of its row.
 import ast
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from contextlib import suppress
+from typing import Any, Literal, SupportsFloat, TypeGuard
 
 from ..core import Message, Text, Tool, as_messages, shorten
 from ..core.tools import read_tools
@@ -16,7 +17,7 @@ from .faults import RowFault
 from .json_row import decode_value
 
 
-def looks_like_list(cell: object) -> bool:
+def looks_like_list(cell: object) -> TypeGuard[str]:
     """Return True if a cell is written in square brackets, ignoring white space around them."""
     return (
         isinstance(cell, str)
@@ -44,7 +45,7 @@ def parse_list(
 
 
 def as_text_list(
-    cell: Any,
+    cell: object,
     column: str | None = None,
 ) -> list[str]:
     """Return a cell as a list of texts: the entries of a list or list literal, or the whole cell as one text."""
@@ -106,12 +107,12 @@ def as_name(value: object) -> str | None:
     return str(value)
 
 
-def as_weight(value: Any, column: str) -> float:
+def as_weight(value: object, column: str) -> float:
     """Return how much a row counts: a finite number above 0. Raise `RowFault` for anything else."""
-    try:
-        weight = float(value)
-    except (TypeError, ValueError):
-        weight = math.nan
+    weight = math.nan
+    if isinstance(value, (str, SupportsFloat)):
+        with suppress(TypeError, ValueError):
+            weight = float(value)
     if isinstance(value, bool) or not 0.0 < weight < math.inf:
         raise RowFault(
             "the weight is not a number above 0",
@@ -138,14 +139,14 @@ def as_target(value: object, source: Source = "file") -> object:
     return spellings
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: object) -> TypeGuard[float]:
     """Return True for a float such as 3.0 that represents one integer exactly."""
     if not isinstance(value, float) or not value.is_integer():
         return False
     return abs(value) < EXACT_INTEGERS
 
 
-def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
+def _spellings(value: object, source: Source) -> tuple[Any, ...]:
     """Return the spellings of a value. The first is the one that its source uses."""
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
@@ -200,7 +201,7 @@ def dialogue_of(
     row: Mapping[str, Any],
     messages: str | None,
     turns: str | None,
-) -> tuple[str | tuple[Message, ...], tuple[Any, ...], str | None]:
+) -> tuple[str | tuple[Message, ...], tuple[Any, ...], str | dict[str, Any] | None]:
     """Return the first prompt, the later user turns, and the reference answer of a row.
 
     The reference answer is the last turn if it is the assistant's, else None.
@@ -226,7 +227,7 @@ def dialogue_of(
     return conversation, (), None
 
 
-def _reference(last: Message) -> Any:
+def _reference(last: Message) -> str | dict[str, Any]:
     """Return the reference answer in the last turn: its text, or its calls as `{"calls": […]}`."""
     if not last.calls:
         return last.text

@@ -185,7 +185,7 @@ def _is_list_of(
 def _reorder_cell(
     cell: Any,
     order: Sequence[int],
-) -> Any:
+) -> object:
     """Return a cell with the options in the new order, in the format it had."""
     if isinstance(cell, str):
         try:

@@ -30,7 +30,7 @@ class TwoReadings(RowFault):
 
     def __init__(
         self,
-        gold: Any,
+        gold: object,
         by_text: int,
         by_index: int,
         column: str,

@@ -107,7 +107,7 @@ class _Reader(socket.SocketIO):
 class _Plug:
     """The part of a socket's interface that `http.client` uses, with a deadline for reads."""
 
-    def __init__(self, plug: Any, deadline: Deadline) -> None:
+    def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
         self._plug = plug
         self._deadline = deadline
 
@@ -116,7 +116,7 @@ class _Plug:
 
         The socket stays open until the reader is closed, as with a real socket.
         """
-        self._plug._io_refs += 1
+        self._plug._io_refs += 1  # type: ignore[attr-defined]
         return io.BufferedReader(_Reader(self._plug, self._deadline))
 
     def sendall(self, data: bytes) -> None:
@@ -349,10 +349,10 @@ def connect(
     # The name was resolved and checked once, above. Resolving it again could return an unchecked address.
     def connect(
         _: object,
-        *rest: Any,
-        **named: Any,
+        timeout: float | None,
+        source_address: tuple[str, int] | None,
     ) -> socket.socket:
-        return socket.create_connection(address, *rest, **named)
+        return socket.create_connection(address, timeout, source_address)
 
     connection._create_connection = connect  # type: ignore[attr-defined]
     return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -266,7 +266,7 @@ def _check_cell_sizes(line: bytes) -> None:
             raise too_long(len(piece), faults.CELL_LIMIT, "cell", column)
 
 
-def decode_value(text: str, column: str) -> Any:
+def decode_value(text: str, column: str) -> object:
     """Return the JSON value in a text cell."""
     try:
         return _decode(text)

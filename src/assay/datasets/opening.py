@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from ..core import UsageError, shorten
 from ..registry import datasets as registered
@@ -112,7 +112,7 @@ def _root_of(
 
 
 def _shards(
-    source: Any,
+    source: object,
     split: str | None,
     where: str,
 ) -> tuple[Sequence[Shard], bool]:
@@ -123,28 +123,33 @@ def _shards(
     if isinstance(source, (str, Path)):
         return _open_named(source, split, where)
     if hasattr(source, "of_split"):
-        return [
-            source.of_split(split)
-        ], True  # The user's own code reads it and knows its splits.
-    if isinstance(source, (bytes, Mapping)) or not (
-        callable(source) or isinstance(source, Iterable)
-    ):
+        # The user's own code reads it and knows its splits.
+        return [source.of_split(split)], True
+    shard = _shard_in_memory(source)
+    if shard is None:
         raise UsageError(
             f"cannot read a dataset from {shorten(source)}",
             where=where or None,
             fix="give a path, a list of rows, or a function that yields rows",
         )
+    return [shard], False
+
+
+def _shard_in_memory(source: object) -> Shard | None:
+    """Return rows, an iterable or a function of rows as a shard; None for anything else."""
+    if isinstance(source, (bytes, Mapping)):
+        return None
     source = without_decoding(source)
     if isinstance(source, Sequence):
-        return [Rows(source, folder=getattr(source, "folder", None))], False
+        return Rows(source, folder=getattr(source, "folder", None))
     if isinstance(source, Iterable):
         # An iterator can be read only once, but a dataset must be readable again.
         is_iterator = iter(source) is source
-        return (
-            [Rows(list(source))] if is_iterator else [Called(source.__iter__)]
-        ), False
-    # If a function names the file it reads, that file's size, time and bytes identify the data.
-    return [Called(source, getattr(source, "file", None))], False
+        return Rows(list(source)) if is_iterator else Called(source.__iter__)
+    if callable(source):
+        # If a function names the file it reads, that file's size, time and bytes identify the data.
+        return Called(source, getattr(source, "file", None))
+    return None
 
 
 def _open_named(

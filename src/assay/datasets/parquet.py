@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from ..core import DataError, MissingExtra, library
 from .faults import RowFault
@@ -202,7 +202,7 @@ class Arrow(Parquet):
 
     label: ClassVar[str] = "Arrow"
 
-    def _open(self) -> Any:
+    def _open(self) -> "_Opened":
         pyarrow = library("pyarrow", "pyarrow, which reads Arrow files,", "pyarrow")
         try:
             mapped = pyarrow.memory_map(str(self.path))
@@ -233,7 +233,7 @@ class _Opened:
         self,
         schema: object,
         batches: list[Any],
-        mapped: Any,
+        mapped: IO[bytes],
     ) -> None:
         self.schema_arrow = schema
         self.metadata = SimpleNamespace(

@@ -25,6 +25,7 @@ from ..core import (
     shorten,
 )
 from ..core.media import is_inline
+from ..core.message import Part
 from ..media.audio import decode_audio
 from ..media.checks import check_audio
 from ..media.encode import READERS, audio_from, image_from, wav_of
@@ -165,7 +166,7 @@ def within_reach(
 ) -> tuple[Message, ...]:
     """Return the messages of a row with their media checked by the rules that apply to media columns."""
 
-    def held(part: object) -> Any:
+    def held(part: Part) -> Any:
         if not isinstance(part, Media) or part.place is not None:
             return part
         medium = medium_of(part.source, type(part), column, reach)

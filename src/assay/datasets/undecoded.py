@@ -4,8 +4,8 @@ If a feature `Audio(sampling_rate=…)` declares a rate, it is put into each cel
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -21,11 +21,22 @@ def without_decoding(data: object) -> object:
     if not isinstance(features, dict) or not hasattr(data, "cast_column"):
         return data
     rates = audio_rates(features)
+    rows: Any = data
     for column, feature in features.items():
         bare = _bare(feature)
         if bare is not None:
-            data = data.cast_column(column, bare)
-    return RatedRows(data, rates) if rates else data
+            rows = rows.cast_column(column, bare)
+    return RatedRows(rows, rates) if rates else rows
+
+
+class _Rows(Protocol):
+    """The part of the library's `Dataset` that is used here."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: object) -> object: ...
 
 
 class RatedRows:
@@ -36,7 +47,7 @@ class RatedRows:
 
     def __init__(
         self,
-        data: Any,
+        data: _Rows,
         rates: Mapping[str, int],
     ) -> None:
         self._data = data
@@ -48,7 +59,7 @@ class RatedRows:
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, key: object) -> Any:
+    def __getitem__(self, key: object) -> object:
         row = self._data[key]
         if isinstance(key, int):
             return with_rates(row, self._rates)
@@ -122,10 +133,11 @@ def _rate_of(feature: object) -> int | None:
     return None if inner is None else _rate_of(inner)
 
 
-def _bare(feature: Any) -> Any:
+def _bare(feature: object) -> object:
     """Return a feature that does not decode its media, or `None` if the feature holds no media."""
-    if type(feature).__name__ in MEDIA_FEATURES:
-        return type(feature)(decode=False)
+    make: Callable[..., object] = type(feature)
+    if make.__name__ in MEDIA_FEATURES:
+        return make(decode=False)
     if isinstance(feature, dict):
         bare = {name: _bare(inner) for name, inner in feature.items()}
         if all(inner is None for inner in bare.values()):
@@ -143,4 +155,4 @@ def _bare(feature: Any) -> Any:
         inner = None
     if inner is None:
         return None
-    return type(feature)(inner)
+    return make(inner)

@@ -119,10 +119,9 @@ def _sample(
     )
 
 
-def _id(index: Any) -> str:
+def _id(index: object) -> str:
     """Return the index of a row as text. Excel may have changed 3 to 3.0."""
-    is_whole = isinstance(index, float) and index.is_integer()
-    if is_whole:
+    if isinstance(index, float) and index.is_integer():
         return str(int(index))
     return str(index)
 

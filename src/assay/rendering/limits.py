@@ -6,12 +6,14 @@ produce much from little (`"x" * 10**9`, `center(10**9)`, `replace`) are charged
 
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
+
+T = TypeVar("T")
 
 MAX_CHARACTERS = 20_000_000
 """Characters that one rendering may produce, including intermediate texts: several million tokens."""
@@ -100,18 +102,17 @@ def concatenated(values: Sequence[Any]) -> str:
     return "".join(map(str, values))
 
 
-def stepped(values: Any) -> Any:
-    """Yield the values of a loop, and charge for each step."""
-    try:
+def stepped(values: Iterable[T]) -> Iterable[T]:
+    """Return the values of a loop, charged for each step."""
+    if isinstance(values, Sized):
         spend(STEP * len(values))
-    except TypeError:
-        if isinstance(values, Iterator):
-            return _counted(values)
         return values
+    if isinstance(values, Iterator):
+        return _counted(values)
     return values
 
 
-def _counted(values: Iterator[Any]) -> Iterator[Any]:
+def _counted(values: Iterator[T]) -> Iterator[T]:
     for value in values:
         spend(STEP)
         yield value

@@ -4,7 +4,7 @@ A template can use only the attributes listed here for each type. All Jinja in a
 compatibility layers too.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -174,7 +174,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         __obj: object,
         *args: object,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         """Call a function, charged by its arguments."""
         spend(4 * STEP)
         text = getattr(__obj, "__self__", None)
@@ -257,24 +257,26 @@ def _width(
 
 def _indented(
     value: object,
-    width: Any = 4,
+    width: object = 4,
     *rest: object,
     **named: object,
 ) -> object:
     width = named.get("width", width)
+    size = 0
     if isinstance(width, str):
         size = len(width)
-    else:
+    elif isinstance(width, int):
         size = width
-    spend((str(value).count("\n") + 1) * max(int(size), 0))
+    lines = str(value).count("\n") + 1
+    spend(lines * max(size, 0))
     return value
 
 
 def _joined(
-    value: Any,
+    value: Iterable[object],
     d: object = "",
     attribute: object = None,
-) -> Any:
+) -> list[object]:
     items = [*limits.stepped(iter(value))]
     spend(len(str(d)) * len(items))
     spend_on(items)
@@ -285,16 +287,10 @@ def _replaced(
     value: object,
     old: object,
     new: object,
-    count: Any = None,
+    count: object = None,
 ) -> object:
-    spend(
-        limits.replaced_size(
-            str(value),
-            str(old),
-            str(new),
-            -1 if count is None else int(count),
-        )
-    )
+    most = count if isinstance(count, int) else -1
+    spend(limits.replaced_size(str(value), str(old), str(new), most))
     return value
 
 

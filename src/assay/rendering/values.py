@@ -106,7 +106,7 @@ def variables_of(
 
 def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
     """Return the sample as a dictionary: its columns, overlaid by its own attributes."""
-    columns = plain_value(sample.fields, media)
+    columns = _plain_mapping(sample.fields, media)
     names = (
         "id",
         "input",
@@ -127,11 +127,22 @@ def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
     }
 
 
+def _plain_mapping(
+    mapping: Mapping[Any, object],
+    media: Shown,
+    depth: int = 0,
+) -> dict[Any, object]:
+    plain = {}
+    for key, value in mapping.items():
+        plain[plain_key(key)] = plain_value(value, media, depth + 1)
+    return plain
+
+
 def plain_value(
     value: object,
     media: Shown,
     depth: int = 0,
-) -> Any:
+) -> object:
     """Return a value converted for templates. Nested values are converted, too, so that all have exact plain types."""
     if type(value) in _EXACT:
         return value
@@ -140,10 +151,7 @@ def plain_value(
     if depth > MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
-        return {
-            plain_key(key): plain_value(inner, media, depth + 1)
-            for key, inner in value.items()
-        }
+        return _plain_mapping(value, media, depth)
     if isinstance(value, Message):
         parts = [plain_value(part, media, depth + 1) for part in value.parts or ()]
         return {
@@ -168,7 +176,7 @@ def plain_value(
 
 
 def _plain_object(
-    value: Any,
+    value: object,
     media: Shown,
     depth: int,
 ) -> object:
@@ -188,8 +196,9 @@ def _plain_object(
             f.name: plain_value(getattr(value, f.name), media, depth + 1)
             for f in fields(value)
         }
-    if callable(getattr(value, "tolist", None)) and hasattr(value, "dtype"):
-        return plain_value(value.tolist(), media, depth + 1)
+    to_list = getattr(value, "tolist", None)
+    if callable(to_list) and hasattr(value, "dtype"):
+        return plain_value(to_list(), media, depth + 1)
     text = str(value)
     # An address would change the prompt in every run.
     if " at 0x" in text:

@@ -3,10 +3,11 @@
 It uses columns of numbers instead of objects; `bench/resume.py` measures the memory for a million samples.
 """
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
 from .places import NOWHERE, Place, Places
 
@@ -109,21 +110,35 @@ class TextColumn:
 
 
 V = TypeVar("V")
+D = TypeVar("D")
 
 
 class ByPlace(Mapping[Place, V]):
-    """A mapping from sample id and epoch to a value."""
+    """A mapping from sample id and epoch to a value, which a subclass looks up."""
 
     __slots__ = ()
 
+    @abstractmethod
+    def look_up(self, place: Place) -> V | None:
+        """Return the value of a sample and epoch, or None if it has none."""
+
     def __getitem__(self, place: Place) -> V:
-        value: V | None = self.get(place)
+        value = self.look_up(place)
         if value is None:
             raise KeyError(place)
         return value
 
     def __contains__(self, place: object) -> bool:
-        return isinstance(place, tuple) and self.get(place) is not None
+        return isinstance(place, tuple) and self.look_up(place) is not None
+
+    @overload
+    def get(self, place: Place, /) -> V | None: ...
+    @overload
+    def get(self, place: Place, otherwise: V | D, /) -> V | D: ...
+    def get(self, place: Place, otherwise: V | D | None = None, /) -> V | D | None:
+        """Return the value of a sample and epoch, or `otherwise` if it has none."""
+        value = self.look_up(place)
+        return otherwise if value is None else value
 
 
 class Answers(ByPlace[Sequence[Answered | None]]):
@@ -153,21 +168,14 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             if offset >= 0 or number in later
         )
 
-    def get(
-        self,
-        place: Place,
-        otherwise: object = None,
-    ) -> Any:
-        """Return the rounds of a sample and epoch, or `otherwise` if there are none."""
+    def look_up(self, place: Place) -> Sequence[Answered | None] | None:
+        """Return the rounds of a sample and epoch, or None if it was not answered."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
-            return otherwise
-        if self._later:
-            later = self._later.get(number)
-        else:
-            later = None
+            return None
+        later = self._later.get(number)
         if later is None and self._offsets[number] < 0:
-            return otherwise
+            return None
         first = self._first(number)
         if later is None:
             return [first]
@@ -307,18 +315,14 @@ class Scored(ByPlace[tuple[int, str]]):
             if offset >= 0:
                 yield self._places[number], offset
 
-    def get(
-        self,
-        place: Place,
-        otherwise: object = None,
-    ) -> Any:
-        """Return offset and digest of the line, or `otherwise` if there is none."""
+    def look_up(self, place: Place) -> tuple[int, str] | None:
+        """Return offset and digest of the line of a sample and epoch, or None if there is none."""
         number = self._places.find(*place)
-        if (
-            not 0 <= number < len(self._offsets)
-            or (offset := self._offsets[number]) < 0
-        ):
-            return otherwise
+        if not 0 <= number < len(self._offsets):
+            return None
+        offset = self._offsets[number]
+        if offset < 0:
+            return None
         return offset, self._digests[number]
 
     def offset_of(self, number: int, digest: str) -> int:

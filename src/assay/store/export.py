@@ -152,7 +152,7 @@ def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def content_text(content: Any) -> str:
+def content_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
     """Return the content of one message as text, with media by digest."""
     if content is None:
         return ""

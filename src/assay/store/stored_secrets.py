@@ -8,13 +8,15 @@ prompts and answers, which are data.
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ..core import AssayError, Outcome, PlanError
 from ..core import secrets as known
 from ..core.message import CHAT_ROLES
 from ..core.secret_forms import forms_of, hidden_forms, json_forms
 from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, cleared, scrub
+
+T = TypeVar("T")
 
 _WORD = re.compile(r"[a-z_]+")
 """A secret of this form may also be the name of a field or metric, so it is not removed from JSON keys."""
@@ -169,18 +171,21 @@ class Redactor:
         self._look()
         return scrub(cleared(text, self._all))
 
-    def plain(self, value: object) -> Any:
+    def plain(self, value: T) -> T:
         """Return a document without the secrets, and without passwords in URLs and headers. Names of files stay."""
+        return cast("T", self._plain_value(value))
+
+    def _plain_value(self, value: object) -> object:
         self._look()
         if isinstance(value, str):
             return hidden_forms(cleared(value, self._all), MARK, HIDDEN)
         if isinstance(value, Mapping):
             return {
-                self._plain_name(name): self.plain(entry)
+                self._plain_name(name): self._plain_value(entry)
                 for name, entry in value.items()
             }
         if isinstance(value, (list, tuple)):
-            return [self.plain(entry) for entry in value]
+            return [self._plain_value(entry) for entry in value]
         return value
 
     def _plain_name(self, name: object) -> object:

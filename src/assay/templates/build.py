@@ -72,7 +72,9 @@ def build_template(
             finish=finish,
             hold=hold,
         )
-    function: Callable[..., Any] = resolved if callable(resolved) else resolved.prompt
+    function = resolved if callable(resolved) else getattr(resolved, "prompt", None)
+    if not callable(function):
+        raise _not_a_template(template, where)
     name = _name_of(function, where)
     make, solve = (
         _adapted(function, name, where)
@@ -95,11 +97,10 @@ def _resolve(
     template: object,
     kind: str,
     where: str,
-) -> Any:
+) -> object:
     """Return the callable for a template given in any form. Of several variants, return the one in use."""
-    if isinstance(template, Variants):
-        resolved = template
-    else:
+    resolved = template
+    if not isinstance(template, Variants):
         resolved = _look_up(template, kind, where)
     if isinstance(resolved, Variants):
         return _resolve(resolved.select(), kind, where)
@@ -110,7 +111,7 @@ def _look_up(
     template: object,
     kind: str,
     where: str,
-) -> Any:
+) -> object:
     if template is None:
         if kind not in BY_KIND:
             fix = f"known kinds: {', '.join(BY_KIND)}"
@@ -132,7 +133,11 @@ def _look_up(
         return _resolve_class(template, where)
     if callable(template) or callable(getattr(template, "prompt", None)):
         return template
-    raise UsageError(
+    raise _not_a_template(template, where)
+
+
+def _not_a_template(template: object, where: str) -> UsageError:
+    return UsageError(
         f"cannot use {shorten(template)} as a template",
         where=where,
         fix="give a function, Jinja text, messages or a template's name",

@@ -4,9 +4,8 @@ A sample's `turns` are the later user turns of a scripted dialogue; a template w
 leads the dialogue itself. The runner calls `rounds(sample, prompt)` once, and `Dialogue.next` after each answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..core import (
     Message,
@@ -28,6 +27,8 @@ from ..core.sample import REFERENCE_COLUMNS
 from .built import Hold, held_messages
 
 HISTORIES = ("model", "reference")
+NextTurn = Callable[[Sample, tuple[Message, ...]], object]
+"""The method `next` of a template: it returns the next turn of a dialogue, or None at the end."""
 
 
 def has_rounds(sample: Sample, template: object = None) -> bool:
@@ -66,7 +67,7 @@ class Dialogue:
         self,
         sample: Sample,
         prompt: Prompt,
-        next_turn: Any = None,
+        next_turn: NextTurn | None = None,
         history: str = "model",
         hold: Hold | None = None,
     ) -> None:

@@ -344,21 +344,21 @@ def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
     return flat
 
 
-def _split_pick(pick: Any, where: str) -> tuple[Any, str | None]:
+def _split_pick(setting: object, where: str) -> tuple[Any, str | None]:
     """Return how to pick examples, and the column that they share with the question if the user names one.
 
     For `{name: random, same: subject}` these are `random` and `subject`.
     """
-    same = None
-    if isinstance(pick, Mapping):
-        unknown = [key for key in pick if key not in ("name", "same")]
+    pick, same = setting, None
+    if isinstance(setting, Mapping):
+        unknown = [key for key in setting if key not in ("name", "same")]
         if unknown:
             raise UsageError(
                 f"`pick` has no {unknown[0]!r}",
                 where=where,
                 fix="its keys are name and same",
             )
-        pick, same = pick.get("name", "random"), pick.get("same")
+        pick, same = setting.get("name", "random"), setting.get("same")
     check_pick(pick, where)
     return pick, same
 

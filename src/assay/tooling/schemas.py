@@ -12,6 +12,7 @@ from typing import (
     Literal,
     NotRequired,
     Required,
+    TypeGuard,
     Union,
     get_args,
     get_origin,
@@ -169,7 +170,7 @@ def schema_of(
     return _collection(hint, origin or hint, arguments, around)
 
 
-def has_fields(kind: object) -> bool:
+def has_fields(kind: object) -> TypeGuard[type]:
     """Return True for a dataclass, a `TypedDict` or a `NamedTuple`.
 
     The model sees them as objects with these fields.
@@ -204,7 +205,7 @@ def _enumeration(values: list[Any]) -> dict[str, Any]:
 
 
 def _fields(
-    hint: Any,
+    hint: type,
     around: tuple[Any, ...],
 ) -> dict[str, Any]:
     """Return the schema of a class with fields."""

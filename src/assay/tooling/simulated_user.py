@@ -7,7 +7,6 @@ turns. It ends the conversation with a mark such as `###STOP###`.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ..core import (
     GenerateOptions,
@@ -22,7 +21,7 @@ from ..core import (
 from ..core.tools import Tool, ToolCall, ToolResult
 from ..rendering import Shown, variables_of, why_refused
 from ..rendering.text import compiled_text
-from .toolbox import SampleContext
+from .toolbox import HelperModel, SampleContext
 
 USER = "user"
 """The role of the model that plays the user."""
@@ -49,7 +48,7 @@ class UserTalk:
 
     def __init__(
         self,
-        model: Any,
+        model: HelperModel,
         system: str,
         opening: str,
         tools: tuple[Tool, ...] = (),

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..core import (
     AssayError,
@@ -159,7 +159,7 @@ class ToolSet:
                 )
 
 
-def is_toolbox(thing: object) -> bool:
+def is_toolbox(thing: object) -> TypeGuard[Toolbox]:
     """Return True if an object has the methods of a toolbox."""
     if isinstance(thing, type):
         return False
@@ -168,7 +168,7 @@ def is_toolbox(thing: object) -> bool:
     )
 
 
-def _built(entry: object, where: str) -> Any:
+def _built(entry: object, where: str) -> object:
     """Return the tool, function or toolbox of an entry in `tools`."""
     if isinstance(entry, (str, Mapping)):
         name: Any = entry
