@@ -167,7 +167,7 @@ def test_a_container_that_was_cut_is_refused_and_no_shorter_clip(
 @pytest.mark.parametrize("name", ["m4a", "webm", "aac", "amr"])
 def test_without_the_library_the_extra_is_named(name, monkeypatch):
     from assay.media import audio
-    from assay.media.facts import DEFAULT_LIMITS
+    from assay.media.media_headers import DEFAULT_LIMITS
 
     monkeypatch.setitem(__import__("sys").modules, "av", None)
 

@@ -16,7 +16,7 @@ from assay import run
 from assay.core import Task
 from assay.models.scripted import Scripted
 from assay.sandbox import choose
-from assay.sandbox.asking import same_output
+from assay.sandbox.verdict import same_output
 from assay.scorers.code.livecodebench import LiveCodeBench
 from assay.scorers.code.program_runs import Runs
 

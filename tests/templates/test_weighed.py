@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import Image, Message, Prompt, Sample, TemplateError, Text
 from assay.templates import Choices, build_template
-from assay.templates.weighed import WeighedLetters
+from assay.templates.likelihood import WeighedLetters
 
 SAMPLE = Sample("a", "Which is red?", "B", ("sky", "blood"))
 IMAGES = (Image(b"one"), Image(b"two"))

@@ -16,14 +16,14 @@ TEMPLATES = under("assay.templates", {
     "choice_likelihood": ("likelihood:ChoiceLikelihood", "weighs each option after the question"),
     "likelihood_of": ("likelihood:LikelihoodOf", "weighs one continuation, as LAMBADA's last word"),
     "weighed_letters": (
-        "weighed:WeighedLetters",
+        "likelihood:WeighedLetters",
         "another template's prompt, after which the letters of the options are weighed",
     ),
     "by_row": ("choices:ByRow", "lettered options where a row has options, else the question alone"),
     "rolling": ("likelihood:Rolling", "weighs a whole text, for perplexity"),
     "cot": ("wrap:ChainOfThought", "another template with an invitation to think first"),
     "without_chat": ("wrap:WithoutChat", "another template sent as plain text"),
-    "variants": ("variants:Variants", "several named templates of one benchmark"),
+    "variants": ("build:Variants", "several named templates of one benchmark"),
 })  # fmt: skip
 
 MODELS = under("assay.models", {

@@ -289,7 +289,7 @@ def write_text(text: str, output: str) -> Path | None:
     if output == "-":
         sys.stdout.write(text)
         return None
-    from ..store.output_files import write_output_text
+    from ..store.file_ledger import write_output_text
 
     write_output_text(output, text)
     return Path(output).expanduser()
@@ -297,7 +297,7 @@ def write_text(text: str, output: str) -> Path | None:
 
 def check_output_file(output: str) -> None:
     """Raise if `output` is a file that assay may not write; `-` is stdout."""
-    from ..store.output_files import check_output
+    from ..store.file_ledger import check_output
 
     if output != "-":
         check_output(output)

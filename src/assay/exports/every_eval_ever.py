@@ -13,7 +13,7 @@ from ..core import Result, ScoreRecord, UsageError
 from ..core.score import UNRESOLVED
 from ..store import RunReader
 from ..store.export import as_text, candidate_text, prompt_text
-from ..store.output_files import write_output
+from ..store.file_ledger import write_output
 from .exporter import (
     LOCAL,
     Cell,

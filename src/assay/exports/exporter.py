@@ -22,8 +22,8 @@ from ..datasets.hub import is_hub_name
 from ..registry import models, tasks
 from ..store import RunReader
 from ..store.export import places_of
+from ..store.file_ledger import write_output_text
 from ..store.layout import disk_error
-from ..store.output_files import write_output_text
 
 
 class Exporter(Protocol):

@@ -9,7 +9,7 @@ import yaml
 from ..core import Result, UsageError
 from ..report import format_value, markdown_text
 from ..store import RunReader
-from ..store.output_files import write_output_text
+from ..store.file_ledger import write_output_text
 from .exporter import Cell, HubData, cells_of, count_of, hub_data, hub_name, only_model
 
 

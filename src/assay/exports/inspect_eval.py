@@ -15,7 +15,7 @@ from ..core import OutputRecord, Result, ScoreRecord
 from ..core.score import UNRESOLVED
 from ..store import RunReader
 from ..store.export import as_text, candidate_text, prompt_text
-from ..store.output_files import write_output
+from ..store.file_ledger import write_output
 from .chat_content import inspect_messages, inspect_output
 from .exporter import (
     Cell,

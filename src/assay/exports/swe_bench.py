@@ -9,7 +9,7 @@ from typing import Any
 from ..core import UsageError
 from ..core.record import output_from_plain
 from ..store import RunReader
-from ..store.output_files import write_output_text
+from ..store.file_ledger import write_output_text
 from .exporter import ExportedSample, cells_of, count_of, only_model, samples_of
 
 PATCH = "patch"

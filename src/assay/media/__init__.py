@@ -3,8 +3,8 @@
 from .audio import DecodedAudio, decode_audio
 from .checks import check_media, described
 from .encode import audio_from, image_from
-from .facts import DEFAULT_LIMITS, Facts, Limits
 from .images import decode_image, to_rgb
+from .media_headers import DEFAULT_LIMITS, Facts, Limits
 from .metadata import without_metadata
 from .prompt_media import fitted
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..core import Audio, DataError, UsageError, library
 from .checks import CONTAINERS, check_audio, check_length
-from .facts import DEFAULT_LIMITS, Limits
+from .media_headers import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     import numpy as np

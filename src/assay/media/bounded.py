@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from ..core import MissingExtra
 from ..core.media import Media
-from .facts import Limits
+from .media_headers import Limits
 
 GIBIBYTE = 1024**3
 MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE}

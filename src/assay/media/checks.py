@@ -5,8 +5,15 @@ from typing import Any
 
 from ..core import Audio, DataError, Image, Media, Video
 from ..core.media import SNIFFED_BYTES, sniff
-from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
-from .media_headers import AUDIO_READERS, IMAGE_READERS, VIDEO_READERS
+from .media_headers import (
+    AUDIO_READERS,
+    DEFAULT_LIMITS,
+    IMAGE_READERS,
+    VIDEO_READERS,
+    Broken,
+    Facts,
+    Limits,
+)
 
 RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
 """Image formats whose headers assay does not read. Only a decoder can check them."""

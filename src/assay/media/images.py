@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..core import DataError, Image, MissingExtra, library
 from .checks import RARE_IMAGES, check_image, check_size
-from .facts import DEFAULT_LIMITS, Limits
+from .media_headers import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage

@@ -1,4 +1,4 @@
-"""Headers and end markers of audio, image and video files.
+"""Headers and end markers of audio, image and video files, and the limits that their facts are checked against.
 
 No pixel is decoded. A reader returns `Facts` or raises `Broken`. Each walks the whole file by its block lengths, so
 that a truncated file is noticed: Pillow silently opens a PNG that lacks its last bytes.
@@ -7,9 +7,49 @@ that a truncated file is noticed: Pillow silently opens a PNG that lacks its las
 import re
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from .facts import Broken, Facts
+MEGAPIXEL = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts read from headers only; `None` if the format does not say."""
+
+    format: str
+    width: int | None = None
+    height: int | None = None
+    frames: int | None = None
+    """Images of an animation, or samples per channel of an audio clip."""
+    rate: int | None = None
+    channels: int | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """The duration of an audio clip."""
+        if self.rate and self.frames is not None:
+            return self.frames / self.rate
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The maximum size of a medium. A few kilobytes can decompress to gigabytes."""
+
+    pixels: int = 64 * MEGAPIXEL
+    side: int = 20_000
+    seconds: float = 4 * 3600.0
+    samples: int = 4 * 3600 * 48_000
+    """Samples of all channels together. The default is four hours of one channel at 48 kHz."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Broken(Exception):
+    """The bytes do not match their format. The caller catches this and adds the location of the medium."""
+
 
 _UNKNOWN_LENGTH = (0, 0xFFFFFFFF)
 _ONE_FRAME_A_BLOCK = frozenset({1, 3, 6, 7, 0xFFFE})

@@ -13,8 +13,8 @@ from typing import IO, Any
 
 from ..core import Audio, DataError, Image, MissingExtra
 from .audio import decode_audio_here
-from .facts import Limits
 from .images import decode_image_here
+from .media_headers import Limits
 
 Reply = tuple[dict[str, Any], Iterable[Any]]
 """The description of the result, and its bytes in pieces."""

@@ -25,8 +25,8 @@ from ..sandbox import (
     Tier,
     best_tier,
 )
-from ..sandbox.asking import ToRun, perform
 from ..sandbox.launch import own_python
+from ..sandbox.verdict import ToRun, perform
 
 
 @dataclass

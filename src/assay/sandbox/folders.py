@@ -1,18 +1,31 @@
 """Folders of the host in which executions of `landlock` and `none` work: created, measured, removed.
 
 A program may nest folders deeper than Python can recurse or a path can name, and remove its owner's permissions.
+
+This file is also a program, the sweeper, which outlives assay for a moment. It ends executions and removes their
+folders if assay was killed. Only these two tiers need it, because bubblewrap ends the processes it started. It reads
+lines `+PID FOLDER` and `-PID` from its standard input. When that ends, it kills the remaining process groups and
+removes their folders.
 """
 
 import os
 import secrets
+import signal
 import stat
+import subprocess
+import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 PREFIX = "assay-sandbox-"
 _MOST_FILES = 4096
+_TRIES = 100
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_lock = threading.Lock()
+_sweeper: "subprocess.Popen[bytes] | None" = None
 
 
 def make_folder() -> Path:
@@ -127,3 +140,78 @@ def remove_stale_folders() -> None:
         pid = path.name.removeprefix(prefix).partition("-")[0]
         if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
             remove_folder(path)
+
+
+def watch(pid: int, folder: Path) -> None:
+    """Have the process group of an execution ended and its folder removed if this process is killed."""
+    _write(f"+{pid} {folder}\n")
+
+
+def unwatch(pid: int) -> None:
+    """Stop watching an execution that has ended."""
+    _write(f"-{pid}\n")
+
+
+def _write(line: str) -> None:
+    global _sweeper
+    with _lock:
+        if _sweeper is None or _sweeper.poll() is not None:
+            _sweeper = _start()
+        assert _sweeper.stdin is not None
+        try:
+            _sweeper.stdin.write(os.fsencode(line))
+        except BrokenPipeError:
+            return  # it was killed; the next line starts another
+
+
+def _start() -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-E", "-s", "-S", str(Path(__file__).resolve())],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _forget_sweeper() -> None:
+    """Close the pipe in a forked copy of assay. Otherwise the sweeper would wait for the copy to end, too."""
+    global _lock, _sweeper
+    _lock = threading.Lock()
+    if _sweeper is not None and _sweeper.stdin is not None:
+        _sweeper.stdin.close()
+        _sweeper.returncode = 0  # the original process waits for its end
+    _sweeper = None
+
+
+def sweep() -> None:
+    """Read the watched executions until standard input ends, then kill the remaining ones and remove their folders."""
+    watched: dict[str, str] = {}
+    for line in sys.stdin.buffer:
+        text = os.fsdecode(line).rstrip("\n")
+        pid, _, folder = text[1:].partition(" ")
+        if text.startswith("+"):
+            watched[pid] = folder
+        else:
+            watched.pop(pid, None)
+    for pid, folder in watched.items():
+        _end(int(pid), Path(folder))
+
+
+def _end(pid: int, folder: Path) -> None:
+    for _ in range(_TRIES):
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except OSError:
+            pass  # all of them have ended
+        remove_folder(folder)
+        if not folder.exists():
+            return
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    sweep()
+else:
+    os.register_at_fork(after_in_child=_forget_sweeper)

@@ -2,7 +2,7 @@
 
 `landlock` lets the code open its folder, the interpreter and the system libraries, keeps its signals inside, and
 refuses every socket except a connected pair. It cannot hide names and sizes of other files, or which processes
-exist. If assay is killed, `sweeper` ends the executions and removes the folders.
+exist. If assay is killed, the sweeper in `folders` ends the executions and removes the folders.
 """
 
 import os

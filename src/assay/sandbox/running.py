@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from ..core import AssayError
-from . import sweeper
-from .folders import is_full
+from .folders import is_full, unwatch, watch
 from .launch import Ending, Execution, Launch, Limits
 
 LOOK_SECONDS = 0.1
@@ -384,7 +383,7 @@ class Running(Attended):
             self.input = self.process.stdin.fileno()
         self.pid, self.pidfd = self.process.pid, os.pidfd_open(self.process.pid)
         if self.folder is not None:
-            sweeper.watch(self.pid, self.folder)
+            watch(self.pid, self.folder)
 
     def end(self) -> None:
         """Kill the command and all its processes. They share a process group, whose first process is not reaped yet."""
@@ -403,7 +402,7 @@ class Running(Attended):
     def close(self) -> None:
         """Wait for the process, close the pipes and remove the working folder."""
         if self.folder is not None:
-            sweeper.forget(self.pid)
+            unwatch(self.pid)
         os.close(self.pidfd)
         with self.process:
             pass

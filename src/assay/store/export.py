@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import OutputRecord, ScoreRecord, library
 from ..core.record import whole_prompts
 from .cell_index import CellIndex
-from .output_files import write_output
+from .file_ledger import write_output
 from .runs import RunReader
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
 """Templates: turn a sample into the prompt for a model."""
 
-from .build import build_template
+from .build import Variants, build_template
 from .built import BuiltTemplate, as_prompt
 from .choices import LAYOUTS, Choices
 from .dialogue import Dialogue, has_rounds, rounds
 from .fewshot import FewshotTemplate, apply_fewshot
 from .likelihood import ChoiceLikelihood, LikelihoodOf, Rolling
 from .plain import Completion, Question
-from .variants import Variants
 from .wrap import ChainOfThought, WithoutChat
 
 __all__ = [

@@ -7,7 +7,7 @@ options.
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from .built import TEXT_ONLY, BuiltTemplate, Finish, Hold
 from .choices import ByRow, Choices
 from .jinja import JinjaMessages, JinjaText, JinjaTurn
 from .plain import Completion, Question, ready_messages
-from .variants import Variants
 
 BY_KIND: Mapping[str, Any] = {
     "qa": Question(),
@@ -39,6 +38,40 @@ BY_KIND: Mapping[str, Any] = {
 _NAME = re.compile(r"[A-Za-z0-9_./:-]*[A-Za-z0-9_]")
 SOLVED_NAMES = ("solved", "is_last")
 """Parameters of a function that renders solved examples itself; `is_last` is true for the question."""
+
+
+@templates.register("variants")
+@dataclass(frozen=True)
+class Variants:
+    """Several named templates for the same questions. The first is used unless the user names another.
+
+    As data: `{name: variants, use: cot, variants: {direct: "{{ question }}", cot: {name: cot}}}`.
+    """
+
+    variants: Mapping[str, Any]
+    use: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.variants:
+            raise UsageError(
+                "a template with variants needs at least one",
+                fix="write variants: {name: template}",
+            )
+        if self.use:
+            self.select(self.use)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in the order they were given."""
+        return tuple(self.variants)
+
+    def select(self, name: str = "") -> object:
+        """Return the template with this name; without a name, the one in use."""
+        selected = name or self.use or self.names[0]
+        if selected not in self.variants:
+            hint = f"the variants are {', '.join(self.names)}"
+            raise UnknownName("variant", selected, self.names, hint=hint)
+        return self.variants[selected]
 
 
 def build_template(

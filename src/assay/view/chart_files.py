@@ -10,8 +10,8 @@ from ..core import AssayError, Result, UsageError
 from ..core.record import result_from_plain
 from ..report import charts
 from ..report.svg import Ends
+from ..store.file_ledger import check_outputs, write_output_text
 from ..store.layout import disk_error
-from ..store.output_files import check_outputs, write_output_text
 from .comparison_pages import comparison_page
 from .report_file import open_runs
 from .run_view import RunView

@@ -7,7 +7,7 @@ import pytest
 
 from assay.core import Message, Prompt, Request, Sample
 from assay.models.local_transformers import LocalTransformers
-from assay.templates.weighed import WeighedLetters
+from assay.templates.likelihood import WeighedLetters
 
 from .tiny_media import picture, plainly
 

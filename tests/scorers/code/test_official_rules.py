@@ -8,7 +8,7 @@ from code_scores import score
 from each_row import each
 
 from assay.sandbox import choose
-from assay.sandbox.asking import same_output
+from assay.sandbox.verdict import same_output
 from assay.scorers.code.code_text import last_block
 from assay.scorers.code.evalplus import EvalPlus
 from assay.scorers.code.livecodebench import LiveCodeBench

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Likelihood
-from ...store.output_files import write_output_text
+from ...store.file_ledger import write_output_text
 from ..protocol import is_upstream
 from ..returned import plain
 from ..shapes import Fields, Record

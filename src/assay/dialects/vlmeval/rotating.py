@@ -12,7 +12,7 @@ from typing import Any
 from ...core import DataError, UsageError
 from ...datasets.files import open_file
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
-from ...store.output_files import write_output
+from ...store.file_ledger import write_output
 from ..kits.suffix_files import write_table
 from ..shapes import Fields, Record
 from .dataset_facts import ROTATION, whole_index

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core import Abilities, Measure, ModalityMismatch, Task, UnknownName, UsageError
-from ...templates.weighed import WeighedLetters
+from ...templates.likelihood import WeighedLetters
 from .overrides import original
 
 RecordedMeasures = Mapping[tuple[str, str], str]

@@ -13,7 +13,7 @@ from typing import Any
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ...sandbox import FunctionTests
-from ...sandbox.asking import ToRun
+from ...sandbox.verdict import ToRun
 from ..answers import data_error
 from .code_text import completed
 from .program_runs import InSandbox, check_limits, limits_of, no_tests, run_program

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from ...core import DataError, Outcome, Output, Sample, Score, UsageError, digest_of
 from ...registry import scorers
 from ...sandbox import FunctionTests
-from ...sandbox.asking import ToRun
+from ...sandbox.verdict import ToRun
 from ..answers import no_answer
 from ..given_models import GivenModels
 from .code_text import LONGEST_PARSED, completed, cut

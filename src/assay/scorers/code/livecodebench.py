@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ...core import Output, Sample, Score
 from ...registry import scorers
 from ...sandbox import FunctionTests
-from ...sandbox.asking import Case, ToRun
+from ...sandbox.verdict import Case, ToRun
 from ..answers import data_error, no_answer
 from .code_text import last_block
 from .program_runs import InSandbox, check_limits, limits_of, no_tests, run_program

@@ -23,8 +23,8 @@ from ...core import (
 )
 from ...registry import scorers
 from ...sandbox import FunctionTests
-from ...sandbox.asking import Case, ToRun
 from ...sandbox.launch import PYTHON, find_program
+from ...sandbox.verdict import Case, ToRun
 from ..answers import data_error, no_answer
 from ..given_models import GivenModels, ask_model
 from .code_text import Rule, whole_program
