@@ -164,14 +164,14 @@ class Registry(Generic[T]):
         """
         if name in self._entries:
             return name
-        folded = _folded(name)
+        folded = _fold(name)
         for other in self._entries:
-            if _folded(other) == folded:
+            if _fold(other) == folded:
                 return other
         if self.group is None or not PLUGIN_NAME.fullmatch(name):
             return None
         for other in self.plugins():
-            if _folded(other) == folded:
+            if _fold(other) == folded:
                 return other
         return None
 
@@ -222,7 +222,7 @@ def _load_plugin(kind: str, plugin: Plugin) -> Any:
     return component
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return name.lower().replace("-", "_").replace("@", "_")
 
 
@@ -330,13 +330,13 @@ def fit_options(
         if takes_none and isinstance(value, str) and value.lower() == "none":
             fitted[name] = None
         elif accepted and accepted <= {bool, NoneType}:
-            fitted[name] = _fit_bool(name, value)
+            fitted[name] = _as_bool(name, value)
         elif accepted:
             fitted[name] = _fit(value, accepted)
     return fitted
 
 
-def _fit_bool(name: str, value: object) -> object:
+def _as_bool(name: str, value: object) -> object:
     """Return a word such as `no`, or a number, as a truth value. Raise if it does not mean one."""
     word = str(value).lower()
     if word in _TRUE_WORDS:

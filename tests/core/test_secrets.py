@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core.request import KeyMaker
-from assay.core.secrets import left_out, secrets_of, veiled
+from assay.core.secrets import paths_without_secret, redact_options, secrets_of
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_a_reference_names_is_secret_and_the_reference_is_kept(monkeypatch)
         "base_url": "http://h?k=${env:GATE}",
     }
 
-    assert veiled(options) == options and set(secrets_of(options)) == {"abc"}
+    assert redact_options(options) == options and set(secrets_of(options)) == {"abc"}
 
 
 def test_a_veil_tells_values_apart_and_hides_them():
@@ -71,16 +71,16 @@ def test_a_veil_tells_values_apart_and_hides_them():
         "body": {"n": (1, 2.5, None, True)},
     }
 
-    kept = veiled(options)
+    kept = redact_options(options)
 
     assert not any(secret in str(kept) for secret in ("pw", "abc", "u:"))
     assert kept["body"] == {"n": [1, 2.5, None, True]} and kept["base_url"].startswith(
         "http://[redacted:"
     )
-    assert kept == veiled(options) == veiled(kept)
-    assert veiled({"headers": {"X": "abd"}})["headers"] != kept["headers"]
-    assert list(left_out(kept)) == ["base_url", "headers.X"] and not list(
-        left_out(options)
+    assert kept == redact_options(options) == redact_options(kept)
+    assert redact_options({"headers": {"X": "abd"}})["headers"] != kept["headers"]
+    assert list(paths_without_secret(kept)) == ["base_url", "headers.X"] and not list(
+        paths_without_secret(options)
     )
 
 
@@ -95,7 +95,9 @@ def test_a_request_key_is_the_same_for_a_secret_and_for_what_is_kept_of_it():
     identity = {"args": {"api_key": "1234"}}
 
     assert (
-        _key(identity) == _key(veiled(identity)) != _key({"args": {"api_key": "1235"}})
+        _key(identity)
+        == _key(redact_options(identity))
+        != _key({"args": {"api_key": "1235"}})
     )
 
 
@@ -108,7 +110,7 @@ def _key(identity):
 
 
 def test_a_folder_named_behind_a_local_path_is_not_a_secret_and_a_key_there_is():
-    said = veiled(
+    said = redact_options(
         {"data": "annotations?images_dir=/data/my_pictures&api_key=abcdefgh12345678"}
     )["data"]
 
@@ -116,6 +118,8 @@ def test_a_folder_named_behind_a_local_path_is_not_a_secret_and_a_key_there_is()
 
 
 def test_behind_an_address_a_value_that_looks_like_a_path_may_be_a_secret():
-    said = veiled({"data": "https://example.com/rows?sig=aGVsbG8/d29ybGQ9"})["data"]
+    said = redact_options({"data": "https://example.com/rows?sig=aGVsbG8/d29ybGQ9"})[
+        "data"
+    ]
 
     assert "aGVsbG8" not in said

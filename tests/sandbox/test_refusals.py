@@ -84,7 +84,7 @@ def test_a_kernel_without_landlock_or_with_an_old_one_is_refused(
 
 def test_a_temporary_folder_that_cannot_be_written_is_named(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/proc/none")
-    monkeypatch.setattr(landlock, "_closed", lambda *_: None)
+    monkeypatch.setattr(landlock, "_closed_folder", lambda *_: None)
 
     for tier in ("bubblewrap", "landlock"):
         with pytest.raises(

@@ -96,7 +96,7 @@ def test_the_index_of_a_task_and_model_matches_its_lines(lines):
         for a in rounds
         if a is not None and not a.failed
     }
-    assert set(cell.answers.that_came()) == came
+    assert set(cell.answers.succeeded()) == came
     for key in {line[3] for line in lines if line[0] == "output"}:
         first = {
             r[0].offset

@@ -166,7 +166,7 @@ class _SampleRun:
         self._failure: Exception | None = None
         """Why the program was stopped or cannot continue."""
         self._last_failure: Output | None = None
-        self._seconds = _least(model.limits.seconds, self._task_seconds())
+        self._seconds = _smallest_limit(model.limits.seconds, self._task_seconds())
 
     async def run(self) -> Output:
         """Run the program. Return its answer, or an output that says why there is none."""
@@ -296,7 +296,7 @@ class _SampleRun:
     ) -> str:
         """Read files and answer, and let the environment check the work. The agent's processes have already ended."""
         workspace.end_processes()
-        files = kept_files(workspace, prepared.folder)
+        files = record_files(workspace, prepared.folder)
         if files:
             details["files"] = files
         patch = repository_patch(workspace, prepared.folder)
@@ -406,12 +406,12 @@ def answered(
     return Output((Candidate((Text(text),), "stop"),), details=details)
 
 
-def kept_files(workspace: AgentWorkspace, folder: str) -> dict[str, Any]:
+def record_files(workspace: AgentWorkspace, folder: str) -> dict[str, Any]:
     """Return the files that a program wrote or changed: texts unchanged, others with size and digest."""
     changes = workspace.changes(folder, MOST_FILE_BYTES, MOST_FILES)
     file_entries: dict[str, Any] = {}
     for name, content in changes.files.items():
-        file_entries[name] = _kept_file(content)
+        file_entries[name] = _record_file(content)
     for name, size in changes.left_out.items():
         file_entries[name] = {"bytes": size}
     return file_entries
@@ -436,7 +436,7 @@ def repository_patch(workspace: AgentWorkspace, folder: str) -> str:
     return ""
 
 
-def _kept_file(content: bytes) -> object:
+def _record_file(content: bytes) -> object:
     """Return the content of a file as text. If it is too large or binary, return size and digest."""
     if len(content) <= MOST_TEXT and b"\0" not in content:
         try:
@@ -460,7 +460,7 @@ def as_text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _least(*limits: float | None) -> float | None:
+def _smallest_limit(*limits: float | None) -> float | None:
     """Return the smallest limit that is not None; None if all are."""
     limits_set = [limit for limit in limits if limit is not None]
     return min(limits_set) if limits_set else None

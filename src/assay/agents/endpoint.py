@@ -155,9 +155,9 @@ class Endpoint:
         wire_request = wire_format.read(body)
         self.dropped.update(wire_request.dropped)
         number, output = await self._ask(wire_request.prompt)
-        return self._answered(wire_format, wire_request, output, number)
+        return self._write_answer(wire_format, wire_request, output, number)
 
-    def _answered(
+    def _write_answer(
         self,
         wire_format: WireFormat,
         request: WireRequest,

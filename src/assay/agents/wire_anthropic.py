@@ -45,7 +45,7 @@ class AnthropicFormat:
         turns = [{"role": "system", "content": text} for text in _system_of(body)]
         for turn in require_list(body, "messages"):
             turns += _turns_of(turn)
-        offered, dropped_tools = _offered(body.get("tools") or ())
+        offered, dropped_tools = _split_tools(body.get("tools") or ())
         choice = body.get("tool_choice") or {}
         if not isinstance(choice, Mapping):
             raise BadRequest("`tool_choice` must be an object")
@@ -176,7 +176,7 @@ def _image_block(source: object) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
+def _split_tools(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """Return the tools of the program, and the names of tools that run only on Anthropic's servers."""
     offered = []
     dropped = []

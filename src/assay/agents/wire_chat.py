@@ -71,7 +71,7 @@ class ChatFormat:
         options["response_format"] = read_response_format(body.get("response_format"))
         messages = [
             with_reasoning(turn, message)
-            for turn, message in _paired(require_list(body, "messages"))
+            for turn, message in _pair_with_messages(require_list(body, "messages"))
         ]
         tools, choice = _tools_of(body)
         prompt = Prompt(
@@ -133,7 +133,7 @@ class ChatFormat:
         }
 
 
-def _paired(turns: Sequence[Any]) -> list[tuple[Any, Message]]:
+def _pair_with_messages(turns: Sequence[Any]) -> list[tuple[Any, Message]]:
     """Return the turns, each with the message that it becomes."""
     return list(zip(turns, read_messages(turns), strict=True))
 

@@ -66,7 +66,7 @@ class ResponsesFormat:
         options["reasoning_effort"] = effort.get("effort")
         text_settings = body.get("text") or {}
         options["response_format"] = read_response_format(text_settings.get("format"))
-        offered, dropped_tools = _offered(body.get("tools") or ())
+        offered, dropped_tools = _split_tools(body.get("tools") or ())
         try:
             tools = read_tools(offered)
             choice = read_tool_choice(body.get("tool_choice"))
@@ -177,7 +177,7 @@ def _add_item(
             "name": item.get("name"),
             "arguments": item.get("arguments"),
         }
-        _add_said(turns, block)
+        _add_assistant_block(turns, block)
     elif kind == "function_call_output":
         output = item.get("output")
         content: Any = output if isinstance(output, str) else _blocks(output or [])
@@ -191,12 +191,12 @@ def _add_item(
         texts = [*(item.get("summary") or ()), *(item.get("content") or ())]
         text = "\n\n".join(str(entry.get("text", "")) for entry in texts)
         if text:
-            _add_said(turns, {"type": "reasoning", "text": text})
+            _add_assistant_block(turns, {"type": "reasoning", "text": text})
     elif kind != "item_reference":
         raise BadRequest(f"an item of type {kind!r} cannot be passed on to the model")
 
 
-def _add_said(
+def _add_assistant_block(
     turns: list[dict[str, Any]],
     block: dict[str, Any],
 ) -> None:
@@ -239,7 +239,7 @@ def _blocks(pieces: Sequence[Any]) -> list[dict[str, Any]]:
     return blocks
 
 
-def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
+def _split_tools(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """Return the functions, and the names of tools that this endpoint cannot offer."""
     offered = []
     dropped = []

@@ -206,7 +206,7 @@ class _Describing:
             if isinstance(thing, plain):
                 described["value"] = plain.__repr__(thing)
         if not file:
-            return {**described, "state": self.of(_reduced(thing))}
+            return {**described, "state": self.of(_reduced_state(thing))}
         state = _state(thing)
         if is_dataclass(thing):
             counted = {f.name: f.compare for f in fields(thing)}
@@ -231,7 +231,9 @@ class _Describing:
         ]
 
     @cached_property
-    def _named(self) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
+    def _ids_of_globals(
+        self,
+    ) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
         """Return the ids of all values in users' loaded modules, and the ids of each module with its file."""
         by_file = []
         every: set[int] = set()
@@ -247,7 +249,7 @@ class _Describing:
 
     def _builders(self, thing: object) -> list[str]:
         """Return digests of the user's files in which an object is a global, because they may show how it was built."""
-        every, by_file = self._named
+        every, by_file = self._ids_of_globals
         if id(thing) in every:
             files = {file for file, named in by_file if id(thing) in named}
         else:
@@ -300,7 +302,7 @@ def _state(thing: object) -> dict[str, Any]:
     }
 
 
-def _reduced(thing: object) -> object:
+def _reduced_state(thing: object) -> object:
     """Return the state of an object of a built-in class, as `copy` would take it; None for locks and open files."""
     try:
         with warnings.catch_warnings():
@@ -392,7 +394,7 @@ _encode = msgspec.json.Encoder(
 ).encode
 
 
-def _encoded(value: object) -> bytes:
+def _encode_row(value: object) -> bytes:
     try:
         return _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError, AssayError):
@@ -405,7 +407,7 @@ def rows_digest(rows: Sequence[Any]) -> str:
     """Return the digest of rows that a user's function listed, because it may have read anything to build them."""
     digest = blake2b(digest_size=DIGEST_BYTES)
     for row in rows:
-        digest.update(_encoded(row))
+        digest.update(_encode_row(row))
     return digest.hexdigest()
 
 
@@ -430,4 +432,4 @@ def judged_digest(sample: Sample) -> str:
     parts: tuple[Any, ...] = (read, sample.tags or {}, sample.group, sample.cluster)
     if sample.weight is not None:
         parts = (*parts, sample.weight)
-    return sha256(_encoded(parts)).hexdigest()[: 2 * DIGEST_BYTES]
+    return sha256(_encode_row(parts)).hexdigest()[: 2 * DIGEST_BYTES]

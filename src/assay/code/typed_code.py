@@ -42,7 +42,7 @@ def digest_of_state(thing: object) -> str:
     """Return the digest of the values in a closure, a method's object or a callable object; empty if there are none."""
     values: Sequence[object]
     if isinstance(thing, FunctionType):
-        values = list(_lasting(thing).values())
+        values = list(_constant_closure(thing).values())
     else:
         values = _settings(getattr(thing, "__self__", thing))
     if values:
@@ -68,7 +68,7 @@ def digest_of_globals(function: FunctionType) -> str:
     digests = dict[str, str]()
     for current in functions:  # The list grows during the loop.
         named = {name for code in _codes(current.__code__) for name in code.co_names}
-        for name in sorted(values.keys() & named - _stored(current.__code__)):
+        for name in sorted(values.keys() & named - _assigned_names(current.__code__)):
             value = values[name]
             if isinstance(value, FunctionType) and value.__globals__ is values:
                 functions += [value] if value not in functions else []
@@ -128,9 +128,9 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
     return values
 
 
-def _lasting(function: FunctionType) -> dict[str, Any]:
+def _constant_closure(function: FunctionType) -> dict[str, Any]:
     """Return the closure variables of a function, without those that it assigns to itself."""
-    variables = _stored(function.__code__)
+    variables = _assigned_names(function.__code__)
     return {
         name: value
         for name, value in closure_of(function).items()
@@ -138,7 +138,7 @@ def _lasting(function: FunctionType) -> dict[str, Any]:
     }
 
 
-def _stored(code: CodeType, *kinds: str) -> set[str]:
+def _assigned_names(code: CodeType, *kinds: str) -> set[str]:
     """Return the outer variables that code assigns to, such as counters; with `STORE_ATTR`, the attributes."""
     kinds = kinds or ("STORE_DEREF", "STORE_GLOBAL")
     steps = (step for inner in _codes(code) for step in dis.get_instructions(inner))
@@ -155,7 +155,7 @@ def _changed_attributes(kind: type) -> set[str]:
     ]
     functions = [method for method in methods if isinstance(method, FunctionType)]
     return set().union(
-        *(_stored(function.__code__, "STORE_ATTR") for function in functions)
+        *(_assigned_names(function.__code__, "STORE_ATTR") for function in functions)
     )
 
 
@@ -213,7 +213,9 @@ class _Described:
     def _function(self, thing: FunctionType) -> object:
         if file_of(thing):
             return {"function": f"{thing.__module__}.{thing.__qualname__}"}
-        closure = {name: self.of(value) for name, value in _lasting(thing).items()}
+        closure = {
+            name: self.of(value) for name, value in _constant_closure(thing).items()
+        }
         defaults = [self.of(thing.__defaults__), self.of(thing.__kwdefaults__)]
         return {
             "code": self._code(thing.__code__, thing.__globals__),
@@ -226,7 +228,7 @@ class _Described:
         code: CodeType,
         names: Mapping[str, Any],
     ) -> dict[str, object]:
-        variables = _stored(code)
+        variables = _assigned_names(code)
         return {
             "bytecode": digest_of(code.co_code),
             "constants": [

@@ -284,7 +284,7 @@ def _finite(number: float) -> float | str:
     return str(number)
 
 
-def _made_part(part: Part) -> dict[str, Any]:
+def _answer_part(part: Part) -> dict[str, Any]:
     """Return a part of an answer as JSON. For a medium this includes its size, which is not part of a request key."""
     if isinstance(part, Media):
         return {**part_to_plain(part), **part.facts}
@@ -297,7 +297,7 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
     if len(parts) == 1 and type(parts[0]) is Text:
         plain = {"text": parts[0].text}
     else:
-        plain = {"parts": [_made_part(part) for part in parts]}
+        plain = {"parts": [_answer_part(part) for part in parts]}
     if candidate.stop_reason is not None:
         plain["stop_reason"] = candidate.stop_reason
     if candidate.tokens:

@@ -25,7 +25,7 @@ from .message import (
 from .quick import quick
 from .reasoning import ThinkTags
 from .sample import EMPTY
-from .secrets import veiled
+from .secrets import redact_options
 from .tools import Tool
 
 _NUMBERS: Mapping[str, tuple[float, float]] = {
@@ -280,7 +280,7 @@ class KeyMaker:
 
     def __init__(self, identity: Mapping[str, Any]) -> None:
         # Keys are stored and shared. A fast digest of a short secret could be guessed from them.
-        self._base = hashlib.sha256(canonical(veiled(identity)))
+        self._base = hashlib.sha256(canonical(redact_options(identity)))
         self._options: GenerateOptions | None = None
         self._start = self._base
         self._rest: tuple[tuple[Any, ...], str] | None = None

@@ -130,9 +130,9 @@ class ValueScale:
         ends = {}
         if isinstance(bounds, Mapping):
             for name, pair in bounds.items():
-                ends[str(name)] = _checked(pair, f"{what}, bounds of {name!r}")
+                ends[str(name)] = _check_bounds(pair, f"{what}, bounds of {name!r}")
             bounds = SHARE
-        return cls(bool(better), _checked(bounds, what), directions, ends)
+        return cls(bool(better), _check_bounds(bounds, what), directions, ends)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ def _look_up(
     return otherwise
 
 
-def _checked(pair: object, what: str) -> Bounds:
+def _check_bounds(pair: object, what: str) -> Bounds:
     """Return two bounds as numbers; None for a scale that is open at an end, as with `(0, None)`."""
     if pair is None:
         return None

@@ -74,7 +74,7 @@ Hide = Callable[[str, bool], str]
 """Returns the replacement for a secret. The second argument is True if its name or form proves that it is one."""
 
 
-def veiled(options: T) -> T:
+def redact_options(options: T) -> T:
     """Return plain options with a digest in place of each secret.
 
     Equal options stay equal, different ones different.
@@ -100,7 +100,7 @@ def secrets_of(options: object) -> dict[str, bool]:
     return secrets
 
 
-def left_out(options: object) -> Iterator[str]:
+def paths_without_secret(options: object) -> Iterator[str]:
     """Yield the option paths, such as `headers.X-Gate`, where a stored run lacks a secret."""
     for path, text in _texts(options):
         if HIDDEN.search(text):
@@ -146,7 +146,7 @@ def variable(name: str) -> str | None:
     return value
 
 
-def filled(value: T, what: str) -> T:
+def fill_references(value: T, what: str) -> T:
     """Replace each `${env:NAME}` by the environment's value. `what` names the value in the error if it is not set."""
 
     def found(match: re.Match[str]) -> str:
@@ -180,7 +180,7 @@ def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
+def secrets_of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
     """Return the secrets in an environment: values of variables with a secret's name, and passwords or keys in URLs."""
     if variables is None:
         variables = os.environ
@@ -194,7 +194,7 @@ def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
     }
 
 
-def cleared(
+def redact_secrets(
     text: str,
     secrets: Iterable[str],
 ) -> str:
@@ -204,7 +204,7 @@ def cleared(
             if len(form) >= SHORTEST:
                 text = text.replace(form, MARK)
             else:
-                text = _word(form).sub(MARK, text)
+                text = _whole_word(form).sub(MARK, text)
     return text
 
 
@@ -215,7 +215,7 @@ def without(
     """Return a message without known secrets, the given ones, and anything in the form of a secret."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
     long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
-    return scrub(cleared(text, long_enough | of_environment()))
+    return scrub(redact_secrets(text, long_enough | secrets_of_environment()))
 
 
 def scrub(text: str) -> str:
@@ -229,7 +229,7 @@ def without_keys(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _word(secret: str) -> re.Pattern[str]:
+def _whole_word(secret: str) -> re.Pattern[str]:
     """Return a pattern that matches the secret only as a whole word. Used for short secrets."""
     return re.compile(rf"(?<![\w-]){re.escape(secret)}(?![\w-])")
 
@@ -262,7 +262,7 @@ def _replaced(
         and isinstance(value, (str, int, float))
         and not isinstance(value, bool)
     ):
-        return _hidden(str(value), hide, True)
+        return _redact_value(str(value), hide, True)
     if isinstance(value, str):
         return _in_text(value, hide)
     return value
@@ -279,14 +279,14 @@ def _header(
         if isinstance(value, str):
             return _in_text(value, hide)
         return value
-    return _hidden(
+    return _redact_value(
         str(value),
         hide,
         is_secret_name(name) or "-key" in name.lower() or "token" in name.lower(),
     )
 
 
-def _hidden(
+def _redact_value(
     value: str,
     hide: Hide,
     is_sure: bool,
@@ -294,7 +294,7 @@ def _hidden(
     """Redact a secret value, keeping a scheme such as `Bearer` and references."""
     scheme, blank, rest = value.partition(" ")
     if blank and scheme.lower() in ("bearer", "basic", "token"):
-        return f"{scheme} {_hidden(rest, hide, True)}"
+        return f"{scheme} {_redact_value(rest, hide, True)}"
     bare = HIDDEN.sub("", REFERENCE.sub("", value)).strip()
     if bare:
         return hide(value, is_sure or has_known_form(value))
@@ -305,13 +305,13 @@ def _in_text(text: str, hide: Hide) -> str:
     if ("://" in text or _WITH_QUERY.fullmatch(text)) and not any(
         letter.isspace() for letter in text
     ):
-        return _in_url(text, hide)
+        return _redact_url(text, hide)
     if has_known_form(text) and not os.path.exists(text):
-        return _without_keys(text, hide)
+        return _redact_keys(text, hide)
     return text
 
 
-def _in_url(url: str, hide: Hide) -> str:
+def _redact_url(url: str, hide: Hide) -> str:
     """Redact the password, the query and keys in the path of a URL, or of a local path with loader options."""
     scheme, mark, rest = url.partition("://")
     is_local = not mark
@@ -323,7 +323,7 @@ def _in_url(url: str, hide: Hide) -> str:
     authority, slash, path = rest.partition("/")
     user, at_sign, host = authority.rpartition("@")
     if HIDDEN.sub("", user).strip(":"):
-        parts = [_hidden(part, hide, True) for part in user.split(":", 1)]
+        parts = [_redact_value(part, hide, True) for part in user.split(":", 1)]
         user = ":".join(parts)
     members = [_member(member, hide, is_local) for member in query.split("&")]
     return "".join(
@@ -334,16 +334,16 @@ def _in_url(url: str, hide: Hide) -> str:
             at_sign,
             host,
             slash,
-            _without_keys(path, hide),
+            _redact_keys(path, hide),
             question,
             "&".join(members),
             hash_sign,
-            _without_keys(fragment, hide),
+            _redact_keys(fragment, hide),
         )
     )
 
 
-def _without_keys(text: str, hide: Hide) -> str:
+def _redact_keys(text: str, hide: Hide) -> str:
     """Redact all keys of known services in a text."""
     return without_forms(text, lambda key: hide(key, True))
 
@@ -355,7 +355,7 @@ def _member(
 ) -> str:
     name, equals, value = member.partition("=")
     if not equals:
-        return _without_keys(member, hide)
+        return _redact_keys(member, hide)
     if name.lower() in HARMLESS_MEMBERS or _PLAIN_MEMBER.fullmatch(value):
         return member
     # A local path may be followed by loader options, such as the folder of its images.
@@ -366,7 +366,7 @@ def _member(
         and not has_known_form(value)
     ):
         return member
-    return f"{name}={_hidden(value, hide, is_secret_name(name))}"
+    return f"{name}={_redact_value(value, hide, is_secret_name(name))}"
 
 
 def _references(options: object) -> Iterator[str]:

@@ -216,7 +216,9 @@ def way_of(
     if by_index is not None:
         return "index" if by_text is None else None
     is_text = (
-        by_text is not None and not labels and texts[by_text] in _written(gold, texts)
+        by_text is not None
+        and not labels
+        and texts[by_text] in _spellings_of(gold, texts)
     )
     return "text" if is_text else None
 
@@ -227,7 +229,7 @@ def readings(
     labels: Sequence[str],
 ) -> tuple[int | None, int | None]:
     """Return the option that `gold` means as a letter, label or text, and the one that it means as an index from 0."""
-    spellings = _written(gold, texts)
+    spellings = _spellings_of(gold, texts)
     letters = LETTERS[: len(texts)]
     for text in spellings:
         if text in labels:
@@ -254,7 +256,7 @@ def readings(
     return None, as_index
 
 
-def _written(
+def _spellings_of(
     gold: object,
     texts: Sequence[str],
 ) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ class Columns:
                 column=self.lacking[0],
                 got=sorted(row)[:8],
             )
-        column = self._filled(row, self.target)
+        column = self._filled_column(row, self.target)
         if column is None:
             target = None
         else:
@@ -189,7 +189,7 @@ class Columns:
             )
             target = reference if target is None else target
         elif self.input is not None:
-            question = self._filled(row, self.input) or self.input
+            question = self._filled_column(row, self.input) or self.input
             question_text = as_input(row[question], question)
         if not isinstance(question_text, str):
             question_text = within_reach(
@@ -229,12 +229,12 @@ class Columns:
 
     def for_row(self, row: Mapping[str, Any]) -> "Columns":
         """Return a copy whose target is the column from which this row's right answer is read."""
-        target = self._filled(row, self.target)
+        target = self._filled_column(row, self.target)
         if target == self.target:
             return self
         return replace(self, target=target)
 
-    def _filled(
+    def _filled_column(
         self,
         row: Mapping[str, Any],
         column: str | None,
@@ -272,7 +272,7 @@ class Columns:
     def way_of(self, row: Mapping[str, Any]) -> Way | None:
         """Return the only possible reading of numbers in this row's answer; `None` if both are possible."""
         try:
-            column = self._filled(row, self.target)
+            column = self._filled_column(row, self.target)
             if column is None:
                 return None
             gold = row.get(column)
@@ -339,7 +339,7 @@ def find_columns(
 
     `needed` is the mapping of the first rows. If it has an input or a target, these columns must have one too.
     """
-    claimed = _named_outright(names, settings)
+    claimed = _columns_in_settings(names, settings)
     unclaimed = [name for name in names if name not in claimed]
     folded = {name.lower(): name for name in reversed(unclaimed)}
     parts = _single_columns(settings, folded)
@@ -439,7 +439,7 @@ def _counts_options(column: str) -> bool | None:
     return None
 
 
-def _named_outright(
+def _columns_in_settings(
     names: Sequence[str],
     settings: Mapping[str, str],
 ) -> frozenset[str]:

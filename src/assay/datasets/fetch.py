@@ -334,7 +334,7 @@ def connect(
         )
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    address = _checked_address(host, port, url, allow_private)
+    address = _find_address(host, port, url, allow_private)
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
         connection = http.client.HTTPSConnection(
@@ -358,7 +358,7 @@ def connect(
     return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _checked_address(
+def _find_address(
     host: str,
     port: int,
     url: str,

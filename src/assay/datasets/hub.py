@@ -132,11 +132,11 @@ def open_hub(
             return open_every_file(folder, where or text), True
         return open_files(folder, split, where or text)
     if split == ALL:
-        parts = _loaded(name, None, text).items()
+        parts = _load(name, None, text).items()
         return [
             HubRows(f"{text}#{part}", without_decoding(data)) for part, data in parts
         ], True
-    return [HubRows(text, without_decoding(_loaded(name, split or "test", text)))], True
+    return [HubRows(text, without_decoding(_load(name, split or "test", text)))], True
 
 
 def find_snapshot(
@@ -185,7 +185,7 @@ def hub_can_be_reached() -> bool:
     return True
 
 
-def _loaded(
+def _load(
     name: HubName,
     split: str | None,
     text: str,

@@ -67,7 +67,7 @@ class RowImages:
             lent = self._lent(row)
             if lent is None:
                 return []
-            return self._referred(lent)
+            return self._follow_reference(lent)
         pieces = pieces_of(cell, "image")
         if (
             len(pieces) == 1
@@ -75,7 +75,7 @@ class RowImages:
             and not is_image_path(pieces[0])
         ):
             lent = self._lent(row)
-            return self._referred(
+            return self._follow_reference(
                 pieces[0]
                 if lent is None or not is_blank(self._lookup(pieces[0]))
                 else lent
@@ -123,7 +123,7 @@ class RowImages:
             )
         return path
 
-    def _referred(self, index: str) -> list[str]:
+    def _follow_reference(self, index: str) -> list[str]:
         cells = self._kept.get(index)
         if cells is not None:
             return cells

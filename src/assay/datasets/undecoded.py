@@ -23,7 +23,7 @@ def without_decoding(data: object) -> object:
     rates = audio_rates(features)
     rows: Any = data
     for column, feature in features.items():
-        bare = _bare(feature)
+        bare = _without_decoder(feature)
         if bare is not None:
             rows = rows.cast_column(column, bare)
     return RatedRows(rows, rates) if rates else rows
@@ -133,13 +133,13 @@ def _rate_of(feature: object) -> int | None:
     return None if inner is None else _rate_of(inner)
 
 
-def _bare(feature: object) -> object:
+def _without_decoder(feature: object) -> object:
     """Return a feature that does not decode its media, or `None` if the feature holds no media."""
     make: Callable[..., object] = type(feature)
     if make.__name__ in MEDIA_FEATURES:
         return make(decode=False)
     if isinstance(feature, dict):
-        bare = {name: _bare(inner) for name, inner in feature.items()}
+        bare = {name: _without_decoder(inner) for name, inner in feature.items()}
         if all(inner is None for inner in bare.values()):
             return None
         return {
@@ -147,10 +147,10 @@ def _bare(feature: object) -> object:
             for name, inner in bare.items()
         }
     if isinstance(feature, list) and len(feature) == 1:
-        inner = _bare(feature[0])
+        inner = _without_decoder(feature[0])
         return None if inner is None else [inner]
     if hasattr(feature, "feature"):
-        inner = _bare(feature.feature)
+        inner = _without_decoder(feature.feature)
     else:
         inner = None
     if inner is None:

@@ -59,7 +59,7 @@ class View:
         else:
             stream = self._shuffled()
         if self.ids is not None:
-            stream = self._chosen(stream)
+            stream = self._select_ids(stream)
         start, stop = self._range()
         stream = islice(
             self._from(start, stream) if start else stream,
@@ -140,7 +140,7 @@ class View:
         yield first
         yield from stream
 
-    def _chosen(
+    def _select_ids(
         self, stream: Iterator[Sample | BadSample]
     ) -> Iterator[Sample | BadSample]:
         missing = set(self._ids())

@@ -75,7 +75,7 @@ def _write_cell(
 ) -> None:
     """Write the samples of a task × model, then the numbers, which contain the digest of the samples' file."""
     stem = _stable_id(reader, cell)
-    evaluation_id = f"{cell.task}/{hub_name(cell.model)}/{_started(reader)}"
+    evaluation_id = f"{cell.task}/{hub_name(cell.model)}/{_start_time(reader)}"
     samples_file = folder / f"{stem}_samples.jsonl"
 
     def write_samples(draft: Path) -> tuple[int, str]:
@@ -119,7 +119,7 @@ def _stable_id(reader: RunReader, cell: Cell) -> str:
     )
 
 
-def _started(reader: RunReader) -> str:
+def _start_time(reader: RunReader) -> str:
     """Return when the run began, in seconds since 1970."""
     started = reader.manifest_if_any.get("started")
     try:
@@ -138,8 +138,8 @@ def _document(
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": evaluation_id,
-        "evaluation_timestamp": _started(reader),
-        "retrieved_timestamp": _started(reader),
+        "evaluation_timestamp": _start_time(reader),
+        "retrieved_timestamp": _start_time(reader),
         "source_metadata": {
             "source_name": "assay",
             "source_type": "evaluation_run",
@@ -196,7 +196,7 @@ def _evaluation(
         "evaluation_result_id": f"{result.task}:{result.metric}",
         "evaluation_name": result.task,
         "source_data": _source_data(cell),
-        "evaluation_timestamp": _started(reader),
+        "evaluation_timestamp": _start_time(reader),
         "metric_config": metric,
         "score_details": {
             "score": result.value,

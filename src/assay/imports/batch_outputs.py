@@ -74,7 +74,7 @@ def _run(
             try:
                 output = read(row)
             except UNUSUAL as error:
-                output = _failed(f"the answer cannot be read: {error}")
+                output = _failed_output(f"the answer cannot be read: {error}")
             yield ForeignSample(str(row.get("custom_id")), output)
 
     task = ForeignTask(path.stem, str(model or UNKNOWN), samples)
@@ -89,7 +89,7 @@ def _openai_output(row: Mapping[str, Any]) -> Output:
     if not error and status not in (200, None):
         error = f"HTTP status {status}"
     if error:
-        return _failed(error)
+        return _failed_output(error)
     return read_openai_body(body)
 
 
@@ -97,10 +97,10 @@ def _anthropic_output(row: Mapping[str, Any]) -> Output:
     result = mapping(row.get("result"))
     if result.get("type") == "succeeded":
         return read_anthropic_body(result.get("message"))
-    return _failed(result.get("error") or result.get("type"))
+    return _failed_output(result.get("error") or result.get("type"))
 
 
-def _failed(error: object) -> Output:
+def _failed_output(error: object) -> Output:
     """Return the failed output of a request that was not answered."""
     described = mapping(error)
     inner = mapping(described.get("error"))

@@ -56,7 +56,7 @@ def read_evalscope(path: Path) -> ForeignRun:
             numbers[file.stem, file.parent.name] = tuple(_numbers(report))
 
     tasks = []
-    groups = _grouped(reviews, list(numbers))
+    groups = _group_files(reviews, list(numbers))
     for (dataset, model), members in groups.items():
         stated = numbers.get((dataset, model), ())
         directions = {number.metric: number.higher_is_better for number in stated}
@@ -65,7 +65,7 @@ def read_evalscope(path: Path) -> ForeignRun:
     return ForeignRun(TOOL, "", tuple(tasks))
 
 
-def _grouped(
+def _group_files(
     reviews: list[Path],
     reported: list[Cell],
 ) -> dict[Cell, list[tuple[Path, str]]]:

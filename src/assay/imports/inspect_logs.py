@@ -60,14 +60,14 @@ def read_inspect_log(path: Path) -> ForeignRun:
     INSPECT.check(str(path))
     if path.suffix == ".eval":
         check_archive(path)
-    with _reading(path) as lines:
+    with _read_lines_of(path) as lines:
         header = next(_documents(path, lines))["header"]
     log = _Log(path, header)
     return log.run()
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[IO[bytes]]:
+def _read_lines_of(path: Path) -> Iterator[IO[bytes]]:
     """Start the process that reads a log. End it after the block."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     command = [sys.executable, "-I", inspect_worker.__file__]
@@ -189,7 +189,7 @@ class _Log:
 
     def _samples(self) -> Iterator[ForeignSample]:
         scorers = [str(mapping(s).get("name")) for s in self._eval.get("scorers") or ()]
-        with _reading(self._path) as lines:
+        with _read_lines_of(self._path) as lines:
             for document in _documents(self._path, lines):
                 if "sample" in document:
                     yield sample_of(document["sample"], scorers)

@@ -33,7 +33,7 @@ def read_container(
 
     av = library("av", f"PyAV, which reads the audio of {name} files,", "assay[media]")
     try:
-        pieces, rate = _decoded(av, audio, limits)
+        pieces, rate = _decode_stream(av, audio, limits)
     except (DataError, MemoryError):
         raise
     except Exception as error:
@@ -49,7 +49,7 @@ def read_container(
     return np.concatenate(pieces), rate
 
 
-def _decoded(
+def _decode_stream(
     av: ModuleType,
     audio: Audio,
     limits: Limits,

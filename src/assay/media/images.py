@@ -62,7 +62,7 @@ def decode_image_here(
     facts = check_image(image, limits)
     if (facts.frames or 1) > 1:
         raise _animated(image, facts.format, facts.frames or 0)
-    _get_ready(image, facts.format)
+    _register_reader(image, facts.format)
     try:
         with pillow.open(
             io.BytesIO(image.data()), formats=_supported_formats()
@@ -97,7 +97,7 @@ def _supported_formats() -> list[str]:
     return [name for name in FORMATS if name in pillow.OPEN]
 
 
-def _get_ready(image: Image, name: str) -> None:
+def _register_reader(image: Image, name: str) -> None:
     """Register the library that lets Pillow read this format. Raise if it is not installed."""
     from PIL import features
 

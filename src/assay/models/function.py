@@ -30,7 +30,7 @@ from ..core import (
     digest_of,
 )
 from ..core.reasoning import THINK_TAGS, read_think_tags
-from ..core.secrets import veiled
+from ..core.secrets import redact_options
 from ..media import fitted
 from ..registry import check_options, fit_options
 from .answers import as_answer, as_weighed, failure
@@ -237,7 +237,7 @@ def _identity(
         "file": file.name,
         "attribute": attribute,
         "sha256": "",
-        "args": veiled(dict(args)),
+        "args": redact_options(dict(args)),
     }
     if state := digest_of_state(target):
         identity["state"] = state
@@ -273,7 +273,7 @@ def with_options(
 ) -> Mapping[str, Any]:
     """Return the identity that a class declares for all its objects, extended by the options of this object."""
     if args:
-        return {"declared": dict(declared), "args": veiled(dict(args))}
+        return {"declared": dict(declared), "args": redact_options(dict(args))}
     return declared
 
 

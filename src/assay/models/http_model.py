@@ -25,7 +25,14 @@ from ..core import (
     Usage,
     UsageError,
 )
-from ..core.secrets import REFERENCE, filled, remember, secrets_of, variable, veiled
+from ..core.secrets import (
+    REFERENCE,
+    fill_references,
+    redact_options,
+    remember,
+    secrets_of,
+    variable,
+)
 from ..media.prompt_media import (
     PLAIN_AUDIO,
     WEB_IMAGES,
@@ -130,7 +137,7 @@ class HttpModel(ABC):
         if not url and not self._key:
             fix = f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1"
             raise self._wrong("", "has neither a key nor a URL", fix)
-        self._url = _checked(filled(url or self.public_url, "base_url"))
+        self._url = _checked(fill_references(url or self.public_url, "base_url"))
         if (
             self.assumes_version
             and not urlsplit(self._url).path
@@ -153,9 +160,9 @@ class HttpModel(ABC):
             **further,
         }
         """Options that may hold secrets, which are redacted in records."""
-        self.base_url, self.body = self._url, filled(self.body, "the body")
+        self.base_url, self.body = self._url, fill_references(self.body, "the body")
         headers = {
-            name: filled(value, "a header").strip()
+            name: fill_references(value, "a header").strip()
             for name, value in self.headers.items()
         }
         header, _, value = self.key_header.format(self._key).partition(": ")
@@ -193,7 +200,7 @@ class HttpModel(ABC):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Return the name, the URL and what is added to every request; a digest replaces each key."""
-        return {self.scheme: self.name, **veiled(self.written)}
+        return {self.scheme: self.name, **redact_options(self.written)}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Make one attempt for each request."""

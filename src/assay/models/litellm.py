@@ -26,7 +26,7 @@ from ..core import (
     Usage,
     UsageError,
 )
-from ..core.secrets import veiled
+from ..core.secrets import redact_options
 from .answers import failure
 from .carrying import CHAT
 from .chat_format import (
@@ -95,7 +95,7 @@ class LiteLLM:
         """Return the name, the URL and what is added to every request."""
         return {
             "litellm": self.name,
-            **veiled({"base_url": self.base_url, "body": dict(self.body)}),
+            **redact_options({"base_url": self.base_url, "body": dict(self.body)}),
         }
 
     def refusal(self, prompt: Prompt) -> DataError | None:

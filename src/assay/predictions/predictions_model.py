@@ -74,7 +74,7 @@ class Predictions:
     )
 
     def __post_init__(self) -> None:
-        self._path = _found(self.file)
+        self._path = _find_file(self.file)
         if self.media_root is None:
             root = None
         else:
@@ -156,7 +156,7 @@ class Predictions:
             )
             return Output(candidates)
         except (RowFault, DataError) as fault:
-            message = f"{self._path.name}, row {row.number}: {_described(fault)}"
+            message = f"{self._path.name}, row {row.number}: {_describe_fault(fault)}"
             return Output.failed(MISSING, message, retryable=False)
 
     def _missing(
@@ -296,7 +296,7 @@ class Predictions:
         return self._table
 
 
-def _found(file: str) -> Path:
+def _find_file(file: str) -> Path:
     """Return the path of a predictions file. Users may leave out the folder `predictions`.
 
     Raise if both `FILE` and `predictions/FILE` exist, because either could be meant.
@@ -347,7 +347,7 @@ def _text_parts(cell: object) -> list[Part]:
     return [Text(str(cell).lower() if isinstance(cell, bool) else str(cell))]
 
 
-def _described(fault: RowFault | DataError) -> str:
+def _describe_fault(fault: RowFault | DataError) -> str:
     """Return an error text for a faulty row, with a fix that names options of this model."""
     if isinstance(fault, RowFault) and fault.got is not None:
         got = f", got {shorten(fault.got)}"

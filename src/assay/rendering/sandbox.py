@@ -109,7 +109,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         )
         del self.globals["lipsum"]
         self.filters = {
-            name: _charged(name, function) for name, function in FILTERS.items()
+            name: _charge_filter(name, function) for name, function in FILTERS.items()
         }
         self.filters |= {_COUNTED: limits.stepped, _JOINED: limits.concatenated}
 
@@ -180,11 +180,11 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         text = getattr(__obj, "__self__", None)
         if isinstance(text, str):
             name = getattr(__obj, "__name__", "")
-            args = _charged_method(text, name, args, kwargs)
+            args = _charge_method(text, name, args, kwargs)
         return super().call(__context, __obj, *args, **kwargs)
 
 
-def _charged_method(
+def _charge_method(
     text: str,
     name: str,
     args: tuple[Any, ...],
@@ -217,7 +217,7 @@ def _charged_method(
     return args
 
 
-def _charged(
+def _charge_filter(
     name: str,
     function: Callable[..., Any],
 ) -> Callable[..., Any]:
@@ -240,7 +240,7 @@ def _charged(
     return charged
 
 
-def _width(
+def _charge_width(
     value: object,
     width: object = 0,
     *rest: object,
@@ -255,7 +255,7 @@ def _width(
     return value
 
 
-def _indented(
+def _charge_indent(
     value: object,
     width: object = 4,
     *rest: object,
@@ -272,7 +272,7 @@ def _indented(
     return value
 
 
-def _joined(
+def _charge_join(
     value: Iterable[object],
     d: object = "",
     attribute: object = None,
@@ -283,7 +283,7 @@ def _joined(
     return items
 
 
-def _replaced(
+def _charge_replace(
     value: object,
     old: object,
     new: object,
@@ -294,7 +294,7 @@ def _replaced(
     return value
 
 
-def _formatted(
+def _charge_format(
     value: object,
     *args: object,
     **kwargs: object,
@@ -303,7 +303,7 @@ def _formatted(
     return value
 
 
-def _rounded(
+def _charge_round(
     value: object,
     precision: object = 0,
     method: object = "common",
@@ -313,7 +313,7 @@ def _rounded(
     return value
 
 
-def _wrapped(
+def _charge_wordwrap(
     value: object,
     *args: object,
     wrapstring: object = None,
@@ -328,14 +328,14 @@ def _wrapped(
 
 
 _GROWING: Mapping[str, Callable[..., Any]] = {
-    "batch": _width,
-    "center": _width,
-    "format": _formatted,
-    "indent": _indented,
-    "join": _joined,
-    "replace": _replaced,
-    "round": _rounded,
-    "slice": _width,
-    "tojson": _width,
-    "wordwrap": _wrapped,
+    "batch": _charge_width,
+    "center": _charge_width,
+    "format": _charge_format,
+    "indent": _charge_indent,
+    "join": _charge_join,
+    "replace": _charge_replace,
+    "round": _charge_round,
+    "slice": _charge_width,
+    "tojson": _charge_width,
+    "wordwrap": _charge_wordwrap,
 }

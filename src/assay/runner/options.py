@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..code.userfiles import one_spelling
 from ..core import EMPTY, AssayError, UsageError, digest_of, shorten, suggest
-from ..core.secrets import veiled
+from ..core.secrets import redact_options
 from .option_fields import PartlyRead, faults_of_judges, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
@@ -560,7 +560,7 @@ class RunOptions:
         """Return the options that were set, for `run.json`. It has no secrets, which a repeated run needs again."""
         # Only options of models are redacted by name: a column may well be called `key`.
         return {
-            name: veiled(value)
+            name: redact_options(value)
             if name in ("model_args", "judge_args") or not isinstance(value, Mapping)
             else value
             for name, value in self.to_plain().items()

@@ -55,7 +55,7 @@ class Sandbox:
         data: str | bytes,
     ) -> None:
         """Add a file that every later command finds in its folder."""
-        self._files[_checked(name)] = as_bytes(data)
+        self._files[_check_name(name)] = as_bytes(data)
 
     def read(self, name: str) -> bytes:
         """Return a file that the last command left; its name must be in `keep`."""
@@ -82,7 +82,7 @@ class Sandbox:
             limits = self.limits
         else:
             limits = replace(self.limits, wall_seconds=timeout)
-        names = tuple(map(_checked, keep))
+        names = tuple(map(_check_name, keep))
         with Pipes() as pipes:
             pipe = pipes.new() if names else None
             if pipe is not None:
@@ -90,7 +90,7 @@ class Sandbox:
             else:
                 keeps = Keep()
             command = self._command(argv, {**ENVIRONMENT, **(env or {})}, keeps)
-            with self._started(command, limits, as_bytes(stdin)) as done:
+            with self._start(command, limits, as_bytes(stdin)) as done:
                 if pipe is not None:
                     watched = pipe.reading
                 else:
@@ -100,10 +100,10 @@ class Sandbox:
                 with self._stopper.watching(done):
                     heard = attend([done], deadline, watched, to_the_end=True)
                 execution = done.finished()
-        self._kept = dict(_handed_out(heard, names))
+        self._kept = dict(_read_kept_files(heard, names))
         return execution
 
-    def _started(
+    def _start(
         self,
         command: Command,
         limits: Limits,
@@ -140,7 +140,7 @@ class Sandbox:
         self._kept.clear()
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     """Return the file name. Raise if it leads out of the sandbox."""
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise UsageError(
@@ -149,7 +149,7 @@ def _checked(name: str) -> str:
     return name
 
 
-def _handed_out(
+def _read_kept_files(
     heard: bytes,
     names: Sequence[str],
 ) -> Iterator[tuple[str, bytes]]:

@@ -87,7 +87,13 @@ def why_not(tier: Tier) -> str:
         return why
     try:
         with ThreadPoolExecutor(4) as threads:
-            tests = (_attacked, _late, _flooded, _filled, _buffered)
+            tests = (
+                _try_attacks,
+                _try_time_limit,
+                _try_large_output,
+                _try_full_disk,
+                _try_kernel_buffers,
+            )
             reasons = list(threads.map(lambda test: test(tier), tests))
     except SandboxError as error:
         return str(error.what)
@@ -109,7 +115,7 @@ def _run(
         return box.exec(["python", *flags, "main.py", *words])
 
 
-def _attacked(tier: Tier) -> str:
+def _try_attacks(tier: Tier) -> str:
     """Attack the tier, and return which attacks succeed."""
     return succeeding_attacks(lambda code, facts: _run(tier, TRIED, code, facts))
 
@@ -122,7 +128,7 @@ def succeeding_attacks(
 
     `run(code, argument)` executes Python code in the sandbox. Attacks in `left_out` are not tried.
     """
-    with _facts() as (facts, heard):
+    with _attack_targets() as (facts, heard):
         facts["left_out"] = list(left_out)
         done = run((FOLDER / "probes.py").read_text("utf-8"), json.dumps(facts))
         try:
@@ -136,7 +142,7 @@ def succeeding_attacks(
     return f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}"
 
 
-def _late(tier: Tier) -> str:
+def _try_time_limit(tier: Tier) -> str:
     """Return an error text if the tier does not end code at its time limit."""
     started = time.monotonic()
     done = _run(tier, _LATE, "while True: pass")
@@ -150,7 +156,7 @@ def _late(tier: Tier) -> str:
     return "code that continues in the background is not ended"
 
 
-def _flooded(tier: Tier) -> str:
+def _try_large_output(tier: Tier) -> str:
     """Return an error text if the tier does not cut large output."""
     done = _run(
         tier,
@@ -166,14 +172,14 @@ def _flooded(tier: Tier) -> str:
     return "a flood of output is not cut"
 
 
-def _filled(tier: Tier) -> str:
+def _try_full_disk(tier: Tier) -> str:
     """Return an error text if code can fill the disk."""
     if b"filled" in _run(tier, TRIED, _FILL).stdout:
         return "code inside fills the disk"
     return ""
 
 
-def _buffered(tier: Tier) -> str:
+def _try_kernel_buffers(tier: Tier) -> str:
     """Return an error text if code can fill buffers of the kernel."""
     done = _run(tier, replace(TRIED, memory_mb=64), _BUFFERS)
     is_held = b"buffered" in done.stdout and os.stat("/proc/self/fd").st_size > 0
@@ -181,7 +187,7 @@ def _buffered(tier: Tier) -> str:
 
 
 @contextmanager
-def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
+def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield the targets of the attacks, and a function that returns True if a datagram arrived at one of them."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
@@ -334,14 +340,14 @@ def choose(
     It is tested once per process. `none` is never chosen by `auto`.
     """
     with _choosing:
-        return _chosen(wanted, engine)
+        return _choose_once(wanted, engine)
 
 
-def _chosen(wanted: str, engine: Engine) -> Choice:
+def _choose_once(wanted: str, engine: Engine) -> Choice:
     """Return the choice from a cache. Only the first call tests the tiers."""
     if (wanted, engine) not in _choices:
         _choices[wanted, engine] = (
-            _best(engine) if wanted == "auto" else _choose(wanted, engine)
+            _choose_best(engine) if wanted == "auto" else _choose(wanted, engine)
         )
     return _choices[wanted, engine]
 
@@ -361,11 +367,11 @@ def best_tier(
     return choice.tier
 
 
-def _best(engine: Engine) -> Choice:
+def _choose_best(engine: Engine) -> Choice:
     """Return the best tier that passes. The result of each test is reused when a tier is later chosen by name."""
     refused: tuple[tuple[str, str], ...] = ()
     for name in TIERS[:-1]:
-        choice = _chosen(name, engine)
+        choice = _choose_once(name, engine)
         refused += choice.refused
         if choice.tier is not None:
             return replace(choice, refused=refused)
@@ -383,14 +389,14 @@ def _choose(name: str, engine: Engine) -> Choice:
     tiers = list(_candidates(name, engine))
     refused: list[tuple[str, str]] = [] if tiers else [(name, _MISSING[name])]
     for tier in tiers:
-        why, choice = _tried(tier)
+        why, choice = _test_tier(tier)
         if choice is not None:
             return replace(choice, refused=tuple(refused))
         refused.append((name, why))
     return Choice(None, tuple(refused))
 
 
-def _tried(tier: Tier) -> tuple[str, Choice | None]:
+def _test_tier(tier: Tier) -> tuple[str, Choice | None]:
     """Test a tier with and without forks at the same time. Return why it failed, or else the choice of it."""
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:

@@ -52,7 +52,7 @@ def landlock_version() -> int:
 
 def end_with(parent: int) -> None:
     """End this process when its parent ends, or now if it has already ended. Changing the user revokes this."""
-    _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
+    _check_result(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
     if os.getppid() != parent:
         os._exit(1)
 
@@ -62,19 +62,19 @@ def confine(readable: list | None, writable: list, calls: bytes) -> None:  # typ
 
     They can open these files only (`readable` None: read all), and make only the system calls that a filter allows.
     """
-    _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _check_result(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:
         _open_only(readable, writable)
     code = ctypes.create_string_buffer(calls, len(calls))
     address = ctypes.cast(code, ctypes.c_void_p)
     program = _Program(len(calls) // 8, address)
-    _checked(_libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0))
+    _check_result(_libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0))
 
 
 def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg]
     """Use Landlock to allow only these files and folders."""
     rules = _Rules(_FILES, _NETWORK, _SCOPES)
-    ruleset = _checked(
+    ruleset = _check_result(
         _libc.syscall(
             _CREATE,
             ctypes.byref(rules),
@@ -93,7 +93,7 @@ def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg
     for path in writable:
         # Neither devices nor sockets can be made there.
         _allow(ruleset, path, _FILES & ~_MAKE_SPECIAL)
-    _checked(_libc.syscall(_RESTRICT, ruleset, 0))
+    _check_result(_libc.syscall(_RESTRICT, ruleset, 0))
     os.close(ruleset)
 
 
@@ -107,7 +107,7 @@ def _allow(
     if not os.path.isdir(path):
         allowed &= _OF_FILES
     beneath = _Beneath(allowed, folder)
-    _checked(
+    _check_result(
         _libc.syscall(
             _ADD,
             ruleset,
@@ -119,7 +119,7 @@ def _allow(
     os.close(folder)
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     """Return the result of a system call; raise `OSError` if it failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -70,7 +70,7 @@ class Container:
                 fix=f"{', '.join(TEMPLATES)}, or a template",
             )
         try:
-            _filled(self.template or TEMPLATES[self._kind], _EXAMPLE, {})
+            _fill_template(self.template or TEMPLATES[self._kind], _EXAMPLE, {})
         except (KeyError, ValueError, IndexError) as error:
             raise UsageError(
                 f"the template of the container has a fault: {error}",
@@ -115,7 +115,9 @@ class Container:
             home=HOME,
             files=dict(command.files),
         )
-        words = _filled(self.template or TEMPLATES[self._kind], values, command.env)
+        words = _fill_template(
+            self.template or TEMPLATES[self._kind], values, command.env
+        )
         launch.argv = [*words, "python3", *started_over_stdin(launch, settings)]
         if self._kind in _HAS_IMAGE:
             launch.ends = (self.engine, "rm", "--force", name)
@@ -125,13 +127,13 @@ class Container:
         """Return what is missing and how to fix it; empty if the engine answers and has the image."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
-        if words := _refusal([self.engine, "version"]):
+        if words := _error_of([self.engine, "version"]):
             return f"{self.engine} does not answer ({words}): start its service, or use another engine"
         if self._kind not in _HAS_IMAGE:
             if os.path.exists(self.image) or "://" in self.image:
                 return ""
             return f"there is no image {self.image}"
-        if _refusal([self.engine, *_HAS_IMAGE[self._kind], self.image]):
+        if _error_of([self.engine, *_HAS_IMAGE[self._kind], self.image]):
             return f"{self.engine} has no image {self.image}: {self.engine} pull {self.image}"
         return ""
 
@@ -164,7 +166,7 @@ def find_containers(
             yield Container(program, **named)
 
 
-def _filled(
+def _fill_template(
     template: str,
     values: Mapping[str, object],
     env: Mapping[str, str],
@@ -180,7 +182,7 @@ def _filled(
     return words
 
 
-def _refusal(argv: list[str]) -> str:
+def _error_of(argv: list[str]) -> str:
     """Run a command of the engine. Return the last line of its error; empty if it succeeded."""
     try:
         done = subprocess.run(

@@ -192,11 +192,11 @@ class Forked(Attended):
                 tier.fork_uid(), (memory, reply.fileno(), *ends, *links.values())
             )
             theirs.close()
-            self._take_hold()
+            self._receive_handles()
             failing.pop_all()
         self.started = time.monotonic()
 
-    def _take_hold(self) -> None:
+    def _receive_handles(self) -> None:
         """Receive the descriptor that can end the execution, and its process group, before foreign code runs."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:

@@ -68,7 +68,7 @@ class Landlock:
             uid = fresh_uid()
         else:
             uid = None
-        if uid is not None and (closed := _closed(own_python())) is not None:
+        if uid is not None and (closed := _closed_folder(own_python())) is not None:
             raise SandboxError(
                 f"as root, code runs as another user, who may not enter {closed}",
                 fix="do not be root",
@@ -80,7 +80,7 @@ class Landlock:
             "calls": calls,
         }
         rules["parent"] = os.getpid()
-        return _completed(
+        return _complete_launch(
             launch,
             command,
             settings_of(
@@ -109,14 +109,14 @@ class Unconfined:
     def launch(self, command: Command, limits: Limits) -> Launch:
         """Return the command line that runs `command` in a folder of its own, without confinement."""
         launch = Launch(folder=_folder(command.files, None))
-        return _completed(
+        return _complete_launch(
             launch,
             command,
             settings_of(resolved(command), limits, None, shares_uid=True),
         )
 
 
-def _closed(path: Path) -> Path | None:
+def _closed_folder(path: Path) -> Path | None:
     """Return a folder above the file that other users may not enter; None if they can enter all."""
     return next(
         (
@@ -128,7 +128,7 @@ def _closed(path: Path) -> Path | None:
     )
 
 
-def _completed(
+def _complete_launch(
     launch: Launch,
     command: Command,
     settings: Mapping[str, Any],

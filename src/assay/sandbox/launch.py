@@ -274,7 +274,7 @@ def own_python() -> Path:
 def readable_for(program: Path) -> tuple[Path, ...]:
     """Return the files and folders that a program needs besides the system libraries."""
     if program != own_python():
-        paths = [program, *_linked(program), TIME_ZONES]
+        paths = [program, *_linked_libraries(program), TIME_ZONES]
         return tuple(path for path in paths if path.exists())
     prefix = Path(sys.base_prefix).resolve()
     # Not the prefix itself: other environments and caches may be beside it.
@@ -285,7 +285,7 @@ def readable_for(program: Path) -> tuple[Path, ...]:
     paths = [program]
     for folder in folders:
         paths.append(prefix / folder)
-    paths += [*_linked(program), TIME_ZONES]
+    paths += [*_linked_libraries(program), TIME_ZONES]
     return tuple(path for path in paths if path.exists())
 
 
@@ -318,7 +318,7 @@ def resolved(command: Command) -> Command:
 
 
 @cache
-def _linked(program: Path) -> Sequence[Path]:
+def _linked_libraries(program: Path) -> Sequence[Path]:
     """Return the shared libraries of a program that are outside the system's folders."""
     try:
         listed = subprocess.run(

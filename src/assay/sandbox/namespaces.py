@@ -55,7 +55,7 @@ def fork_apart(clone: int) -> int:
 
 def name_user(pid: int, uid: int) -> None:
     """Set the uid that a process in its own user namespace has outside of it. No other uid exists in the namespace."""
-    _checked(pid)
+    _check_result(pid)
     for name, line in (
         ("setgroups", "deny"),
         ("uid_map", f"{NOBODY} {uid} 1"),
@@ -108,19 +108,19 @@ def give_up_rights() -> None:
 
 def end_with_parent() -> None:
     """End this process when its parent ends. Changing the user revokes this."""
-    _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
+    _check_result(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
 
 
 def set_dumpable(whether: bool) -> None:
     """Set whether other processes of the same user may inspect this one."""
-    _checked(_libc.prctl(_DUMPABLE, int(whether), 0, 0, 0))
+    _check_result(_libc.prctl(_DUMPABLE, int(whether), 0, 0, 0))
 
 
 def _keep_capabilities(these: int) -> None:
     """Keep only these capabilities."""
-    _checked(_libc.prctl(_AMBIENT, _CLEAR_AMBIENT, 0, 0, 0))
+    _check_result(_libc.prctl(_AMBIENT, _CLEAR_AMBIENT, 0, 0, 0))
     head = (ctypes.c_uint32 * 2)(_VERSION, 0)
-    _checked(_libc.capset(head, (ctypes.c_uint32 * 6)(these, these, 0, 0, 0, 0)))
+    _check_result(_libc.capset(head, (ctypes.c_uint32 * 6)(these, these, 0, 0, 0, 0)))
 
 
 def _mount(
@@ -130,7 +130,7 @@ def _mount(
     options: str = "",
 ) -> None:
     """Mount a file system."""
-    _checked(
+    _check_result(
         _libc.mount(
             kind.encode(),
             place.encode(),
@@ -150,7 +150,7 @@ def _write(path: str, line: str) -> None:
         posix.close(number)
 
 
-def _checked(result: int) -> None:
+def _check_result(result: int) -> None:
     """Raise `OSError` if a system call failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), posix.strerror(ctypes.get_errno()))

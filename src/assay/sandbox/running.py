@@ -69,17 +69,17 @@ def forget_group(pid: int) -> None:
         _groups.discard(pid)
 
 
-def held_by_groups() -> Mapping[int, int]:
+def memory_by_group() -> Mapping[int, int]:
     """Return bytes in memory by process group. The result is shared by all executions for a moment."""
     global _latest
     with _looking:
         now = time.monotonic()
         if now - _latest[0] >= LOOK_SECONDS / 2:
-            _latest = now, _memory_by_group()
+            _latest = now, _measure_memory()
         return _latest[1]
 
 
-def _memory_by_group() -> dict[int, int]:
+def _measure_memory() -> dict[int, int]:
     """Measure the bytes in memory of each process group.
 
     Skip processes known to belong to no execution. Every tenth call reads them all, because the system reuses pids.
@@ -316,7 +316,7 @@ class Attended(ABC):
 
     def holds_too_much(self) -> Ending | None:
         """Return the limit that the processes and files of the execution together exceed, or None."""
-        if held_by_groups().get(self.pid, 0) > self.limits.memory_mb << 20:
+        if memory_by_group().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
         if self.folder is not None and is_full(
             str(self.folder), self.limits.disk_mb << 20

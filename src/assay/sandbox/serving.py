@@ -29,7 +29,7 @@ _GO = b"go"
 def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type-arg]
     """Fork on request until no requests can come. Only a fork returns, with the settings of its execution."""
     while True:
-        uid, numbers = _received(control)
+        uid, numbers = _receive_request(control)
         if not numbers:
             posix._exit(0)  # the host has ended
         host = _socket.socket(fileno=numbers[1])
@@ -37,14 +37,14 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
         if first == 0:
             control.close()
             return _execution(settings["calls"], host, numbers[0], numbers[2:])
-        _hand_over(first, uid, host)
+        _send_pidfd(first, uid, host)
         host.close()
         for number in (numbers[0], *numbers[2:]):
             posix.close(number)
         _reap()
 
 
-def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
+def _receive_request(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
     """Receive the uid of an execution and its descriptors: settings, a socket to the host, its streams and links."""
     message, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
     data = b"".join(
@@ -59,7 +59,7 @@ def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
     return (0, [])
 
 
-def _hand_over(
+def _send_pidfd(
     first: int,
     uid: int,
     host: _socket.socket,
@@ -114,21 +114,21 @@ def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -
         posix.setsid()
         if host.recv(len(_GO)) != _GO:
             posix._exit(1)
-        settings = _asked(memory)
-        _settle(settings, calls)
+        settings = _read_settings(memory)
+        _confine(settings, calls)
         child = posix.fork()
     except BaseException as error:  # noqa: BLE001 - whatever it is, the host is told
         _say(host, f"!{error}")
         posix._exit(1)
     if child:
-        _end_with(child, host)
+        _reap_until(child, host)
     host.close()
     namespaces.set_dumpable(True)
-    _arrange(streams)
+    _arrange_descriptors(streams)
     return settings
 
 
-def _settle(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
+def _confine(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
     """Mount an empty file system, set limits and become an unprivileged user."""
     steps.become_user(namespaces.NOBODY)
     namespaces.furnish(settings["disk"], settings["shared"])
@@ -142,7 +142,7 @@ def _settle(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
     confine.confine(None, None, calls)
 
 
-def _asked(memory: int) -> dict:  # type: ignore[type-arg]
+def _read_settings(memory: int) -> dict:  # type: ignore[type-arg]
     """Read the settings of an execution from a file in memory."""
     data = b""
     while piece := posix.read(memory, 1 << 20):
@@ -151,7 +151,7 @@ def _asked(memory: int) -> dict:  # type: ignore[type-arg]
     return dict(marshal.loads(data))  # noqa: S302 - written by the host
 
 
-def _end_with(
+def _reap_until(
     child: int,
     host: _socket.socket,
 ) -> None:
@@ -169,7 +169,7 @@ def _end_with(
             posix._exit(0)
 
 
-def _arrange(streams: list) -> None:  # type: ignore[type-arg]
+def _arrange_descriptors(streams: list) -> None:  # type: ignore[type-arg]
     """Move the streams to descriptors 0, 1 and 2, the links to 3 and up, and close everything else."""
     for index, number in enumerate(streams):
         posix.dup2(number, _ABOVE_ALL + index)

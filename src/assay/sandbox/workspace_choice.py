@@ -89,7 +89,12 @@ def with_folders(
 
 def why_no_workspace(tier: Tier) -> str:
     """Return why workspaces of this tier cannot be used, in one line; empty if they can."""
-    tests: list[Callable[[Tier], str]] = [_escape, _reach_another, _outlive, _fill]
+    tests: list[Callable[[Tier], str]] = [
+        _try_escape,
+        _try_other_workspace,
+        _try_to_outlive,
+        _try_limits,
+    ]
     for test in tests:
         try:
             reason = test(tier)
@@ -100,7 +105,7 @@ def why_no_workspace(tier: Tier) -> str:
     return ""
 
 
-def _escape(tier: Tier) -> str:
+def _try_escape(tier: Tier) -> str:
     """Try the attacks of every sandbox in a workspace. Return which succeed."""
     with Workspace(tier, _TRIED) as workspace:
 
@@ -111,7 +116,7 @@ def _escape(tier: Tier) -> str:
         return succeeding_attacks(run, _ALLOWED)
 
 
-def _reach_another(tier: Tier) -> str:
+def _try_other_workspace(tier: Tier) -> str:
     """Try to read the files of another workspace, and to connect to its endpoint. Return what succeeded."""
     secret = secrets.token_hex()
     with ExitStack() as stack:
@@ -136,7 +141,7 @@ def _reach_another(tier: Tier) -> str:
     return ""
 
 
-def _outlive(tier: Tier) -> str:
+def _try_to_outlive(tier: Tier) -> str:
     """Start background processes in a workspace. Return an error text if they survive its end."""
     mark = f"assay-{secrets.token_hex(8)}"
     with Workspace(tier, _TRIED) as workspace:
@@ -163,7 +168,7 @@ def _has_process(mark: str) -> bool:
     return False
 
 
-def _fill(tier: Tier) -> str:
+def _try_limits(tier: Tier) -> str:
     """Try to use more disk, files and memory than allowed. Return what succeeded."""
     with Workspace(tier, _TRIED) as workspace:
         if b"filled" in workspace.exec(_FILL_DISK).stdout:

@@ -272,7 +272,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             return self._offsets[number]
         return NOWHERE
 
-    def that_came(self) -> Iterator[tuple[str, int]]:
+    def succeeded(self) -> Iterator[tuple[str, int]]:
         """Yield the key and the offset of every answer that did not fail."""
         for number, offset in enumerate(self._offsets):
             if offset >= 0 and not self._failed[number]:

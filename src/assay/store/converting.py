@@ -193,7 +193,7 @@ def with_stated(
         if mean is not None and _is_same(mean.value, number.value):
             rows[number.metric] = _as_stated(mean, number)
         else:
-            rows[number.metric] = _stated(number, blank, tool)
+            rows[number.metric] = _row_of_stated(number, blank, tool)
     return list(rows.values())
 
 
@@ -253,7 +253,7 @@ def _as_stated(row: Result, number: ForeignNumber) -> Result:
     )
 
 
-def _stated(
+def _row_of_stated(
     number: ForeignNumber,
     blank: Result,
     tool: str,

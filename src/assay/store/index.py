@@ -112,7 +112,7 @@ class AnswersByKey:
             self._table = HashTable()
             for cell in self._cells:
                 for answer_key, offset in chain(
-                    cell.replaced, cell.answers.that_came()
+                    cell.replaced, cell.answers.succeeded()
                 ):
                     self._table.add(hash(answer_key))
                     self._offsets.append(offset)

@@ -152,7 +152,7 @@ def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest with this user's signature, or without a signature if no key can be used."""
     bare = {name: value for name, value in manifest.items() if name != FIELD}
     try:
-        return {**bare, FIELD: _code(bare, _made_key())}
+        return {**bare, FIELD: _code(bare, _create_key())}
     except NoKey:
         return bare
 
@@ -161,7 +161,7 @@ def why_foreign(manifest: Mapping[str, Any]) -> str | None:
     """Return why a run counts as another user's, or `None` if it is this user's own."""
     code = manifest.get(FIELD)
     if not isinstance(code, str):
-        return f"it was not made by you, or before runs were signed{_lack()}"
+        return f"it was not made by you, or before runs were signed{_why_unsigned()}"
     try:
         key = _read_key(key_file())
     except NoKey as error:
@@ -172,7 +172,7 @@ def why_foreign(manifest: Mapping[str, Any]) -> str | None:
     return "it was not made by you on this machine, or its run.json was edited"
 
 
-def _lack() -> str:
+def _why_unsigned() -> str:
     """Return why this user cannot sign runs; empty if they can."""
     try:
         path = key_file()
@@ -195,7 +195,7 @@ def _code(
     return hmac.new(key, _LABEL + content, hashlib.sha256).hexdigest()
 
 
-def _made_key() -> bytes:
+def _create_key() -> bytes:
     """Return the key, and create it if there is none. If two processes create one at once, both use the first."""
     path = key_file()
     if os.path.exists(path):

@@ -162,7 +162,7 @@ def copy_run(layout: Layout, url: str) -> int:
     return sent
 
 
-def _is_broken_off(
+def _is_unfinished_copy(
     files: "AbstractFileSystem",
     root: str,
     names: set[str],
@@ -194,7 +194,7 @@ def _refuse_foreign(
             return
         if "run.json" in names:
             plain = json.loads(files.cat_file(f"{root.rstrip('/')}/run.json"))
-        elif _is_broken_off(files, root, names, layout):
+        elif _is_unfinished_copy(files, root, names, layout):
             return
         else:
             plain = None

@@ -153,13 +153,13 @@ class Places:
         if self._table is None:
             self._table = HashTable()
             self._fill(self._table)
-        number, _ = self._hashed(self._table, id, epoch)
+        number, _ = self._find_or_free_hash(self._table, id, epoch)
         return number
 
     def _fill(self, table: HashTable) -> None:
         """Add the hash of every sample and epoch to a table."""
         for id, epoch in self:
-            _, hashed = self._hashed(table, id, epoch)
+            _, hashed = self._find_or_free_hash(table, id, epoch)
             table.add(hashed)
 
     def _scan(self, id: str, epoch: int) -> int:
@@ -173,7 +173,7 @@ class Places:
             position = self._ids.find(pattern, position + 1)
         return NOWHERE
 
-    def _hashed(
+    def _find_or_free_hash(
         self,
         table: HashTable,
         id: str,

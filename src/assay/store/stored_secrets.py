@@ -14,7 +14,7 @@ from ..core import AssayError, Outcome, PlanError
 from ..core import secrets as known
 from ..core.message import CHAT_ROLES
 from ..core.secret_forms import forms_of, hidden_forms, json_forms
-from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, cleared, scrub
+from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, redact_secrets, scrub
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class Redactor:
     ) -> "Redactor":
         """Build a redactor for the secrets in the environment and in the given model options."""
         known.learn(*settings)
-        return cls(frozenset(known.of_environment(environment)))
+        return cls(frozenset(known.secrets_of_environment(environment)))
 
     def learn(self, *settings: Mapping[str, Any]) -> None:
         """Add the secrets of further model options."""
@@ -156,10 +156,10 @@ class Redactor:
         if isinstance(value, str):
             if name in _WORDED and value in _WORDS:
                 return value
-            return cleared(value, self._searched)
+            return redact_secrets(value, self._searched)
         if isinstance(value, dict):
             return {
-                cleared(key, _odd(self._searched)): self._without(entry, key)
+                redact_secrets(key, _odd(self._searched)): self._without(entry, key)
                 for key, entry in value.items()
             }
         if isinstance(value, list):
@@ -169,7 +169,7 @@ class Redactor:
     def text(self, text: str) -> str:
         """Return a message without the secrets and without text that looks like one."""
         self._look()
-        return scrub(cleared(text, self._all))
+        return scrub(redact_secrets(text, self._all))
 
     def plain(self, value: T) -> T:
         """Return a document without the secrets, and without passwords in URLs and headers. Names of files stay."""
@@ -178,7 +178,7 @@ class Redactor:
     def _plain_value(self, value: object) -> object:
         self._look()
         if isinstance(value, str):
-            return hidden_forms(cleared(value, self._all), MARK, HIDDEN)
+            return hidden_forms(redact_secrets(value, self._all), MARK, HIDDEN)
         if isinstance(value, Mapping):
             return {
                 self._plain_name(name): self._plain_value(entry)
@@ -190,7 +190,7 @@ class Redactor:
 
     def _plain_name(self, name: object) -> object:
         if isinstance(name, str):
-            return hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN)
+            return hidden_forms(redact_secrets(name, _odd(self._all)), MARK, HIDDEN)
         return name
 
     def hide(self, error: Exception) -> None:

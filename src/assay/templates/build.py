@@ -110,7 +110,7 @@ def build_template(
         raise _not_a_template(template, where)
     name = _name_of(function, where)
     make, solve = (
-        _adapted(function, name, where)
+        _adapt(function, name, where)
         if inspect.isroutine(function)
         else (function, None)
     )
@@ -297,7 +297,7 @@ class _Written:
 Make = Callable[[Sample], Any]
 
 
-def _adapted(
+def _adapt(
     function: Callable[..., Any],
     name: str,
     where: str,
@@ -351,13 +351,13 @@ def _source_of(template: object, written_as: object) -> str:
     if isinstance(template, JinjaTurn):
         return template.render.text
     if isinstance(written_as, (str, list, tuple, Mapping, Spec)):
-        lines = [_described(written_as)]
+        lines = [_describe(written_as)]
     else:
         lines = []
     if is_dataclass(template):
         lines.append(type(template).__qualname__)
         lines += [
-            f"{f.name}={_described(getattr(template, f.name))}"
+            f"{f.name}={_describe(getattr(template, f.name))}"
             for f in fields(template)
             if f.init
         ]
@@ -371,20 +371,20 @@ def _source_of(template: object, written_as: object) -> str:
     )
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     """Return `repr(value)` with the code of functions instead of their address."""
     if inspect.isroutine(value):
         return _code_of(value)
     if isinstance(value, Spec):
-        return f"{value.name}{_described(value.options)}"
+        return f"{value.name}{_describe(value.options)}"
     if isinstance(value, Mapping):
         return (
             "{"
-            + ", ".join(f"{key!r}: {_described(inner)}" for key, inner in value.items())
+            + ", ".join(f"{key!r}: {_describe(inner)}" for key, inner in value.items())
             + "}"
         )
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_described(inner) for inner in value) + "]"
+        return "[" + ", ".join(_describe(inner) for inner in value) + "]"
     if isinstance(value, BuiltTemplate):
         return value.source
     return repr(value)

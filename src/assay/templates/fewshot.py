@@ -134,7 +134,7 @@ class _ShotPool:
         self._is_own = is_own
         self._seed = fewshot.seed
         self._pick, self._same = _split_pick(fewshot.pick, where)
-        self._groups = _grouped(pool, self._same)
+        self._groups = _group_by_column(pool, self._same)
         self._orders: dict[str, Order] = {}
         self._shots: dict[str, dict[int, Shot]] = {key: {} for key in self._groups}
         self._check(where)
@@ -367,7 +367,7 @@ def _pick_name(pick: object) -> str:
     return getattr(pick, "__name__", str(pick))
 
 
-def _grouped(
+def _group_by_column(
     samples: Sequence[Sample],
     column: str | None,
 ) -> dict[str, Sequence[Sample]]:

@@ -125,7 +125,9 @@ class CallThreads:
             except CallOverrun:
                 raise
             except BaseException as error:  # noqa: BLE001 - carried over to the caller
-                deliver_to(loop, future, future.set_exception, _carried(error))
+                deliver_to(
+                    loop, future, future.set_exception, _as_ordinary_error(error)
+                )
             else:
                 deliver_to(loop, future, future.set_result, value)
 
@@ -172,7 +174,7 @@ class CallLoop:
         if self._lane is None:
             self._lane = _Lane()
         lane = self._lane
-        future = asyncio.run_coroutine_threadsafe(_awaited(make), lane.loop)
+        future = asyncio.run_coroutine_threadsafe(_await_call(make), lane.loop)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
@@ -244,7 +246,7 @@ class _Lane:
             self.loop.stop()
 
 
-async def _awaited(make: Callable[[], Awaitable[T]]) -> T:
+async def _await_call(make: Callable[[], Awaitable[T]]) -> T:
     """Await what a function returns. Convert an exception that would end the event loop to an ordinary error."""
     try:
         return await make()
@@ -257,7 +259,7 @@ async def _awaited(make: Callable[[], Awaitable[T]]) -> T:
         raise RuntimeError(repr(error)) from error
 
 
-def _carried(error: BaseException) -> BaseException:
+def _as_ordinary_error(error: BaseException) -> BaseException:
     """Return a tool's error in a form that a future accepts and that ends only the call."""
     is_plain = isinstance(error, (Exception, SystemExit))
     if is_plain and not isinstance(error, StopIteration):
@@ -338,7 +340,7 @@ class FunctionSession:
         if bound.is_async:
             value = await self._loop.run(work)
         else:
-            value = await self._threads.run(_called, work)
+            value = await self._threads.run(_call_function, work)
         if inspect.isawaitable(value):
             pending = value
             value = await self._loop.run(lambda: pending)
@@ -348,7 +350,7 @@ class FunctionSession:
         """Do nothing, because functions have no resources to release."""
 
 
-def _called(work: Callable[[], Any]) -> object:
+def _call_function(work: Callable[[], Any]) -> object:
     """Return the result of a function. For a generator, return what it yields."""
     value = work()
     if inspect.isgenerator(value):
@@ -400,7 +402,7 @@ def converted(value: object, hint: object) -> object:
     if origin is Annotated:
         return converted(value, arguments[0])
     if origin in (Union, types.UnionType):
-        return _converted_to_one(value, arguments)
+        return _convert_to_one(value, arguments)
     if hint is int and isinstance(value, float) and value.is_integer():
         return int(value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
@@ -411,13 +413,13 @@ def converted(value: object, hint: object) -> object:
     if issubclass(kind, enum.Enum):
         return kind(value)
     if isinstance(value, Mapping):
-        return _converted_object(value, kind, arguments)
+        return _convert_object(value, kind, arguments)
     if isinstance(value, list) and issubclass(kind, (list, tuple, set, frozenset)):
-        return _converted_list(value, kind, arguments)
+        return _convert_list(value, kind, arguments)
     return value
 
 
-def _converted_object(
+def _convert_object(
     value: Mapping[str, Any],
     kind: type,
     arguments: Sequence[Any],
@@ -432,7 +434,7 @@ def _converted_object(
     return value
 
 
-def _converted_list(
+def _convert_list(
     value: list[Any],
     kind: type,
     arguments: Sequence[Any],
@@ -448,7 +450,7 @@ def _converted_list(
     )
 
 
-def _converted_to_one(
+def _convert_to_one(
     value: object,
     hints: Sequence[Any],
 ) -> object:

@@ -69,7 +69,7 @@ class McpConnection:
             mode = (path.stat().st_mode & 0o777) | 0o444
             workspace.write(f"{AGENT_FOLDER}/{name}", path.read_bytes(), mode)
         workspace.write(RELAY, RELAY_CODE)
-        self._link = self._started(command, env)
+        self._link = self._start_server(command, env)
         self._open.enter_context(self._link)
         self._initialize()
 
@@ -121,7 +121,7 @@ class McpConnection:
             )
         return message.get("result") or {}
 
-    def _started(
+    def _start_server(
         self,
         command: HostCommand,
         env: Mapping[str, str],
@@ -136,7 +136,7 @@ class McpConnection:
             try:
                 link, _ = listening.accept()
             except TimeoutError as error:
-                raise self._failed("it did not start") from error
+                raise self._server_error("it did not start") from error
         link.setblocking(True)
         return link
 
@@ -155,7 +155,7 @@ class McpConnection:
         try:
             self._link.sendall(line.encode("utf-8", "replace"))
         except OSError as error:
-            raise self._failed("it has ended") from error
+            raise self._server_error("it has ended") from error
 
     def _next(self, deadline: float) -> Mapping[str, Any]:
         """Return the next message. Lines that are not messages are skipped."""
@@ -174,20 +174,20 @@ class McpConnection:
 
     def _receive(self, deadline: float) -> None:
         if len(self._received) > LONGEST_MESSAGE:
-            raise self._failed("a message does not end")
+            raise self._server_error("a message does not end")
         left = max(0.0, deadline - time.monotonic())
         ready, _, _ = select.select([self._link], [], [], left)
         if not ready:
-            raise self._failed("it does not answer")
+            raise self._server_error("it does not answer")
         try:
             chunk = self._link.recv(1 << 16)
         except OSError:
             chunk = b""
         if not chunk:
-            raise self._failed("it has ended")
+            raise self._server_error("it has ended")
         self._received += chunk
 
-    def _failed(self, why: str) -> McpError:
+    def _server_error(self, why: str) -> McpError:
         """Return an error about the server, with the last lines of its standard error."""
         try:
             log = self._workspace.read(self._log).decode("utf-8", "replace").strip()

@@ -381,9 +381,9 @@ def _fault_of(
     if isinstance(options, Sequence) and options:
         if any(_fits(value, option, depth) for option in options):
             return ""
-        return " or ".join(_described(option) for option in options)
+        return " or ".join(_describe_schema(option) for option in options)
     if not is_of_type(value, schema.get("type")):
-        return _described(schema)
+        return _describe_schema(schema)
     allowed = schema.get("enum")
     if isinstance(allowed, Sequence) and value not in allowed:
         names = ", ".join(shorten(entry) for entry in allowed[:20])
@@ -460,7 +460,7 @@ def is_of_type(value: object, kind: object) -> bool:
     return isinstance(value, _KINDS[kind])
 
 
-def _described(schema: object) -> str:
+def _describe_schema(schema: object) -> str:
     """Return the type of a schema in words."""
     if isinstance(schema, Mapping):
         kind = schema.get("type")

@@ -126,14 +126,14 @@ class SimulatedUser:
 
     async def open(self, context: SampleContext) -> "UserSession":
         """Begin a conversation."""
-        persona = self._rendered(context.sample)
+        persona = self._render(context.sample)
         system = GUIDELINES.format(
             stop=STOP_MARKS[0],
             persona=persona,
         )
         return UserSession(UserTalk(context.models[USER], system, OPENING))
 
-    def _rendered(self, sample: Sample) -> str:
+    def _render(self, sample: Sample) -> str:
         template, names = compiled_text(self.persona, self.where)
         marks = Shown(sample.media)
         try:

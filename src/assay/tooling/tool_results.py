@@ -53,13 +53,13 @@ def _words(value: object) -> str:
         return json.dumps(
             value,
             ensure_ascii=False,
-            default=_described,
+            default=_as_plain,
         )
     except (TypeError, ValueError, RecursionError):
         return _without_address(value)
 
 
-def _described(value: object) -> object:
+def _as_plain(value: object) -> object:
     """Return a value in a form that JSON can represent: the members of a dataclass or a set, else its text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {

@@ -8,12 +8,12 @@ from ...core import UsageError
 from ...core.secrets import (
     MARK,
     REFERENCE,
-    cleared,
-    filled,
+    fill_references,
+    redact_options,
+    redact_secrets,
     remember,
     secrets_of,
     variable,
-    veiled,
 )
 
 _KEY_NAME = re.compile(r"(?:^|_)keys?\d*$", re.IGNORECASE)
@@ -34,7 +34,7 @@ def expand(value: object) -> Any:
             raise UsageError(
                 f"the environment variable {name} is not set", fix=f"export {name}=…"
             )
-    return filled(named, "an entry")
+    return fill_references(named, "an entry")
 
 
 def known_secrets(args: object) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def holds_key(args: object) -> bool:
 
 def hidden(args: object) -> Any:
     """Return the arguments of an entry for records: keys are redacted, `${env:NAME}` is kept."""
-    return veiled(_with_references(args))
+    return redact_options(_with_references(args))
 
 
 def _with_references(value: object, *, is_key: bool = False) -> Any:
@@ -80,7 +80,7 @@ def without_secrets(
     if not secrets:
         return value
     if isinstance(value, str):
-        return cleared(value, secrets)
+        return redact_secrets(value, secrets)
     if isinstance(value, Mapping):
         return {name: without_secrets(value[name], secrets) for name in value}
     if isinstance(value, (list, tuple)):

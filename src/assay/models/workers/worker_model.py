@@ -30,7 +30,7 @@ from ...core import (
     trust,
 )
 from ...core.message import Part
-from ...core.secrets import veiled
+from ...core.secrets import redact_options
 from ..weights import weights_digest
 from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit, own_environment
 from .sources import find_worker, missing_modules
@@ -109,7 +109,7 @@ class Worker:
         return {
             "worker": f"{self.source.file.name}:{self.source.kind}",
             "code": file_digest(self.source.file)[:16],
-            "options": veiled(
+            "options": redact_options(
                 {name: value for name, value in keyed.items() if name not in paths}
             ),
             "weights": {name: digest_of_path(path) for name, path in paths.items()},

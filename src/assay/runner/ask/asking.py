@@ -67,7 +67,7 @@ class Asking:
         self.is_new = self.writer.index.is_empty
         """True if the journal was empty before this run."""
         self.index = self.writer.cell(self.task, self.name)
-        if self.budget is not None and any(self.index.answers.that_came()):
+        if self.budget is not None and any(self.index.answers.succeeded()):
             self.budget.has_answers(self.role)
 
     def stored(self, id: str, epoch: int) -> Stored:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import AssayError, Model, Task, UsageError, digest_of
-from ...core.secrets import veiled
+from ...core.secrets import redact_options
 from ...models import build_model
 from ..counts.spending import model_options
 from ..options import RunOptions
@@ -77,7 +77,9 @@ def count_judges(
     Another judge gives other verdicts, so scores by another judge must not be reused.
     """
     roles = sorted({role for scoring in scorings for role in scoring.roles})
-    identities = {role: veiled(judge_model(run, role).identity) for role in roles}
+    identities = {
+        role: redact_options(judge_model(run, role).identity) for role in roles
+    }
     for scoring in scorings:
         scoring.digest = digest_of(
             [scoring.digest, {role: identities[role] for role in scoring.roles}]

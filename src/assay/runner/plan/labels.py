@@ -17,7 +17,7 @@ from typing import Any
 from ...code.fingerprint import code_digest
 from ...code.userfiles import is_reference, split_reference
 from ...core import AssayError, Result, Spec, UsageError, shorten
-from ...core.secrets import veiled
+from ...core.secrets import redact_options
 
 Named = tuple[str, Any]
 """The name of a scorer, and the scorer."""
@@ -189,7 +189,7 @@ def _options(entry: object) -> dict[str, str]:
         for f in fields(entry):
             if f.init and f.compare:
                 options[f.name] = getattr(entry, f.name)
-    return {str(name): _text(value) for name, value in veiled(options).items()}
+    return {str(name): _text(value) for name, value in redact_options(options).items()}
 
 
 def _text(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from ...code.userfiles import is_reference
 from ...core import AssayError, Model, UsageError
 from ...core.errors import UnknownOption
-from ...core.secrets import left_out
+from ...core.secrets import paths_without_secret
 from ...models import build_model
 from ...models.other_names import in_our_words
 from ..counts.spending import model_options
@@ -108,7 +108,7 @@ def check_secrets(
     flag: str,
 ) -> None:
     """Raise if secret options, which `run.json` does not store, were not given again."""
-    names = list(dict.fromkeys(left_out(args)))
+    names = list(dict.fromkeys(paths_without_secret(args)))
     if not names:
         return
     options = list(dict.fromkeys(name.partition(".")[0] for name in names))

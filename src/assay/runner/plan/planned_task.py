@@ -18,7 +18,7 @@ from ...core import (
     Template,
     digest_of,
 )
-from ...core.secrets import veiled
+from ...core.secrets import redact_options
 from ...datasets import Samples, View, view
 from ...datasets.memory import Called
 from ...templates import FewshotTemplate
@@ -220,7 +220,7 @@ def digests_of(planned: PlannedTask) -> dict[str, Any]:
                 planned.task.epochs if run.epochs is None else run.epochs,
             ]
         ),
-        "model": digest_of(veiled(planned.model.identity)),
+        "model": digest_of(redact_options(planned.model.identity)),
         **_tool_digests(planned),
         **(
             {}

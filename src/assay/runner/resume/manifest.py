@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ...core.secrets import veiled
+from ...core.secrets import redact_options
 from ...store.ownership import FORMAT
 from ..options import RunOptions
 from ..plan.planned_task import PlannedTask
@@ -55,7 +55,7 @@ def describe_planned(planned: PlannedTask) -> dict[str, Any]:
         "protocol": task.protocol,
         "measure": planned.measure,
         "model": planned.model_name,
-        "identity": veiled(planned.model.identity),
+        "identity": redact_options(planned.model.identity),
         "abilities": {
             "accepts": sorted(planned.model.abilities.accepts),
             "produces": sorted(planned.model.abilities.produces),
