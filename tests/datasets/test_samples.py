@@ -80,7 +80,7 @@ def test_repeated_ids_may_be_dropped_or_numbered(read: type[Read]) -> None:
 
 def test_another_duplicate_policy_is_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"on_duplicate: 'last'; fix: error, first or suffix"
+        UsageError, match=r"on_duplicate cannot be 'last'; fix: error, first or suffix"
     ):
         open_dataset(ROWS, on_duplicate="last")  # type: ignore[arg-type]
 

@@ -218,8 +218,8 @@ def test_a_result_that_names_no_call_belongs_to_the_first_open_one(tmp_path, ser
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"messages": [{"role": "tool", "content": "x"}, ROW["messages"][0]]}, "a tool result follows no call"),
-        ({"tool_choice": "wether"}, "the tool choice 'wether' is none of the tools"),
+        ({"messages": [{"role": "tool", "content": "x"}, ROW["messages"][0]]}, "a tool result has no open call"),
+        ({"tool_choice": "wether"}, "the tool choice 'wether' is not one of the tools"),
         ({"tools": [{"name": "f", "parameters": {"type": "array"}}]}, "not the schema of an object"),
         ({"tools": [{"name": "f", "parameters": {"city": {"type": "str"}}}]}, "not the schema of an object"),
     ],

@@ -329,6 +329,6 @@ def test_the_error_names_the_template_and_the_limit(sample):
         build_template("{{ 'x' * 10**9 }}", where="quiz.yaml, key `template`")(sample)
 
     assert str(caught.value) == (
-        "quiz.yaml, key `template`, sample 's1': the template runs away: it makes more than 20,000,000 characters, "
-        "or takes as many steps; fix: write less, or write the template as a Python function"
+        "quiz.yaml, key `template`, sample 's1': the template produces too much: more than 20,000,000 characters, "
+        "or as many steps; fix: write less, or write the template as a Python function"
     )

@@ -188,7 +188,7 @@ def test_a_container_that_ended_by_itself_is_not_ended_again(tmp_path):
 def test_files_cannot_be_read_from_a_container(tmp_path):
     with (
         Sandbox(stand_in(tmp_path)) as box,
-        pytest.raises(UsageError, match="container hands out no files; fix: pri"),
+        pytest.raises(UsageError, match="container cannot return files; fix: pri"),
     ):
         box.exec(["true"], keep=["x"])
 

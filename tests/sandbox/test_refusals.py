@@ -164,6 +164,8 @@ def test_root_never_runs_programs_without_a_sandbox(tmp_path):
 def test_no_sandbox_is_never_a_choice_of_assays_own(monkeypatch):
     only(monkeypatch)
 
-    with pytest.raises(SandboxError, match="no sandbox holds on this machine"):
+    with pytest.raises(
+        SandboxError, match="no sandbox passes its self-test on this machine"
+    ):
         best_tier("auto")
     assert Bubblewrap("bwrap").name != "none"

@@ -400,7 +400,7 @@ def test_shots_can_share_a_column_with_the_question():
             "9 shots are wanted, but the pool has only 8 samples; fix: use at most 8",
         ),
         (Fewshot(num=1), [], "1 shots are wanted, but the pool is empty"),
-        (Fewshot(num=-1), POOL, "-1 shots; fix: the number of shots is 0 or more"),
+        (Fewshot(num=-1), POOL, "the number of shots cannot be -1; fix: use 0 or more"),
         (
             Fewshot(num=1, pick="randm"),
             POOL,

@@ -125,7 +125,7 @@ def test_a_syntax_error_names_the_line_before_the_run():
 def test_what_a_template_may_not_touch_is_refused(text):
     with pytest.raises(
         TemplateError,
-        match="sample 's1': the template reaches for what a template may not touch",
+        match="sample 's1': the template uses something that no template may use",
     ):
         render(text)
 

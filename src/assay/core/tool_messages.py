@@ -298,7 +298,7 @@ class CallLinks:
             call_id = self._named(call_id.removeprefix(_UNLINKED))
         elif call_id not in self._known:
             raise ValueError(
-                f"a tool result names the call {call_id!r}, which no earlier turn makes"
+                f"a tool result names the call {call_id!r}, which is in no earlier turn"
             )
         self._open = [entry for entry in self._open if entry[0] != call_id]
         return ToolResult(call_id, result.parts, result.error)
@@ -309,5 +309,7 @@ class CallLinks:
             if not name or tool == name:
                 return call_id
         if not name:
-            raise ValueError("a tool result follows no call that lacks one")
-        raise ValueError(f"a result of the tool {name!r} follows no call of it")
+            raise ValueError("a tool result has no open call before it")
+        raise ValueError(
+            f"a result of the tool {name!r} has no open call of it before it"
+        )

@@ -270,7 +270,7 @@ def check_tool_choice(
         return
     listed = ", ".join((*TOOL_CHOICES, *names))
     raise ValueError(
-        f"the tool choice {shorten(choice)} is none of the tools: {listed}"
+        f"the tool choice {shorten(choice)} is not one of the tools: {listed}"
     )
 
 

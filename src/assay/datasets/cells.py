@@ -185,7 +185,7 @@ def as_id(value: object, column: str) -> str:
         raise RowFault(
             "the id is missing",
             column=column,
-            fix="give every row an id, or none",
+            fix="give every row an id, or leave ids out of all rows",
         )
     if not text.isprintable() and any(mark in text for mark in "\0\n\r"):
         raise RowFault(

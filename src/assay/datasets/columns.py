@@ -512,7 +512,7 @@ def check_given(
                 fix = f"text or index, how numbers are read; target={name} names the column"
                 faults.append(
                     UsageError(
-                        f"columns: answer is {name!r}",
+                        f"columns: answer cannot be {name!r}",
                         where=where or None,
                         fix=fix,
                     )

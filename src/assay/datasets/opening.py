@@ -59,7 +59,7 @@ def open_dataset(
     on_duplicate = options.get("on_duplicate", "error")
     if on_duplicate not in ("error", "first", "suffix"):
         raise UsageError(
-            f"on_duplicate: {on_duplicate!r}",
+            f"on_duplicate cannot be {on_duplicate!r}",
             where=where or None,
             fix="error, first or suffix",
         )

@@ -243,7 +243,7 @@ class Reading:
             raise RowFault(
                 "the id is missing",
                 column=column,
-                fix="give every row an id, or none",
+                fix="give every row an id, or leave ids out of all rows",
             )
         if mapping.id is not None:
             raise RowFault(

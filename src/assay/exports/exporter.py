@@ -79,14 +79,16 @@ def finished_results(
         raise UsageError(
             "the run has no results yet",
             where=where,
-            fix="`assay run` it to its end",
+            fix="finish the run with `assay run`",
         )
     if model is None:
         return results
     chosen = [result for result in results if result.model == model]
     if not chosen:
         names = ", ".join(model_names(results))
-        raise UsageError(f"the run has no model {model!r}", fix=f"it has {names}")
+        raise UsageError(
+            f"the run has no model {model!r}", fix=f"choose one of {names}"
+        )
     return chosen
 
 
@@ -101,7 +103,7 @@ def check_model(
     names = list(dict.fromkeys(name for _, name in reader.index.cells))
     if model is not None and model not in names:
         raise UsageError(
-            f"the run has no model {model!r}", fix=f"it has {', '.join(names)}"
+            f"the run has no model {model!r}", fix=f"choose one of {', '.join(names)}"
         )
 
 

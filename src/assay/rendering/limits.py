@@ -34,9 +34,7 @@ class RunawayTemplate(SecurityError):
     """A template that produces more text than a prompt can have."""
 
     def __init__(self) -> None:
-        super().__init__(
-            f"it makes more than {MAX_CHARACTERS:,} characters, or takes as many steps"
-        )
+        super().__init__(f"more than {MAX_CHARACTERS:,} characters, or as many steps")
 
 
 def limited(render: Callable[[], str]) -> str:

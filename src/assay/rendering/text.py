@@ -77,19 +77,19 @@ def why_refused(error: Exception, where: str) -> TemplateError:
     if isinstance(error, RunawayTemplate):
         fix = "write less, or write the template as a Python function"
         return TemplateError(
-            f"the template runs away: {error}",
+            f"the template produces too much: {error}",
             where=where,
             fix=fix,
         )
     if isinstance(error, TypeError) and "no loader" in str(error):
         fix = "write the text of the other file into this one, or write the template as a Python function"
         return ForbiddenTemplate(
-            "a template can include or import no other file",
+            "a template cannot include or import other files",
             where=where,
             fix=fix,
         )
     if isinstance(error, SecurityError):
-        reason = f"the template reaches for what a template may not touch: {error}"
+        reason = f"the template uses something that no template may use: {error}"
         fix = "use the columns of the row, or write the template as a Python function"
         return ForbiddenTemplate(reason, where=where, fix=fix)
     if isinstance(error, UndefinedError):
@@ -99,7 +99,7 @@ def why_refused(error: Exception, where: str) -> TemplateError:
         if reason:
             fix = f"check the name, or write `| default('')` behind it where some rows have no {name!r}"
             return TemplateError(
-                f"there is no {name!r} in what the text names",
+                f"a value in the text has no {name!r}",
                 where=where,
                 fix=fix,
             )

@@ -144,7 +144,8 @@ def _check_name(name: str) -> str:
     """Return the file name. Raise if it leads out of the sandbox."""
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise UsageError(
-            f"{name!r} is not a name inside the sandbox", fix="a plain name, as main.py"
+            f"{name!r} is not a name inside the sandbox",
+            fix="use a plain name such as main.py",
         )
     return name
 

@@ -289,7 +289,10 @@ _FIXES = (
         "start the engine's service, or name another: --judge_args sandbox.engine=podman",
     ),
     ("has no image", "pull it, or name another: --judge_args sandbox.image=NAME"),
-    ("may not enter", "do not be root, or bubblewrap: pip install 'assay[sandbox]'"),
+    (
+        "may not enter",
+        "run assay as another user, or use bubblewrap: pip install 'assay[sandbox]'",
+    ),
 )
 """How to fix a refused tier, by words in the reason. The first entry whose words occur in the reason is shown."""
 _ELSE = "`assay doctor` says what each tier lacks"
@@ -360,7 +363,7 @@ def best_tier(
     choice = choose(wanted, engine)
     if choice.tier is None:
         if wanted == "auto":
-            problem = "no sandbox holds on this machine"
+            problem = "no sandbox passes its self-test on this machine"
         else:
             problem = f"the sandbox {wanted} does not hold here"
         raise SandboxError(f"{problem} ({choice.reasons})", fix=choice.fix)

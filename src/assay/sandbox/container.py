@@ -85,7 +85,7 @@ class Container:
         """Return the engine's command line that runs `command` in a container."""
         if command.keep.names:
             raise UsageError(
-                "the sandbox tier container hands out no files",
+                "the sandbox tier container cannot return files",
                 fix="print them to standard output",
             )
         name = f"assay-{os.getpid()}-{secrets.token_hex(6)}"

@@ -71,7 +71,7 @@ class Landlock:
         if uid is not None and (closed := _closed_folder(own_python())) is not None:
             raise SandboxError(
                 f"as root, code runs as another user, who may not enter {closed}",
-                fix="do not be root",
+                fix="run assay as another user",
             )
         launch = Launch(folder=_folder(command.files, uid))
         rules: dict[str, Any] = {

@@ -111,7 +111,7 @@ class Workspace:
     ) -> None:
         if not isinstance(tier, Bubblewrap | Container):
             raise SandboxError(
-                f"a workspace needs its own namespaces, which the sandbox tier {tier.name} has not",
+                f"a workspace needs its own namespaces, which the sandbox tier {tier.name} does not have",
                 fix="pip install 'assay[sandbox]'",
             )
         self.limits = limits
@@ -291,7 +291,7 @@ class Workspace:
         """
         if self._link is None:
             raise SandboxError(
-                "a workspace in a container reaches no server of this process",
+                "a workspace in a container cannot reach a server of this process",
                 fix="use the sandbox tier bubblewrap: pip install 'assay[sandbox]'",
             )
         self._ask("listen")

@@ -54,7 +54,7 @@ def workspace_tier(
         choice = choose("container", engine)
     if choice.tier is None:
         raise SandboxError(
-            f"no sandbox for workspaces holds on this machine ({choice.reasons})",
+            f"no sandbox for workspaces passes its self-test on this machine ({choice.reasons})",
             fix=choice.fix,
         )
     tier = choice.tier

@@ -46,7 +46,7 @@ class Blobs(Mapping[str, Media]):
             )
         if path.parent.is_symlink():
             raise StoreError(
-                f"media/{path.parent.name} is a link, and a run writes through none",
+                f"media/{path.parent.name} is a link, and a run does not write through links",
                 where=str(self.folder),
                 fix="move it away and rerun the command",
             )

@@ -199,7 +199,7 @@ def _check_folder(folder: Path) -> None:
         raise UsageError(
             "there is no such folder",
             where=str(folder),
-            fix="make it first",
+            fix="create it first",
         )
     if not folder.is_dir():
         raise UsageError(
@@ -222,7 +222,7 @@ def _check_file(path: Path) -> None:
             fix="name a file",
         )
     if stat.S_ISLNK(mode):
-        raise _refused(path, "is a link, and assay writes through none")
+        raise _refused(path, "is a link, and assay does not write through links")
     digests = FileLedger(path.parent).digests(path)
     if not digests:
         raise _refused(path, "was not written by assay, and would be replaced")

@@ -144,9 +144,9 @@ class _ShotPool:
     def _check(self, where: str) -> None:
         if self.num < 0:
             raise UsageError(
-                f"{self.num} shots",
+                f"the number of shots cannot be {self.num}",
                 where=where,
-                fix="the number of shots is 0 or more",
+                fix="use 0 or more",
             )
         if not self.num:
             return

