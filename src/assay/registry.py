@@ -120,12 +120,8 @@ class Registry(Generic[T]):
     ) -> Any:
         """Build the component that a spec describes: a class from its options, a function with them as keywords."""
         spec = Spec.of(spec, where=where)
-        return construct(
-            self.get(spec.name, where=where),
-            spec,
-            kind=self.kind,
-            where=where,
-        )
+        component: Any = self.get(spec.name, where=where)
+        return construct(component, spec, kind=self.kind, where=where)
 
     def names(self) -> list[str]:
         """Return all names, sorted: the shipped ones, and those of installed packages."""
@@ -233,7 +229,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def construct(
-    thing: object,
+    thing: Callable[..., Any],
     spec: Spec,
     *,
     kind: str,
@@ -260,7 +256,7 @@ def construct(
 
 
 def check_options(
-    thing: object,
+    thing: Callable[..., Any],
     options: Mapping[str, Any],
     what: str,
     where: str | None = None,
@@ -289,7 +285,7 @@ def check_options(
             )
 
 
-def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
+def _parameters(thing: Callable[..., Any]) -> tuple[set[str] | None, list[str]]:
     """Return the names of all options and of the required ones; `None` if any name is accepted."""
     if inspect.isclass(thing) and is_dataclass(thing):
         options = [f for f in fields(thing) if f.init]
@@ -312,7 +308,7 @@ def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
 
 
 def fit_options(
-    thing: object,
+    thing: Callable[..., Any],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the options with each number or text converted to the parameter's annotation, or to its default's type.
@@ -369,7 +365,7 @@ def _fit(
     return value
 
 
-def _parameter_types(thing: Any) -> dict[str, frozenset[type]]:
+def _parameter_types(thing: Callable[..., Any]) -> dict[str, frozenset[type]]:
     """Return the plain types that each parameter accepts, without parameters that accept anything."""
     if inspect.isclass(thing):
         target = thing.__init__
@@ -416,7 +412,7 @@ def _plain_types(hint: object) -> frozenset[type]:
 
 
 def _with_options(
-    function: Any,
+    function: Callable[..., Any],
     options: Mapping[str, Any],
 ) -> object:
     def configured(*args: object) -> object:

@@ -24,7 +24,7 @@ MOST_VALUES = 100_000
 """Maximum number of plain values inspected. Beyond it a container is identified by its class and length."""
 
 
-def file_of(kind: Any) -> str:
+def file_of(kind: Callable[..., Any]) -> str:
     """Return the file in which a function or class was written; empty if no such file exists."""
     try:
         file = inspect.getsourcefile(kind) or inspect.getfile(kind)

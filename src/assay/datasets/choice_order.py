@@ -183,7 +183,7 @@ def _is_list_of(
 
 
 def _reorder_cell(
-    cell: Any,
+    cell: str | Mapping[str, Any] | Sequence[Any],
     order: Sequence[int],
 ) -> object:
     """Return a cell with the options in the new order, in the format it had."""

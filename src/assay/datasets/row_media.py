@@ -8,7 +8,7 @@ Nothing is opened here: a `Media` reads its bytes when it needs them.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import (
     EMPTY,
@@ -32,6 +32,10 @@ from ..media.encode import READERS, audio_from, image_from, wav_of
 from .faults import RowFault
 from .reach import Reach
 from .undecoded import RATE
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from PIL.Image import Image as PillowImage
 
 KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}
 URLS = ("http://", "https://")
@@ -309,7 +313,7 @@ def _at_rate(clip: Audio, rate: int) -> Audio:
     )
 
 
-def _png(image: object) -> bytes:
+def _png(image: "PillowImage | ArrayLike") -> bytes:
     try:
         return image_from(image).data()
     except UsageError as error:

@@ -16,7 +16,7 @@ from ..core.media import MEDIA_KINDS, decode_base64
 from .images import to_rgb
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from PIL.Image import Image as PillowImage
 
     from .audio import DecodedAudio
@@ -49,7 +49,7 @@ PCM, FLOAT = 1, 3
 
 
 def image_from(
-    image: Any,
+    image: "PillowImage | ArrayLike",
     *,
     name: str | None = None,
 ) -> Image:
@@ -57,12 +57,13 @@ def image_from(
 
     Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, such as CMYK, becomes RGB.
     """
-    if not hasattr(image, "save"):
-        image = _image(image)
-    elif image.mode not in PNG_MODES:
-        image = to_rgb(image)
+    from PIL import Image as pillow
+
+    picture = image if isinstance(image, pillow.Image) else _image(image)
+    if picture.mode not in PNG_MODES:
+        picture = to_rgb(picture)
     buffer = io.BytesIO()
-    image.save(buffer, format="PNG")
+    picture.save(buffer, format="PNG")
     return Image(buffer.getvalue(), name=name)
 
 
