@@ -232,7 +232,7 @@ def test_data_of_the_hub_is_recognised_by_its_reference():
     data = hub_data("mine", ["hub:org/set@main#test"])
 
     assert data is not None
-    assert (data.id, data.config, data.split) == ("org/set", "main", "test")
+    assert (data.repository, data.config, data.split) == ("org/set", "main", "test")
 
 
 @pytest.mark.costly

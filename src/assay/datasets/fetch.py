@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
+from ..code.userfiles import file_digest
 from ..core import DataError, UsageError
 from ..core.certificates import trust_context
-from .lines import file_digest
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

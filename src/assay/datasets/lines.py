@@ -36,12 +36,6 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() in COMPRESSED
 
 
-def file_digest(path: Path) -> str:
-    """Return the sha256 of a file's bytes on disk."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 class Witness(io.RawIOBase):
     """A plain file whose digest is computed while it is read, so that it need not be read a second time."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..code.userfiles import file_digest
 from ..core import CHOICE_ORDER, BadSample, DataError, Sample
 from .cells import Source
 from .choice_order import with_shuffled_choices
@@ -18,7 +19,6 @@ from .choices import Way
 from .columns import ANYWHERE, Columns, Kind, check_given, find_columns
 from .faults import RowFault
 from .json_shards import JsonArray, JsonLines
-from .lines import file_digest
 from .memory import Called, Rows, plain_row, source_digest
 from .reach import Reach
 from .reading import (

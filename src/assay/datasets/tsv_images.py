@@ -30,6 +30,13 @@ Fallback = Callable[[Mapping[str, Any]], str | None]
 """Function that returns the index of the row whose image replaces an empty or placeholder cell."""
 
 
+def index_text(index: object) -> str:
+    """Return the index of a row as text. Excel and pandas may have changed 3 to 3.0."""
+    if isinstance(index, float) and index.is_integer():
+        return str(int(index))
+    return str(index)
+
+
 def is_blank(cell: object) -> bool:
     """Return True if a cell is absent, empty, or NaN, which data frames use for empty."""
     return cell is None or cell == "" or cell != cell

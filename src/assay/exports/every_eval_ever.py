@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Result, ScoreRecord, UsageError
+from ..core.errors import plural
 from ..core.score import UNRESOLVED
 from ..store import RunReader
 from ..store.export import as_text, candidate_text, prompt_text
@@ -19,7 +20,6 @@ from .exporter import (
     Cell,
     ExportedSample,
     cells_of,
-    count_of,
     file_stem,
     folder_for,
     hub_data,
@@ -60,7 +60,7 @@ class EveryEvalEver:
             parts = ("data", file_stem(cell.task), organisation, name)
             folder = folder_for(root.joinpath(*parts))
             _write_cell(reader, cell, folder, "/".join(parts))
-        return count_of(cells, "evaluation")
+        return plural(len(cells), "evaluation")
 
 
 def _has_value(cell: Cell) -> bool:
@@ -224,7 +224,7 @@ def _source_data(cell: Cell) -> dict[str, Any]:
         source["source_type"] = "other"
         return source
     source["source_type"] = "hf_dataset"
-    source["hf_repo"] = data.id
+    source["hf_repo"] = data.repository
     if data.split:
         source["hf_split"] = data.split
     return source

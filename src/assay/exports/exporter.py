@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from ..core import (
 )
 from ..core.record import with_whole_prompts
 from ..core.score import UNRESOLVED
-from ..datasets.hub import is_hub_name
+from ..datasets.hub import HubName, is_hub_name
 from ..registry import models, tasks
 from ..store import RunReader
 from ..store.export import places_of
@@ -85,10 +85,7 @@ def finished_results(
         return results
     chosen = [result for result in results if result.model == model]
     if not chosen:
-        names = ", ".join(model_names(results))
-        raise UsageError(
-            f"the run has no model {model!r}", fix=f"choose one of {names}"
-        )
+        raise _no_such_model(model, model_names(results))
     return chosen
 
 
@@ -102,9 +99,12 @@ def check_model(
     """
     names = list(dict.fromkeys(name for _, name in reader.index.cells))
     if model is not None and model not in names:
-        raise UsageError(
-            f"the run has no model {model!r}", fix=f"choose one of {', '.join(names)}"
-        )
+        raise _no_such_model(model, names)
+
+
+def _no_such_model(model: str, names: Iterable[str]) -> UsageError:
+    fix = f"choose one of {', '.join(names)}"
+    return UsageError(f"the run has no model {model!r}", fix=fix)
 
 
 def only_model(
@@ -149,11 +149,6 @@ def cells_of(
         entry = dict(described.get(key, {}))
         cells.append(Cell(task, name, tuple(rows), entry))
     return cells
-
-
-def count_of(things: Sized, noun: str) -> str:
-    """Return a count with its noun, such as "1 task" or "2 tasks"."""
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,23 +267,14 @@ def is_self_deployed(model: str) -> bool | None:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class HubData:
-    """The dataset of a task on the hub."""
-
-    id: str
-    config: str | None
-    split: str | None
-
-
 def hub_data(
     task: str,
     files: list[str],
-) -> HubData | None:
+) -> HubName | None:
     """Return the hub dataset of a task, or the hub dataset that its file was copied from; None if neither exists."""
     for file in files:
         if is_hub_name(file):
-            return _split_reference(file)
+            return HubName.of(file)
     name = task.partition("@")[0]
     if name not in tasks:
         return None
@@ -300,13 +286,6 @@ def hub_data(
     else:
         source = None
     if isinstance(source, DataSource) and source.hub:
-        return HubData(source.hub, source.config or None, source.split or None)
+        config, split = source.config or None, source.split or None
+        return HubName(source.hub, config, split=split)
     return None
-
-
-def _split_reference(reference: str) -> HubData:
-    """Split `hub:ORG/NAME@CONFIG#SPLIT`."""
-    text = reference.removeprefix("hub:").partition("?")[0]
-    text, _, split = text.partition("#")
-    name, _, config = text.partition("@")
-    return HubData(name, config or None, split or None)

@@ -7,10 +7,12 @@ from typing import Any
 import yaml
 
 from ..core import Result, UsageError
+from ..core.errors import plural
+from ..datasets.hub import HubName
 from ..report import format_value, markdown_text
 from ..store import RunReader
 from ..store.file_ledger import write_output_text
-from .exporter import Cell, HubData, cells_of, count_of, hub_data, hub_name, only_model
+from .exporter import Cell, cells_of, hub_data, hub_name, only_model
 
 
 class HfEvalResults:
@@ -38,7 +40,7 @@ class HfEvalResults:
                 fix="--to model-card takes any task",
             )
         write_output_text(path, _yaml_text(entries))
-        return count_of(entries, "entry").replace("entrys", "entries")
+        return plural(len(entries), "entry", "entries")
 
 
 class ModelCard:
@@ -71,10 +73,10 @@ class ModelCard:
             " verdict is counted under failures and is not counted as wrong.",
         ]
         write_output_text(path, "\n".join(lines) + "\n")
-        return count_of(cells, "task")
+        return plural(len(cells), "task")
 
 
-def _data_of(cell: Cell) -> HubData | None:
+def _data_of(cell: Cell) -> HubName | None:
     return hub_data(cell.task, [str(file) for file in cell.described.get("data") or ()])
 
 
@@ -89,11 +91,11 @@ def _assay_version(reader: RunReader) -> str:
 def _entry(
     reader: RunReader,
     cell: Cell,
-    data: HubData,
+    data: HubName,
 ) -> dict[str, Any]:
     result = cell.results[0]
     entry: dict[str, Any] = {
-        "dataset": {"id": data.id, "task_id": data.config or cell.task},
+        "dataset": {"id": data.repository, "task_id": data.config or cell.task},
         "value": result.value,
     }
     started = reader.manifest_if_any.get("started")
@@ -130,7 +132,7 @@ def _index_entry(cell: Cell) -> dict[str, Any]:
     """Return the numbers of a task × model in the form of the hub's `model-index`."""
     data = _data_of(cell)
     dataset: dict[str, Any] = {
-        "type": data.id if data else cell.task,
+        "type": data.repository if data else cell.task,
         "name": cell.task,
     }
     if data and data.config:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..core import OutputRecord, Result, ScoreRecord
+from ..core.errors import plural
 from ..core.score import UNRESOLVED
 from ..store import RunReader
 from ..store.export import as_text, candidate_text, prompt_text
@@ -21,7 +22,6 @@ from .exporter import (
     Cell,
     ExportedSample,
     cells_of,
-    count_of,
     file_stem,
     folder_for,
     samples_of,
@@ -55,7 +55,7 @@ class Inspect:
         for cell in cells:
             name = f"{file_stem(cell.task, cell.model)}.eval"
             _write_log(reader, cell, folder / name)
-        return count_of(cells, "log file")
+        return plural(len(cells), "log file")
 
 
 def _write_log(

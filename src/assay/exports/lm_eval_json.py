@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Result
+from ..core.errors import plural
 from ..store import RunReader
-from .exporter import Cell, cells_of, count_of, hub_name, only_model, write_json_output
+from .exporter import Cell, cells_of, hub_name, only_model, write_json_output
 
 
 class LmEvalJson:
@@ -24,7 +25,7 @@ class LmEvalJson:
         """Write the results file of one model."""
         document = lm_eval_document(reader, model)
         write_json_output(path, document)
-        return count_of(document["results"], "task")
+        return plural(len(document["results"]), "task")
 
 
 def lm_eval_document(

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ..core import UsageError
+from ..core.errors import plural
 from ..core.record import output_from_plain
 from ..store import RunReader
 from ..store.file_ledger import write_output_text
-from .exporter import ExportedSample, cells_of, count_of, only_model, samples_of
+from .exporter import ExportedSample, cells_of, only_model, samples_of
 
 PATCH = "patch"
 """Key in the details of an agent's answer for the changes in the git repository of its folder, as a patch."""
@@ -33,7 +34,7 @@ class SweBench:
         name = only_model(reader, model, "a file of predictions")
         lines = [json.dumps(entry) for entry in _predictions(reader, name)]
         write_output_text(path, "\n".join([*lines, ""]))
-        return count_of(lines, "prediction")
+        return plural(len(lines), "prediction")
 
 
 def _predictions(reader: RunReader, model: str) -> Iterator[dict[str, str]]:

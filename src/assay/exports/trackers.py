@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..core import library
+from ..core.errors import plural
 from ..store import RunReader
-from .exporter import Cell, cells_of, count_of, folder_for, model_names
+from .exporter import Cell, cells_of, folder_for, model_names
 
 PROJECT = "assay"
 QUIET = {
@@ -58,7 +59,7 @@ class Mlflow:
                     mlflow.log_params(_settings(reader, model_name, cells))
                     mlflow.log_metrics(_numbers(cells))
                     mlflow.log_artifact(str(reader.layout.summary))
-        return count_of(models, "run")
+        return plural(len(models), "run")
 
 
 class Wandb:
@@ -91,7 +92,7 @@ class Wandb:
                 run.finish()
             if not has_own_run:
                 wandb.teardown()  # `finish` returns before the file is written.
-        return count_of(models, "run")
+        return plural(len(models), "run")
 
 
 class Trackio:
@@ -122,7 +123,7 @@ class Trackio:
                 )
                 trackio.log(_numbers(cells))
                 trackio.finish()
-        return count_of(models, "run")
+        return plural(len(models), "run")
 
 
 @contextmanager

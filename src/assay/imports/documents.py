@@ -5,6 +5,7 @@ import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,14 @@ def number_of(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
+
+
+def moment_of(seconds: object) -> str | None:
+    """Return a time in seconds since 1970 in the form of `run.json`; None if the value is not a number."""
+    number = number_of(seconds)
+    if number is None:
+        return None
+    return datetime.fromtimestamp(number, UTC).isoformat(timespec="seconds")
 
 
 LARGEST_ENTRY = 1 << 30

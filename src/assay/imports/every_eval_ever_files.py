@@ -1,14 +1,20 @@
 """Files of Every Eval Ever: numbers with their uncertainty, and the files of samples that they name."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..core import Output, Text
 from ..core.output import Candidate
 from .chat_turns import messages_of
-from .documents import head_of, mapping, number_of, read_document, read_objects
+from .documents import (
+    head_of,
+    mapping,
+    moment_of,
+    number_of,
+    read_document,
+    read_objects,
+)
 from .results import (
     UNKNOWN,
     ForeignNumber,
@@ -54,7 +60,7 @@ def read_every_eval_ever(path: Path) -> ForeignRun:
     tasks = tuple(
         _task(name, model, members, samples) for name, members in by_task.items()
     )
-    moment = _moment(document.get("evaluation_timestamp"))
+    moment = moment_of(document.get("evaluation_timestamp"))
     maker = str(library.get("name") or UNKNOWN)
     note = f"made by {maker} {library.get('version') or ''}".strip()
     return ForeignRun(
@@ -65,13 +71,6 @@ def read_every_eval_ever(path: Path) -> ForeignRun:
         moment,
         notes=(note,),
     )
-
-
-def _moment(seconds: object) -> str | None:
-    number = number_of(seconds)
-    if number is None:
-        return None
-    return datetime.fromtimestamp(number, UTC).isoformat(timespec="seconds")
 
 
 def _task(

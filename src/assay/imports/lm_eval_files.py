@@ -4,13 +4,19 @@ Rows have the names that assay's own runs of lm-eval tasks use: the metric, and 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..core import Likelihood, Message, Output, Text
 from ..core.output import Candidate
-from .documents import head_of, mapping, number_of, read_document, read_objects
+from .documents import (
+    head_of,
+    mapping,
+    moment_of,
+    number_of,
+    read_document,
+    read_objects,
+)
 from .results import (
     UNKNOWN,
     ForeignNumber,
@@ -78,7 +84,7 @@ def read_lm_eval(path: Path) -> ForeignRun:
     reading = _Results(document, by_task)
     names = mapping(document.get("results"))
     tasks = tuple(reading.task(str(name)) for name in names)
-    moment = _moment(document.get("date"))
+    moment = moment_of(document.get("date"))
     version = str(document.get("lm_eval_version") or "")
     return ForeignRun(TOOL, version, tasks, moment, moment)
 
@@ -93,13 +99,6 @@ def _without_moment(name: str) -> str:
     if task and moment[:2].isdecimal() and "T" in moment:
         return task
     return name
-
-
-def _moment(seconds: object) -> str | None:
-    number = number_of(seconds)
-    if number is None:
-        return None
-    return datetime.fromtimestamp(number, UTC).isoformat(timespec="seconds")
 
 
 def label_of(metric: str, filter_name: str) -> str:

@@ -9,6 +9,7 @@ from ..core.output import Candidate
 from ..datasets.cells import is_missing
 from ..datasets.excel import read_excel
 from ..datasets.files import open_file
+from ..datasets.tsv_images import index_text
 from .documents import check_archive, head_of, number_of, unreadable
 from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignScore, ForeignTask
 
@@ -110,20 +111,13 @@ def _sample(
         if name in columns and not is_missing(row.get(name))
     }
     return ForeignSample(
-        _id(row.get(INDEX)),
+        index_text(row.get(INDEX)),
         Output(answer),
         as_messages(_question(row)),
         None if is_missing(target) else str(target),
         tuple(_scores(row)),
         tags=tags,
     )
-
-
-def _id(index: object) -> str:
-    """Return the index of a row as text. Excel may have changed 3 to 3.0."""
-    if isinstance(index, float) and index.is_integer():
-        return str(int(index))
-    return str(index)
 
 
 def _question(row: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ further ones.
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -215,11 +215,7 @@ class Bubblewrap:
         """Yield the options that show the programs of this machine, and the usual folder names, to a workspace."""
         if not self.workspace:
             return
-        for path in PROGRAM_FOLDERS:
-            if os.path.islink(path):
-                yield from ("--symlink", os.readlink(path), path)
-            elif os.path.isdir(path):
-                yield from (*_parents(Path(path)), "--ro-bind", path, path)
+        yield from _host_folders(PROGRAM_FOLDERS)
         for name, text in WORKSPACE_FILES.items():
             number = str(launch.hold(text.encode()))
             yield from ("--perms", "0644", "--ro-bind-data", number, name)
@@ -278,16 +274,13 @@ def _host_files(program: Path) -> tuple[str, ...]:
     words: list[str] = []
     for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program))):
         words += [*_parents(path), "--ro-bind", str(path), str(path)]
-    words += [*_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-    return (
-        *words,
-        "--perms",
-        "1777",
-        "--size",
-        str(SHARED_MEMORY_MB << 20),
-        "--tmpfs",
-        "/dev/shm",
-    )
+    words += _host_folders(SYSTEM_LIBRARIES)
+    words += ["--perms", "0755", "--dir", "/etc"]
+    words += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+    shared_memory = str(SHARED_MEMORY_MB << 20)
+    words += ["--perms", "1777", "--size", shared_memory, "--tmpfs", "/dev/shm"]
+    return tuple(words)
 
 
 def _parents(path: Path) -> Iterator[str]:
@@ -296,19 +289,10 @@ def _parents(path: Path) -> Iterator[str]:
         yield from ("--perms", "0755", "--dir", str(folder))
 
 
-def _system() -> Iterator[str]:
-    """Yield options for the system libraries at their paths on the host: binds for folders, links for links."""
-    for path in SYSTEM_LIBRARIES:
+def _host_folders(paths: Iterable[str]) -> Iterator[str]:
+    """Yield options for folders at their paths on the host: binds for folders, links for links."""
+    for path in paths:
         if os.path.islink(path):
             yield from ("--symlink", os.readlink(path), path)
         elif os.path.isdir(path):
             yield from (*_parents(Path(path)), "--ro-bind", path, path)
-    yield from (
-        "--perms",
-        "0755",
-        "--dir",
-        "/etc",
-        "--ro-bind-try",
-        "/etc/ld.so.cache",
-        "/etc/ld.so.cache",
-    )

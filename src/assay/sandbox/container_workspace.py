@@ -31,6 +31,7 @@ from .container import (
     ask_engine,
     client_env,
 )
+from .folders import is_stale, visible_prefix
 from .launch import Execution, Launch, Limits, last_line
 from .running import Running, SandboxError, Stopper, attend
 from .workspace import Changes, WorkspaceEndedError, WorkspaceLimits
@@ -71,7 +72,9 @@ class ContainerWorkspace:
         """The user who runs commands; empty for the user of the image."""
         self._mounts = tuple(mounts)
         self._stopper = stopper or Stopper()
-        self._name = f"{_own_prefix()}{os.getpid()}-{secrets.token_hex(6)}"
+        self._name = (
+            f"{visible_prefix(CONTAINER_PREFIX)}{os.getpid()}-{secrets.token_hex(6)}"
+        )
         self._lock = threading.Lock()
         self._current: Running | None = None
         self._must_stop = False
@@ -486,18 +489,11 @@ def start_remover(commands: Sequence[Sequence[str]]) -> "subprocess.Popen[bytes]
     )
 
 
-def _own_prefix() -> str:
-    """Return the name prefix of containers started by processes that are visible here."""
-    return f"{CONTAINER_PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-"
-
-
 def remove_stale_containers(engine: ContainerEngine) -> None:
     """Remove containers of assay processes that were killed before the containers could be removed."""
-    prefix = _own_prefix()
+    prefix = visible_prefix(CONTAINER_PREFIX)
     for name in ask_engine(engine.containers()).output.split():
-        pid = name.removeprefix(prefix).partition("-")[0]
-        is_own = name.startswith(prefix) and pid.isdigit()
-        if is_own and not os.path.exists(f"/proc/{pid}"):
+        if is_stale(name, prefix):
             for words in engine.remove(name):
                 ask_engine(words)
 

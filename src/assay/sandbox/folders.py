@@ -30,12 +30,19 @@ _sweeper: "subprocess.Popen[bytes] | None" = None
 
 def make_folder() -> Path:
     """Make a folder whose name contains the id of this process."""
-    return Path(tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-"))
+    return Path(tempfile.mkdtemp(prefix=f"{visible_prefix(PREFIX)}{os.getpid()}-"))
 
 
-def _own_prefix() -> str:
-    """Return the name prefix of folders made by processes visible here. Containers may share the temporary folder."""
-    return f"{PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-"
+def visible_prefix(prefix: str) -> str:
+    """Return the prefix of names chosen by processes visible here. Other containers may share folders and engines."""
+    return f"{prefix}{os.stat('/proc/self/ns/pid').st_ino}-"
+
+
+def is_stale(name: str, prefix: str) -> bool:
+    """Return True if a name consists of a prefix and the id of a process that has ended."""
+    pid = name.removeprefix(prefix).partition("-")[0]
+    is_ours = name.startswith(prefix) and pid.isdigit()
+    return is_ours and not os.path.exists(f"/proc/{pid}")
 
 
 def is_full(folder: str, most: int) -> bool:
@@ -135,10 +142,9 @@ def _open_folder(name: str, parent: int) -> int:
 
 def remove_stale_folders() -> None:
     """Remove folders of processes that ended without removing them."""
-    prefix = _own_prefix()
+    prefix = visible_prefix(PREFIX)
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
-        pid = path.name.removeprefix(prefix).partition("-")[0]
-        if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+        if is_stale(path.name, prefix):
             remove_folder(path)
 
 

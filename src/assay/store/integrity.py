@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from ..code import userfiles
 from ..core import StoreError
 from .blobs import Blobs
 from .index import Index
@@ -33,10 +34,9 @@ NAMED = 3
 
 
 def file_digest(path: Path) -> str:
-    """Return the sha256 of a file."""
+    """Return the sha256 of a file. Raise `StoreError` if it cannot be read."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return userfiles.file_digest(path)
     except OSError as error:
         raise StoreError(f"cannot read: {error.strerror}", where=str(path)) from error
 

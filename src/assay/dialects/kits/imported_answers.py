@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from ...code.userfiles import file_digest
 from ...core import AssayError, Output, Request, Sample, UsageError, shorten
-from ...datasets.tsv_images import is_blank
+from ...datasets.tsv_images import index_text, is_blank
 from ..shapes import Fields, Record
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
@@ -39,13 +39,6 @@ def read_table(
             where=str(path),
             fix="write it again, or remove it to use the predictions of the last run",
         ) from error
-
-
-def index_text(index: object) -> str:
-    """Return an index as the dataset spells it. If a column has an empty cell, pandas reads its integers as floats."""
-    if isinstance(index, float) and index.is_integer():
-        return str(int(index))
-    return str(index)
 
 
 def questions_in(table: Any) -> Questions:
