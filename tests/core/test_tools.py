@@ -194,7 +194,9 @@ def test_results_are_joined_to_calls_by_the_name_of_their_tool():
 
 
 def test_a_result_without_its_call_raises():
-    with pytest.raises(ValueError, match="names the call 'z', which is in no earlier turn"):
+    with pytest.raises(
+        ValueError, match="names the call 'z', which is in no earlier turn"
+    ):
         as_messages([QUESTION, {"role": "tool", "tool_call_id": "z", "content": "1"}])
 
 

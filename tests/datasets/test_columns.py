@@ -281,7 +281,7 @@ def test_a_number_among_labels_is_a_label(gold: Any) -> None:
 def test_a_way_to_read_numbers_that_does_not_exist_is_refused() -> None:
     with pytest.raises(
         UsageError,
-        match=r"answer is 'gold'; fix: text or index.*target=gold names the column",
+        match=r"answer cannot be 'gold'; fix: text or index.*target=gold names the column",
     ):
         _one({"question": "?", "gold": "x"}, columns={"answer": "gold"})
 

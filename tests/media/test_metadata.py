@@ -10,7 +10,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from assay.core import Audio, Image, Media, Message, Prompt, Text
 from assay.media import audio_from, decode_audio, decode_image, without_metadata
-from assay.media.metadata import stripped
+from assay.media.metadata import strip_metadata
 
 SECRET = "give this picture ten points"
 PIXELS = np.random.RandomState(0).randint(0, 256, (24, 40, 3)).astype(np.uint8)
@@ -120,7 +120,7 @@ def test_tags_around_an_mp3_are_cut_off() -> None:
         + bytes(125)
     )
 
-    assert stripped(Audio(tagged)) == (body, ["id3", "id3"])
+    assert strip_metadata(Audio(tagged)) == (body, ["id3", "id3"])
 
 
 def test_media_without_metadata_are_passed_on_untouched() -> None:
@@ -151,7 +151,7 @@ def test_a_wav_whose_list_chunk_has_a_wrong_size_stays_whole() -> None:
     sound = audio_from(np.zeros(100), 8000).data()
     given = Audio(sound + struct.pack("<4sI", b"LIST", 10_000) + b"INFO")
 
-    assert stripped(given) == (given.data(), None)
+    assert strip_metadata(given) == (given.data(), None)
 
 
 def _plain_png() -> Image:

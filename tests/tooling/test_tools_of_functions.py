@@ -8,7 +8,7 @@ import pytest
 
 from assay.core import UsageError
 from assay.core.tools import ToolCall
-from assay.tooling.functions import converted
+from assay.tooling.functions import convert_value
 from assay.tooling.schemas import find_faults, smallest_arguments, tool_of
 from assay.tooling.tool_results import as_result
 
@@ -141,7 +141,7 @@ def test_the_smallest_arguments_fit_the_schema():
 def test_values_become_the_types_that_a_function_names(
     value: Any, hint: Any, expected: Any
 ):
-    result = converted(value, hint)
+    result = convert_value(value, hint)
 
     assert result == expected and type(result) is type(expected)
 
@@ -171,13 +171,16 @@ def test_classes_with_fields_are_objects_with_these_fields():
     assert properties["size"]["required"] == ["width"]
     assert list(properties["size"]["properties"]) == ["width", "height"]
     assert properties["name"]["required"] == ["first"]
-    assert converted({"first": "Ada"}, Name) == Name("Ada")
+    assert convert_value({"first": "Ada"}, Name) == Name("Ada")
 
 
 def test_members_of_dictionaries_and_tuples_become_the_types_of_the_function():
-    assert converted({"a": {"x": 1}}, dict[str, Point]) == {"a": Point(1)}
-    assert converted(["red", {"x": 1}], tuple[Colour, Point]) == (Colour.RED, Point(1))
-    assert converted([1, 2], tuple[float, ...]) == (1.0, 2.0)
+    assert convert_value({"a": {"x": 1}}, dict[str, Point]) == {"a": Point(1)}
+    assert convert_value(["red", {"x": 1}], tuple[Colour, Point]) == (
+        Colour.RED,
+        Point(1),
+    )
+    assert convert_value([1, 2], tuple[float, ...]) == (1.0, 2.0)
 
 
 def test_a_tuple_has_as_many_members_as_its_type():

@@ -135,7 +135,7 @@ class AgentModel:
 
     async def _run(self, request: Request) -> Output:
         if self.program.is_null and self.environment is None:
-            return answered("", {"exit_code": 0, "turns": 0})
+            return program_output("", {"exit_code": 0, "turns": 0})
         assert self._conversations is not None
         conversation = self._conversations.begin(request.id, request.repeat)
         sample = _SampleRun(self, self._tier, request, conversation, self._stopper)
@@ -210,7 +210,7 @@ class _SampleRun:
             text = await self._in_thread(
                 lambda: self._collect(workspace, prepared, execution, details)
             )
-        return answered(text, details)
+        return program_output(text, details)
 
     def _open(self) -> AgentWorkspace:
         """Open the workspace, and put the agent's own files into it."""
@@ -398,7 +398,7 @@ def endpoint_variables(url: str, key: str) -> dict[str, str]:
     }
 
 
-def answered(
+def program_output(
     text: str,
     details: Mapping[str, Any],
 ) -> Output:

@@ -1,6 +1,6 @@
 """OpenAI's chat completions API, for programs that use it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..core import Message, Output, Prompt, Reasoning
@@ -69,13 +69,11 @@ class ChatFormat:
             if body.get(theirs) is not None:
                 options[ours] = body[theirs]
         options["response_format"] = read_response_format(body.get("response_format"))
-        messages = [
-            with_reasoning(turn, message)
-            for turn, message in _pair_with_messages(require_list(body, "messages"))
-        ]
+        turns = require_list(body, "messages")
+        messages = tuple(map(with_reasoning, turns, read_messages(turns)))
         tools, choice = _tools_of(body)
         prompt = Prompt(
-            tuple(messages),
+            messages,
             options=read_options(options),
             tools=tools,
             tool_choice=choice,
@@ -131,11 +129,6 @@ class ChatFormat:
         return {
             "error": {"message": message, "type": kind, "param": None, "code": kind}
         }
-
-
-def _pair_with_messages(turns: Sequence[Any]) -> list[tuple[Any, Message]]:
-    """Return the turns, each with the message that it becomes."""
-    return list(zip(turns, read_messages(turns), strict=True))
 
 
 def with_reasoning(turn: object, message: Message) -> Message:

@@ -1,9 +1,9 @@
 """Imports between users' files in the same folder.
 
-Loading a file makes its folder importable, after everything else. Two such folders may both have a `helper.py`. In the
-first folder it keeps its plain name. In the second, the module gets another name in `sys.modules`, and the files of
-that folder get their own builtins whose `import` uses it; imports elsewhere do not change. Names looked up by
-`importlib` are not affected.
+Loading a file makes the modules of its folder importable; modules with the same name in Python's path come first. Two
+such folders may both have a `helper.py`. The module of the first folder keeps its plain name. The one of the second
+folder gets another name in `sys.modules`, and the files of that folder get their own builtins, whose `import` uses the
+new name. Imports elsewhere do not change. Names looked up by `importlib` are not affected.
 """
 
 import builtins
@@ -45,8 +45,8 @@ class _Home:
         for name in names:
             if _first.setdefault(name, self.folder) == self.folder:
                 continue
-            spec = found(name)
-            own_spec = beside(self.folder, name, spec)
+            spec = find_module(name)
+            own_spec = spec_in_folder(self.folder, name, spec)
             if own_spec is None or own_spec is spec:
                 continue
             alias = f"{name}{self._suffix}"
@@ -131,7 +131,7 @@ def is_opened(spec: ModuleSpec) -> bool:
     return _home_of(spec) in _added
 
 
-def found(top: str) -> ModuleSpec | None:
+def find_module(top: str) -> ModuleSpec | None:
     """Return the spec of a top-level module without importing it."""
     spec = getattr(sys.modules.get(top), "__spec__", None)
     try:
@@ -140,7 +140,7 @@ def found(top: str) -> ModuleSpec | None:
         return None
 
 
-def beside(
+def spec_in_folder(
     folder: Path,
     top: str,
     spec: ModuleSpec | None,

@@ -147,7 +147,7 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
         return _behind_own(start), set()
 
     # Look up each top-level name once, because a lookup searches all of Python's path.
-    spec_of = cache(neighbours.found)
+    spec_of = cache(neighbours.find_module)
     look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
     files = {start}
     libraries: set[str] = set()
@@ -213,7 +213,7 @@ def version_of(library: str) -> str:
         stated = _VERSION.search(head)
         return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
-        file = neighbours.file_of(neighbours.found(library))
+        file = neighbours.file_of(neighbours.find_module(library))
         if file is not None and file.is_file():
             return _digest(file)
         return ""
@@ -360,7 +360,7 @@ def _look_up(
     top: str,
     spec: ModuleSpec | None,
 ) -> tuple[list[Path], list[Path]]:
-    spec = neighbours.beside(folder, top, spec)
+    spec = neighbours.spec_in_folder(folder, top, spec)
     file = neighbours.file_of(spec)
     files: list[Path] = []
     if file is not None and _is_run(file):

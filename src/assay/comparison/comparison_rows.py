@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..core import EMPTY
+from ..datasets.files import natural_key
 from ..report import format_value
-from ..store.export import natural_key
 from ..summarizers.statistics import Comparison as Paired
 from ..summarizers.statistics import PairedBootstrap
 

@@ -91,7 +91,7 @@ class Candidate:
 
     @property
     def answer_tokens(self) -> tuple[Token, ...]:
-        """The tokens from the beginning of the answer on. Servers report those of the reasoning, too."""
+        """The tokens from the beginning of the answer on, without those of the reasoning, which servers report too."""
         if not self.has_reasoning:
             return self.tokens
         answer = self.text.strip()

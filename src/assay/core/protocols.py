@@ -311,7 +311,7 @@ class ScorerExtras(Protocol):
     normalize: str
     """The normalizer applied to both texts, or `none`."""
     compares_text: bool
-    """True if every character counts, so that the run notes where only the spelling differs."""
+    """True if every character counts. The run then notes answers that differ from the target only in spelling."""
     keeps_unicode_form: bool
     """True if its official rule compares characters unchanged, so that the run notes differing Unicode forms."""
     measures_transcripts: bool
@@ -335,7 +335,7 @@ class Summarizer(Protocol):
 
 
 class DriverExtras(Protocol):
-    """Optional members of a driver, which asks the model itself."""
+    """Optional members of a driver, a function that asks the model itself."""
 
     takes_arguments: bool
     """True if the tasks that it drives take arguments (`-T name=value`)."""

@@ -83,7 +83,9 @@ def redact_options(options: T) -> T:
 
 
 def secrets_of(options: object) -> dict[str, bool]:
-    """Return the secrets among plain options, each with whether its name or form proves it.
+    """Return the secrets among plain options.
+
+    The value is True if an option's name or the form proves that it is a secret.
 
     Values named by a reference or by an option such as `api_key_env` are included.
     """

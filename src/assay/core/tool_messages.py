@@ -256,7 +256,7 @@ def _hermes_calls(text: str) -> list[ToolCall]:
 
 
 def _hermes_result(text: str) -> ToolResult:
-    """Return a result. Hermes's results name their tool: `{"name": …, "content": …}`."""
+    """Return a tool result in the spelling of Hermes, which names the tool: `{"name": …, "content": …}`."""
     contents: tuple[Any, ...] = (text,)
     try:
         value = json.loads(text)

@@ -128,7 +128,7 @@ class _Plug:
         self._plug.close()
 
 
-def hold_to(
+def limit_reads(
     connection: http.client.HTTPConnection,
     until: float,
 ) -> Deadline:
@@ -205,7 +205,7 @@ def _download(
     max_bytes: int,
 ) -> str:
     try:
-        with opened(url, allow_private) as (response, address):
+        with open_url(url, allow_private) as (response, address):
             if response.status != 200:
                 raise DataError(
                     f"the server answered {response.status} {response.reason}",
@@ -223,7 +223,7 @@ def _download(
 
 
 @contextmanager
-def opened(
+def open_url(
     url: str,
     allow_private: bool,
     *,
@@ -248,7 +248,7 @@ def opened(
         connection, resource = connect(url, allow_private, min(left, TIMEOUT_SECONDS))
         try:
             connection.connect()
-            deadline = hold_to(connection, time.monotonic() + left)
+            deadline = limit_reads(connection, time.monotonic() + left)
             connection.request("GET", resource, headers=dict(headers))
             response = connection.getresponse()
             if response.status not in REDIRECTS:
@@ -304,7 +304,7 @@ def fetch_bytes(
     Write nothing to disk. Raise `DataError` for every fault.
     """
     try:
-        with opened(url, allow_private, seconds=seconds) as (response, _):
+        with open_url(url, allow_private, seconds=seconds) as (response, _):
             if response.status != 200:
                 raise DataError(
                     f"the server answered {response.status} {response.reason}"

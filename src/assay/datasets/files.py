@@ -259,7 +259,7 @@ def _of_one_format(
             where=where or None,
             fix="name the file to read, or move the others",
         )
-    return sorted(found, key=_natural)
+    return sorted(found, key=lambda path: natural_key(str(path)))
 
 
 def _is_data(path: Path, folder: Path) -> bool:
@@ -299,11 +299,12 @@ def _split_of(
     return None
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
-    return [
-        (int(piece), "") if piece.isdigit() else (-1, piece)
-        for piece in re.split(r"(\d+)", str(path))
-    ]
+def natural_key(text: str) -> list[tuple[int, str]]:
+    """Return a key that sorts `q2` before `q10`."""
+    keys = []
+    for piece in re.split(r"(\d{1,18})", text):
+        keys.append((int(piece), "") if piece.isdecimal() else (-1, piece))
+    return keys
 
 
 def _missing_hint(path: Path) -> str:

@@ -12,13 +12,13 @@ from .choices import TwoReadings, Way, check_made_options
 from .columns import ANYWHERE, Columns, Kind, tags_of
 from .faults import NamedFault, RowFault
 from .reach import Reach
-from .row_media import placed, with_made_media
+from .row_media import set_place, with_made_media
 from .shards import RowData, Shard, folder_of
 
 ToSample = Callable[[Mapping[str, Any]], Sample]
 
 
-def converted(
+def convert_row(
     to_sample: ToSample,
     row: Mapping[str, Any],
     mapping: Columns,
@@ -164,13 +164,13 @@ class Reading:
                 if isinstance(row, Sample):
                     row_id = as_id(row.id, "id")
                     check_made_options(row.choices)
-                    placed(row, self._names[at], number)
+                    set_place(row, self._names[at], number)
                     return self._unique(at, number, row_id, row)
             names = tuple(row)
             mapping = self._mappings.get(names) or self._map(names)
             sample = None
             if self._to_sample is not None:
-                sample = converted(self._to_sample, row, mapping)
+                sample = convert_row(self._to_sample, row, mapping)
                 check_made_options(sample.choices)
                 row_id = as_id(sample.id, "id") if sample.id else None
             if row_id is None and mapping.id is not None and self._has_ids:
@@ -190,7 +190,7 @@ class Reading:
             elif sample.id != sample_id:
                 sample = sample.named(sample_id)
             if sample.media or type(sample.input) is not str:
-                placed(sample, self._names[at], number)
+                set_place(sample, self._names[at], number)
             if sample_id not in self._seen:
                 self._seen[sample_id] = at << ROW_BITS | number
                 return sample

@@ -148,7 +148,9 @@ def medium_of(
         return medium_type(reach.file(cell, medium_type.kind, column), name=cell)
     if isinstance(cell, Path):
         return medium_type(reach.file(str(cell), medium_type.kind, column))
-    if medium_type is Image and (hasattr(cell, "save") or _is_array(cell)):
+    if medium_type is Image and (
+        hasattr(cell, "save") or hasattr(cell, "__array_interface__")
+    ):
         return medium_type(cell, read=_png)
     if isinstance(cell, (bytes, bytearray, memoryview)) or callable(
         getattr(cell, "read", None)
@@ -236,7 +238,7 @@ def with_made_media(sample: Sample) -> Sample:
     return replace(sample, media=tuple(items))
 
 
-def placed(
+def set_place(
     sample: Sample,
     file: str,
     row: int,
@@ -337,7 +339,3 @@ def _wav(cell: Mapping[str, Any]) -> bytes:
         return audio_from(samples, rate, subtype="FLOAT").data()
     except UsageError as error:
         raise DataError(error.what, fix=error.fix) from error
-
-
-def _is_array(cell: object) -> bool:
-    return hasattr(cell, "__array_interface__")

@@ -27,7 +27,7 @@ from .reading import (
     Reading,
     RowRules,
     ToSample,
-    converted,
+    convert_row,
     sample_of,
 )
 from .shards import RowData, Shard, folder_of
@@ -79,7 +79,7 @@ class Samples:
         repr=False,
         compare=False,
     )
-    """True if some pass reached the end."""
+    """True if the rows were read to the end at least once."""
     _ways: set[Way] | None = field(
         default=None,
         init=False,
@@ -289,7 +289,7 @@ class Samples:
                     is_open = mapping.kind == "choice" and not sample.choices
                     kinds["qa" if is_open else mapping.kind] = None
                 else:
-                    kinds[_kind_of(converted(self.to_sample, row, mapping))] = None
+                    kinds[_kind_of(convert_row(self.to_sample, row, mapping))] = None
             except RowFault as error:
                 fault = fault or error.at(shard.name, number)
             else:

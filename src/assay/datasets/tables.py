@@ -42,7 +42,7 @@ class Table(FileShard):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The header."""
+        """The column names in the header."""
         if not self._header:
             next(self.rows(), None)
         return self._header

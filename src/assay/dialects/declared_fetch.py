@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 from ..core import DataError
-from ..datasets.fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, opened
+from ..datasets.fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, open_url
 
 
 def fetch_declared(
@@ -107,7 +107,7 @@ def _download(
     else:
         headers = HEADERS
     try:
-        with opened(url, allow_private, headers=headers) as (response, final_url):
+        with open_url(url, allow_private, headers=headers) as (response, final_url):
             is_beyond = response.status == 416 and have > 0
             if not is_beyond:
                 if response.status not in (200, 206):

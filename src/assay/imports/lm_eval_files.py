@@ -80,17 +80,16 @@ def read_lm_eval(path: Path) -> ForeignRun:
 
     document = read_document(first)
     ending = _moment_of(first)
-    by_task = {_task_of(file, ending): file for file in samples_files}
+    by_task = {}
+    for file in samples_files:
+        task_name = file.stem.removeprefix("samples_").removesuffix(ending)
+        by_task[task_name] = file
     reading = _Results(document, by_task)
     names = mapping(document.get("results"))
     tasks = tuple(reading.task(str(name)) for name in names)
     moment = moment_of(document.get("date"))
     version = str(document.get("lm_eval_version") or "")
     return ForeignRun(TOOL, version, tasks, moment, moment)
-
-
-def _task_of(file: Path, moment: str) -> str:
-    return file.stem.removeprefix("samples_").removesuffix(moment)
 
 
 def _without_moment(name: str) -> str:

@@ -1,7 +1,7 @@
 """Bounded decoding: a separate process decodes media, limited in time and memory.
 
-Headers are checked before. But a header may be wrong, and a decoder may hang or crash on what follows. Then the worker
-is killed, the medium's fault is reported with its location, and the next medium gets a new worker.
+Headers are checked first. But a header may be wrong, and a decoder may hang or crash on the data after it. Then the
+worker is killed, the fault of the medium is reported with its location, and the next medium gets a new worker.
 """
 
 import atexit

@@ -66,7 +66,7 @@ def _part(
 ) -> Part:
     if not isinstance(part, Media):
         return part
-    data, removed_names = stripped(part)
+    data, removed_names = strip_metadata(part)
     if removed_names is None:
         removed.append(
             f"{part.kind} {part.digest[:12]}: left as it is ({part.format or 'unknown format'})"
@@ -82,7 +82,7 @@ def _part(
     return bare
 
 
-def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
+def strip_metadata(medium: Media) -> tuple[bytes, list[str] | None]:
     """Return the bytes without metadata, and the names of the removed parts.
 
     Return `None` instead of names for a format that is not stripped, or a file that does not follow its format.

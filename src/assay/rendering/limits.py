@@ -37,7 +37,7 @@ class RunawayTemplate(SecurityError):
         super().__init__(f"more than {MAX_CHARACTERS:,} characters, or as many steps")
 
 
-def limited(render: Callable[[], str]) -> str:
+def render_limited(render: Callable[[], str]) -> str:
     """Render within a new budget."""
     token = _left.set([MAX_CHARACTERS])
     try:
@@ -79,13 +79,13 @@ def spend_on(value: object) -> int:
     return STEP
 
 
-def finalized(value: object) -> object:
+def charge_output(value: object) -> object:
     """Charge for a value that `{{ … }}` writes, and return it."""
     spend_on(value)
     return value
 
 
-def joined(pieces: Iterable[str]) -> str:
+def join_pieces(pieces: Iterable[str]) -> str:
     """Join pieces of a text, and stop as soon as they exceed the limit."""
     parts: list[str] = []
     for piece in pieces:
@@ -94,13 +94,13 @@ def joined(pieces: Iterable[str]) -> str:
     return "".join(parts)
 
 
-def concatenated(values: Sequence[Any]) -> str:
+def concatenate(values: Sequence[Any]) -> str:
     """Return `a ~ b`."""
     spend_on(values)
     return "".join(map(str, values))
 
 
-def stepped(values: Iterable[T]) -> Iterable[T]:
+def charge_steps(values: Iterable[T]) -> Iterable[T]:
     """Return the values of a loop, charged for each step."""
     if isinstance(values, Sized):
         spend(STEP * len(values))

@@ -89,7 +89,7 @@ class _Charged(NodeTransformer):
 class _LimitedTemplate(jinja2.Template):
     def render(self, *args: object, **kwargs: object) -> str:
         """Return the text, rendered within its own budget."""
-        return limits.limited(
+        return limits.render_limited(
             lambda: super(_LimitedTemplate, self).render(*args, **kwargs)
         )
 
@@ -99,19 +99,19 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
 
     template_class = _LimitedTemplate
     intercepted_binops = frozenset({"+", "*", "**", "%"})
-    concat = staticmethod(limits.joined)  # type: ignore[assignment]
+    concat = staticmethod(limits.join_pieces)  # type: ignore[assignment]
 
     def __init__(self, **options: object) -> None:
         super().__init__(
             autoescape=False,
-            finalize=limits.finalized,
+            finalize=limits.charge_output,
             **options,
         )
         del self.globals["lipsum"]
         self.filters = {
             name: _charge_filter(name, function) for name, function in FILTERS.items()
         }
-        self.filters |= {_COUNTED: limits.stepped, _JOINED: limits.concatenated}
+        self.filters |= {_COUNTED: limits.charge_steps, _JOINED: limits.concatenate}
 
     def _parse(
         self,
@@ -193,7 +193,7 @@ def _charge_method(
     """Charge for a call of a string method, and return its arguments. An iterator is turned into a list to count it."""
     spend(len(text))
     if name == "join" and args:
-        items = list(limits.stepped(iter(args[0])))
+        items = list(limits.charge_steps(iter(args[0])))
         args = (items, *args[1:])
         spend(len(text) * len(items))
     size = sum(map(spend_on, (*args, *kwargs.values())))
@@ -277,7 +277,7 @@ def _charge_join(
     d: object = "",
     attribute: object = None,
 ) -> list[object]:
-    items = [*limits.stepped(iter(value))]
+    items = [*limits.charge_steps(iter(value))]
     spend(len(str(d)) * len(items))
     spend_on(items)
     return items

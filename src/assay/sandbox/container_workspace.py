@@ -150,7 +150,7 @@ class ContainerWorkspace:
 
     def read(self, path: str) -> bytes:
         """Return the content of a file, without using a program of the container."""
-        with self._copied_out(path) as archive:
+        with _Archive(self.engine.copy_out(self._name, path)) as archive:
             for entry in archive:
                 if entry.isreg() and entry.size <= self.limits.file_bytes:
                     content = archive.extractfile(entry)
@@ -371,9 +371,6 @@ class ContainerWorkspace:
             return program
         folder, name = os.path.split(program)
         return name if folder in PROGRAM_FOLDERS else program
-
-    def _copied_out(self, path: str) -> "_Archive":
-        return _Archive(self.engine.copy_out(self._name, path))
 
     def _changed_files(self, folder: str) -> list[str]:
         """Return the paths below a folder that differ from the image, relative to it."""

@@ -57,14 +57,14 @@ def starting() -> Iterator[set[int]]:
 
 
 def watch_group(pid: int) -> None:
-    """Count the memory of a process group from now on."""
+    """Include a process group in the memory check from now on."""
     with _looking:
         _groups.add(pid)
         _others.discard(str(pid))
 
 
 def forget_group(pid: int) -> None:
-    """Stop counting a group that has ended."""
+    """Leave a process group that has ended out of the memory check."""
     with _looking:
         _groups.discard(pid)
 

@@ -8,7 +8,6 @@ as a formula. Removing one leading `'` restores the text. Number columns are unc
 import csv
 import io
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import OutputRecord, ScoreRecord, library
 from ..core.record import whole_prompts
+from ..datasets.files import natural_key
 from .cell_index import CellIndex
 from .file_ledger import write_output
 from .runs import RunReader
@@ -93,14 +93,6 @@ def rows_of(
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
     """Return the sample ids and epochs of a task × model, sorted so that numbers in ids are in numeric order."""
     return sorted(cell.places, key=lambda place: (natural_key(place[0]), place))
-
-
-def natural_key(id: str) -> list[tuple[int, str]]:
-    """Return a key that sorts `q2` before `q10`."""
-    keys = []
-    for piece in re.split(r"(\d{1,18})", id):
-        keys.append((int(piece), "") if piece.isdecimal() else (-1, piece))
-    return keys
 
 
 def _asked(rounds: Sequence[OutputRecord]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class RunReader:
 
     @cached_property
     def index(self) -> Index:
-        """The samples in the journal and the locations of their lines."""
+        """The index of the journal: its samples, and the locations of their lines."""
         return Index(self.layout.journal)
 
     @property

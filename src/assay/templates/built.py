@@ -193,7 +193,7 @@ class BuiltTemplate:
         """Return the prompt without the task's system text, roles and kinds of answer."""
         try:
             prompt = self.make(sample)
-            return held(
+            return check_files(
                 prompt if type(prompt) is Prompt else as_prompt(prompt), self.hold
             )
         except AssayError:
@@ -220,23 +220,23 @@ class BuiltTemplate:
                 split_head(self.bare(sample).messages)[1], self.answer(sample)
             )
         with blame(TemplateError, self.name, sample.id):
-            return split_head(held(as_prompt(self._solve(sample)), self.hold).messages)[
-                1
-            ]
+            return split_head(
+                check_files(as_prompt(self._solve(sample)), self.hold).messages
+            )[1]
 
 
-def held(
+def check_files(
     prompt: Prompt,
     hold: Hold | None,
 ) -> Prompt:
     """Return the prompt with each file named by plain data checked by `hold`."""
-    messages = held_messages(prompt.messages, hold)
+    messages = check_message_files(prompt.messages, hold)
     if messages is prompt.messages:
         return prompt
     return replace(prompt, messages=messages)
 
 
-def held_messages(
+def check_message_files(
     messages: tuple[Message, ...],
     hold: Hold | None,
 ) -> tuple[Message, ...]:
@@ -332,11 +332,11 @@ def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     questions = [message for message in spoken if message.role not in HEAD_ROLES]
     if len(questions) == 1 and questions[0].role == "user":
         bare = "\n\n".join(message.text for message in spoken)
-        return (Message("", merge_text(in_places(spoken, bare))),)
-    return (Message("", merge_text(in_places(messages, render_text(messages)))),)
+        return (Message("", merge_text(parts_in_places(spoken, bare))),)
+    return (Message("", merge_text(parts_in_places(messages, render_text(messages)))),)
 
 
-def in_places(
+def parts_in_places(
     messages: Sequence[Message],
     text: str,
 ) -> Iterator[Part]:

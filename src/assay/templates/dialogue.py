@@ -24,7 +24,7 @@ from ..core import (
     shorten,
 )
 from ..core.sample import REFERENCE_COLUMNS
-from .built import Hold, held_messages
+from .built import Hold, check_message_files
 
 HISTORIES = ("model", "reference")
 NextTurn = Callable[[Sample, tuple[Message, ...]], object]
@@ -101,7 +101,7 @@ class Dialogue:
         )
         return replace(
             self._first,
-            messages=held_messages((*history, *turn, *open_turns), self._hold),
+            messages=check_message_files((*history, *turn, *open_turns), self._hold),
         )
 
     def next_turns(self, history: tuple[Message, ...]) -> tuple[Message, ...] | None:

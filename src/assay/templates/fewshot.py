@@ -24,7 +24,7 @@ from ..core import (
 )
 from ..core.errors import plural
 from .build import build_template
-from .built import BuiltTemplate, held, join_parts, split_head
+from .built import BuiltTemplate, check_files, join_parts, split_head
 from .pick import Order, check_pick, generator_for, in_order
 
 BETWEEN_EXAMPLES = "\n\n"
@@ -88,7 +88,7 @@ class FewshotTemplate:
         if lacking:
             details["shots_lacking"] = lacking
             self._lacking.add(sample.id)
-        whole = held(
+        whole = check_files(
             replace(
                 prompt,
                 messages=(*head, *messages),
@@ -287,7 +287,7 @@ class _ShotPool:
 
 
 Asked = tuple[tuple[str, tuple[Any, ...]], ...]
-"""Turns in the form in which two questions are compared."""
+"""The turns of a question, normalized so that two questions can be compared."""
 
 
 def comparable(messages: Iterable[Message]) -> Asked:

@@ -6,7 +6,7 @@ from typing import Any
 from ..core import Message, Prompt, Sample, Text
 from ..registry import templates
 from .build import build_template
-from .built import BuiltTemplate, in_places, join_parts, merge_text, split_head
+from .built import BuiltTemplate, join_parts, merge_text, parts_in_places, split_head
 from .choices import Choices
 from .jinja import compiled
 from .plain import Question, solution_of
@@ -122,7 +122,7 @@ class WithoutChat:
         else:
             text = "\n".join(message.text for message in spoken)
         return replace(
-            prompt, messages=(Message("", merge_text(in_places(spoken, text))),)
+            prompt, messages=(Message("", merge_text(parts_in_places(spoken, text))),)
         )
 
     def solution(self, sample: Sample) -> object:

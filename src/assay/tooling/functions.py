@@ -29,7 +29,7 @@ from ..core import Sample
 from ..core.thread_exceptions import deliver_to, raise_in
 from ..core.tools import Tool, ToolCall, ToolResult
 from .schemas import STATE, has_fields, tool_of
-from .tool_results import as_result, collected, plain_arguments
+from .tool_results import as_result, collect, plain_arguments
 from .toolbox import SampleContext
 
 T = TypeVar("T")
@@ -354,7 +354,7 @@ def _call_function(work: Callable[[], Any]) -> object:
     """Return the result of a function. For a generator, return what it yields."""
     value = work()
     if inspect.isgenerator(value):
-        return collected(value)
+        return collect(value)
     return value
 
 
@@ -386,7 +386,7 @@ class _Bound:
         values = dict(arguments)
         for name, hint in self._hints.items():
             if name in values:
-                values[name] = converted(values[name], hint)
+                values[name] = convert_value(values[name], hint)
         return values
 
 
@@ -395,12 +395,12 @@ def needs_conversion(hint: object) -> bool:
     return hint not in (str, bool, Any, type(None), dict, list)
 
 
-def converted(value: object, hint: object) -> object:
+def convert_value(value: object, hint: object) -> object:
     """Return a JSON value converted to a parameter's type: enums, dataclasses, tuples, sets, integers."""
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
-        return converted(value, arguments[0])
+        return convert_value(value, arguments[0])
     if origin in (Union, types.UnionType):
         return _convert_to_one(value, arguments)
     if hint is int and isinstance(value, float) and value.is_integer():
@@ -427,10 +427,14 @@ def _convert_object(
     """Return a JSON object as a dataclass, a named tuple or a dictionary with converted members."""
     if has_fields(kind):
         hints = get_type_hints(kind)
-        members = {name: converted(entry, hints[name]) for name, entry in value.items()}
+        members = {
+            name: convert_value(entry, hints[name]) for name, entry in value.items()
+        }
         return kind(**members)
     if issubclass(kind, Mapping) and len(arguments) == 2:
-        return {name: converted(entry, arguments[1]) for name, entry in value.items()}
+        return {
+            name: convert_value(entry, arguments[1]) for name, entry in value.items()
+        }
     return value
 
 
@@ -446,7 +450,7 @@ def _convert_list(
     else:
         inner = [arguments[0] if arguments else Any] * len(value)
     return kind(
-        converted(entry, hint) for entry, hint in zip(value, inner, strict=True)
+        convert_value(entry, hint) for entry, hint in zip(value, inner, strict=True)
     )
 
 
@@ -459,7 +463,7 @@ def _convert_to_one(
         return None
     for hint in hints:
         try:
-            changed = converted(value, hint)
+            changed = convert_value(value, hint)
         except (TypeError, ValueError, KeyError):
             continue
         kind = get_origin(hint) or hint

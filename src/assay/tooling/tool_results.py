@@ -78,7 +78,7 @@ def _without_address(value: object) -> str:
     return _ADDRESS.sub("", str(value))
 
 
-def collected(pieces: Iterable[Any]) -> object:
+def collect(pieces: Iterable[Any]) -> object:
     """Return what a generator yields, up to `LARGEST_RESULT` bytes: texts joined to one, anything else as a list."""
     values: list[Any] = []
     size = 0
