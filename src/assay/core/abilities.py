@@ -20,14 +20,14 @@ class Abilities:
     """What a model declares about itself."""
 
     accepts: frozenset[str] = frozenset({"text"})
-    """Kinds of parts it accepts: text, image, audio, video."""
+    """Kinds of parts that the model accepts: text, image, audio, video."""
     produces: frozenset[str] = frozenset({"text"})
     likelihood: bool = False
-    """Can compute the log-probability of given continuations."""
+    """True if the model can compute the log-probability of given continuations."""
     logprobs: bool = False
-    """Reports log-probabilities of the tokens it generates."""
+    """True if the model reports log-probabilities of the tokens that it generates."""
     tokens: bool = False
-    """Has a tokenizer that assay can call."""
+    """True if the model has a tokenizer that assay can call."""
     roles: Literal["chat", "free", "any"] = "any"
     """`chat`: only system/user/assistant. `free`: only text completion. `any`: both."""
     chat: bool | None = None
@@ -38,11 +38,11 @@ class Abilities:
     history: Literal["given", "own", "both"] = "given"
     """`given`: the full history is sent each round. `own`: the model keeps it as turn state. `both`: either works."""
     images_per_prompt: int | None = None
-    """Most images it takes in one prompt; None: no limit. A prompt with more is refused."""
+    """Maximum number of images in one prompt; None for no limit. A prompt with more images is refused."""
     audio_rate: int | None = None
     audio_channels: int | None = None
     tools: bool = False
-    """Takes tools with a prompt and may answer with calls of them."""
+    """True if the model takes tools with a prompt and may answer with calls of them."""
     unsure: frozenset[str] = frozenset()
     """Abilities that a server may lack. They are used if the user requests them, and never chosen by default."""
 

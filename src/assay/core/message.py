@@ -30,7 +30,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """Reasoning that a model wrote before its answer. It is kept apart from the answer."""
+    """Reasoning that a model wrote before its answer, kept apart from the answer."""
 
     text: str
     signature: str = ""

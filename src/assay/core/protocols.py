@@ -38,7 +38,7 @@ class Meter:
 
     @contextmanager
     def batch(self, size: int) -> Iterator[None]:
-        """Count a batch as finished when the block succeeds, and not at all when it raises."""
+        """Count a batch as finished when the block succeeds. Count nothing when the block raises."""
         before = self.ended
         whole = 0
         self._batch = size
@@ -87,7 +87,7 @@ class TemplateExtras(Protocol):
     """Optional members of a template."""
 
     is_whole: bool
-    """True if its prompts are complete, so that the run adds no system message."""
+    """True if the prompts of the template are complete, so that the run adds no system message."""
 
 
 @runtime_checkable
@@ -132,7 +132,7 @@ class ModelExtras(Protocol):
     prompts_tools: bool
     """True if tools are written into the prompt as text; the protocol id then says so."""
     whole_dialogues: bool
-    """True if the model receives a whole dialogue and leads it itself."""
+    """True if the model receives a whole dialogue and leads the dialogue itself."""
     written: Mapping[str, Any]
     """The options as the user wrote them. Secrets among them are kept out of the run's files."""
 
@@ -289,15 +289,15 @@ class ScorerExtras(Protocol):
     name: str
     """Name in the table, if the task does not set one."""
     needs: Sequence[str]
-    """Roles of helper models, provided in its field `models`."""
+    """Roles of helper models, which the scorer receives in its field `models`."""
     requires: Sequence[Any]
     """Required libraries as `Requirement`s, checked before the run."""
     reads: Sequence[str]
-    """Kinds of content it needs: text, image, audio, video, answer, likelihood, logprobs, target."""
+    """Kinds of content that the scorer needs: text, image, audio, video, answer, likelihood, logprobs, target."""
     blocking: bool
     """True for a slow scorer, which runs in a separate thread."""
     whole_output: bool
-    """True if it scores all candidates of an answer together."""
+    """True if the scorer receives all candidates of an answer together."""
     summarizers: Sequence[Any]
     """Default summarizers, if the task sets none. Otherwise the mean."""
     higher_is_better: bool | Mapping[str, bool]
@@ -313,7 +313,7 @@ class ScorerExtras(Protocol):
     compares_text: bool
     """True if every character counts. The run then notes answers that differ from the target only in spelling."""
     keeps_unicode_form: bool
-    """True if its official rule compares characters unchanged, so that the run notes differing Unicode forms."""
+    """True if the official rule compares characters unchanged. The run then notes differing Unicode forms."""
     measures_transcripts: bool
     """True if answers are expected to repeat the reference, so that repetition is not reported as a leak."""
 
@@ -338,18 +338,18 @@ class DriverExtras(Protocol):
     """Optional members of a driver, a function that asks the model itself."""
 
     takes_arguments: bool
-    """True if the tasks that it drives take arguments (`-T name=value`)."""
+    """True if the driver's tasks take arguments (`-T name=value`)."""
 
 
 class SummarizerExtras(Protocol):
     """Optional members of a summarizer."""
 
     pools: bool
-    """True if it counts every answer separately, so that no reducer applies."""
+    """True if the summarizer counts every answer separately, so that no reducer applies."""
     applies_weights: bool
-    """True if it counts a row by its weight. Otherwise its numbers are flagged if rows have weights."""
+    """True if the summarizer counts a row by its weight. Otherwise its numbers are flagged if rows have weights."""
     function: Callable[..., Any] | None
-    """The user's original function, if it was adapted."""
+    """The user's original function, if the summarizer was adapted from one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from .errors import MissingExtra
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One library, by its import name."""
+    """A library that a scorer needs, by its import name."""
 
     package: str
     feature: str

@@ -42,7 +42,7 @@ LIMITS = frozenset(
         Outcome.LIMIT_SECONDS,
     }
 )
-"""The sample ended at a limit, and its value counts like any other."""
+"""Outcomes of samples that ended at a limit. Their values count like any other."""
 WITH_VALUE = LIMITS | {Outcome.SCORED}
 """Outcomes whose value is the scorer's."""
 UNRESOLVED = frozenset({Outcome.MODEL_ERROR, Outcome.JUDGE_ERROR, Outcome.DATA_ERROR})

@@ -80,7 +80,7 @@ class Task:
     options: GenerateOptions = DEFAULT_OPTIONS
     fewshot: Fewshot = Fewshot()
     protocol: str = ""
-    """How it is measured, if there is more than one way: `mmbench@circular`."""
+    """How the task is measured, if there is more than one way: `mmbench@circular`."""
     system: str | None = None
     headline: str = ""
     """The metric that is first in the table and counts in leaderboards, such as `overall`; empty: the first one."""

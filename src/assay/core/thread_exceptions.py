@@ -1,7 +1,7 @@
-"""Reach another thread: raise an exception in it, or set the result of a future of its event loop.
+"""Raise an exception in another thread, or set the result of a future that belongs to the event loop of another thread.
 
-The thread gets an exception when it next runs Python code; code that waits inside a system call gets it when the call
-returns.
+A thread receives an exception when it next runs Python code. Code that waits inside a system call receives it when the
+call returns.
 """
 
 import asyncio

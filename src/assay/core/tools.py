@@ -47,7 +47,7 @@ class ToolCall:
     """A call of a tool, as a model wrote it."""
 
     id: str
-    """Joins the call to its result."""
+    """Id that joins the call to its result."""
     name: str
     arguments: Mapping[str, Any] | str
     """Arguments by name. Text if the model wrote something that is not a JSON object."""
@@ -213,7 +213,7 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
 SCHEMA_KEYWORDS = frozenset(
     {"properties", "$ref", "anyOf", "oneOf", "allOf", "additionalProperties"}
 )
-"""A schema without `type` has one of these keywords, unless it is empty."""
+"""Keywords of which a schema without `type` has at least one, unless the schema is empty."""
 
 
 def _may_be_object(schema: Mapping[str, Any]) -> bool:
