@@ -1,76 +1,16 @@
 """Environments: what a task puts into a sample's workspace before its agent starts, and how it checks the result."""
 
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from ..core import EMPTY
-from ..sandbox.launch import Execution
+from ..sandbox.container_workspace import ContainerWorkspace
 from ..sandbox.running import Stopper
-from ..sandbox.workspace import Changes, WorkspaceLimits
+from ..sandbox.workspace import Workspace, WorkspaceLimits
 
-
-class AgentWorkspace(Protocol):
-    """The workspace of an agent: a `Workspace` of this machine, or a container."""
-
-    @property
-    def has_ended(self) -> bool:
-        """True if no further command can run in the workspace."""
-
-    def exec(
-        self,
-        command: str | Sequence[str],
-        stdin: str | bytes = b"",
-        timeout: float | None = None,
-        env: Mapping[str, str] | None = None,
-        folder: str = "",
-    ) -> Execution:
-        """Run a command: a line for the shell, or a program and its arguments."""
-
-    def read(self, path: str) -> bytes:
-        """Return the content of a file."""
-
-    def write(
-        self,
-        path: str,
-        data: str | bytes,
-        mode: int = 0o644,
-    ) -> None:
-        """Write a file, and the folders above it."""
-
-    def remove(self, path: str) -> None:
-        """Remove a file or folder, if it exists."""
-
-    def put(self, source: Path, path: str) -> None:
-        """Copy a file or folder of the host into the workspace."""
-
-    def mark(self, path: str = ".") -> None:
-        """Record the files of a folder, so that `changes` can compare with them."""
-
-    def changes(
-        self,
-        path: str = ".",
-        most_bytes: int = 16 << 20,
-        most_files: int = 1000,
-    ) -> Changes:
-        """Return the files that are new or different since the folder was marked."""
-
-    def listen(self) -> socket.socket:
-        """Return a socket that listens on a port of 127.0.0.1 inside the workspace."""
-
-    def stop_command(self) -> None:
-        """End the command that another thread is running, with all its processes."""
-
-    def end_processes(self) -> None:
-        """End all processes that commands left in the background."""
-
-    def kill(self) -> None:
-        """End the workspace from any thread."""
-
-    def close(self) -> None:
-        """End all processes and remove all files."""
+AgentWorkspace = Workspace | ContainerWorkspace
+"""The workspace of an agent, on this machine or in a container. Both classes have the same methods."""
 
 
 @dataclass(frozen=True, slots=True)
