@@ -118,12 +118,7 @@ def open_files(
 ) -> tuple[list[Shard], bool]:
     """Return the shards of a file or a folder, and whether their file names already select the split."""
     if not path.exists():
-        reason, fix = why_no_data(path)
-        raise UsageError(
-            f"{reason}: {path}",
-            where=where or None,
-            fix=fix,
-        )
+        raise _no_data_error(path, where)
     if path.is_dir():
         paths, is_selected = _pick(path, split, where)
     else:
@@ -207,13 +202,13 @@ def open_every_file(folder: Path, where: str) -> list[Shard]:
 def _find_data_files(folder: Path, where: str) -> list[Path]:
     paths = [path for path in folder.rglob("*") if _is_data(path, folder)]
     if not paths:
-        reason, fix = why_no_data(folder)
-        raise UsageError(
-            f"{reason}: {folder}",
-            where=where or None,
-            fix=fix,
-        )
+        raise _no_data_error(folder, where)
     return paths
+
+
+def _no_data_error(path: Path, where: str) -> UsageError:
+    reason, fix = why_no_data(path)
+    return UsageError(f"{reason}: {path}", where=where or None, fix=fix)
 
 
 def _pick(

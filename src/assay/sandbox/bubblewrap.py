@@ -272,12 +272,16 @@ def _file_system(program: Path, size: int) -> Iterator[str]:
 def _host_files(program: Path) -> tuple[str, ...]:
     """Return the options that make files of the host visible: interpreter, program, system libraries, devices."""
     words: list[str] = []
-    for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program))):
-        words += [*_parents(path), "--ro-bind", str(path), str(path)]
+    needed = (*readable_for(own_python()), *readable_for(program))
+    for path in dict.fromkeys(needed):
+        words += _parents(path)
+        words += ["--ro-bind", str(path), str(path)]
     words += _host_folders(SYSTEM_LIBRARIES)
     words += ["--perms", "0755", "--dir", "/etc"]
     words += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
-    words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+    words += ["--proc", "/proc"]
+    words += ["--dev", "/dev"]
+    words += ["--remount-ro", "/dev"]
     shared_memory = str(SHARED_MEMORY_MB << 20)
     words += ["--perms", "1777", "--size", shared_memory, "--tmpfs", "/dev/shm"]
     return tuple(words)

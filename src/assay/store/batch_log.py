@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .layout import disk_error, sync_folder
+from .layout import disk_error, sync_to_disk
 
 Step = Literal["planned", "uploaded", "created", "finished", "dropped"]
 LAST_STEPS = ("finished", "dropped")
@@ -92,11 +92,7 @@ class BatchLog:
     def finish(self, batch: LoggedBatch, journal: Path) -> None:
         """Record that all answers of a batch are in the journal, which is synced first."""
         try:
-            handle = os.open(journal, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            sync_to_disk(journal)
         except OSError as error:
             raise disk_error(error, journal) from error
         self.note(batch, "finished")
@@ -114,7 +110,7 @@ class BatchLog:
             finally:
                 os.close(handle)
             if is_new:
-                sync_folder(self.path.parent)
+                sync_to_disk(self.path.parent)
         except OSError as error:
             raise disk_error(error, self.path) from error
         self._size += len(line)

@@ -169,7 +169,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         )
 
     def look_up(self, place: Place) -> Sequence[Answered | None] | None:
-        """Return the rounds of a sample and epoch, or None if there is no answer."""
+        """Return the rounds of a sample and epoch, or None without an answer."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return None

@@ -18,7 +18,7 @@ from typing import TypeVar
 from ..code.userfiles import file_digest
 from ..core import UnusablePath, UsageError
 from .journal import is_whole, seal
-from .layout import disk_error, new_draft, sync_folder
+from .layout import disk_error, new_draft, sync_to_disk
 
 LEDGER = ".assay-files.jsonl"
 T = TypeVar("T")
@@ -274,5 +274,5 @@ def _write_file(
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync_to_disk(path.parent)
     return result

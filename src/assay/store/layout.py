@@ -58,7 +58,7 @@ def write_whole(path: Path, data: bytes) -> None:
             # An interrupt may arrive after the rename, when the draft is gone.
             temporary.unlink(missing_ok=True)
             raise
-        sync_folder(path.parent)
+        sync_to_disk(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
 
@@ -76,9 +76,9 @@ def new_draft(path: Path) -> tuple[int, Path]:
     ), draft
 
 
-def sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` survive a power loss."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync_to_disk(path: Path) -> None:
+    """Make the content of a file, or renames in a folder, survive a power loss."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
