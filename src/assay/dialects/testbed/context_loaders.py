@@ -4,7 +4,7 @@ import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -51,11 +51,7 @@ class MultiBatchSampler:
         multi_merge_size: int,
         drop_last: bool,
     ) -> None:
-        if (
-            not isinstance(multi_merge_size, int)
-            or isinstance(multi_merge_size, bool)
-            or multi_merge_size <= 0
-        ):
+        if type(multi_merge_size) is not int or multi_merge_size <= 0:
             raise ValueError(
                 f"multi_merge_size is {multi_merge_size!r}; it must be 1 or more"
             )
@@ -71,20 +67,18 @@ class MultiBatchSampler:
         self.drop_last = drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        merged: list[int] = []
-        count = 0
-        for indices in self.sampler:
-            merged += indices
-            count += 1
-            if count == self.merge_size:
-                yield merged
-                merged, count = [], 0
-        if count and not self.drop_last:
-            yield merged
+        contexts = iter(self.sampler)
+        while batch := list(islice(contexts, self.merge_size)):
+            if len(batch) == self.merge_size or not self.drop_last:
+                yield [index for context in batch for index in context]
 
     def __len__(self) -> int:
-        whole, rest = divmod(len(self.sampler), self.merge_size)
-        return whole + (1 if rest and not self.drop_last else 0)
+        return _batch_count(len(self.sampler), self.merge_size, self.drop_last)
+
+
+def _batch_count(total: int, batch_size: int, drop_last: bool) -> int:
+    whole, rest = divmod(total, batch_size)
+    return whole + (rest > 0 and not drop_last)
 
 
 def _as_list(entry: Any) -> Sequence[int]:
@@ -104,8 +98,29 @@ PASSED_ON = frozenset(
 )  # fmt: skip
 """Options of torch's loader that affect how rows are fetched, but not which ones: accepted without effect."""
 
-MADE: list["ContextLoader"] = []
+MADE: list[Any] = []
 """Every loader in order of creation, so that the code that runs a file knows which loaders the file created."""
+
+Collate = Callable[[list[list[Any]]], Any]
+"""A user's function that receives a batch of contexts."""
+
+
+def places_of(loader: Any) -> list[tuple[Place, ...]]:
+    """Return the rows of each context of a loader, by dataset and index.
+
+    Call it once for each loader: torch's loader may draw its samples anew each time.
+    """
+    if isinstance(loader, ContextLoader):
+        return loader.places
+    starts = [0, *loader.dataset.cumulative_sizes]
+    contexts = []
+    for rows in loader.batch_sampler.sampler:
+        places = []
+        for row in rows:
+            dataset = bisect_right(starts, row) - 1
+            places.append((dataset, row - starts[dataset]))
+        contexts.append(tuple(places))
+    return contexts
 
 
 @dataclass(eq=False, repr=False)
@@ -114,109 +129,87 @@ class ContextLoader:
 
     datasets: Sequence[Any]
     counts: Sequence[int]
+    """How many rows each dataset gives to a context."""
     batch_size: int
     samplers: Sequence[Any] | None = None
-    collate_fn: Callable[[list[list[Any]]], Any] | None = None
+    collate_fn: Collate | None = None
     shuffle: bool = False
     drop_last: bool = False
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        self.datasets, self.counts = list(self.datasets), list(self.counts)
-        self._assay_places: list[tuple[Place, ...]] | None = None
-        MADE.append(self)
-
-    @property
+    @cached_property
     def places(self) -> list[tuple[Place, ...]]:
         """The rows of each context, by dataset and index; chosen on first use."""
-        if self._assay_places is None:
-            self._assay_places = list(
-                self._assay_sampled() if self.samplers else self._assay_drawn()
-            )
-        return self._assay_places
-
-    def rows(self, places: Sequence[Place]) -> list[Any]:
-        """Return the rows of a context."""
-        return [self.datasets[dataset][index] for dataset, index in places]
+        return list(self._sampled() if self.samplers else self._drawn())
 
     def __iter__(self) -> Iterator[Any]:
         contexts = iter(self.places)
         while batch := list(islice(contexts, self.batch_size)):
             if len(batch) < self.batch_size and self.drop_last:
                 return
-            rows = [self.rows(places) for places in batch]
-            yield self.collate_fn(rows) if self.collate_fn is not None else rows
+            rows = [
+                [self.datasets[dataset][index] for dataset, index in places]
+                for places in batch
+            ]
+            yield rows if self.collate_fn is None else self.collate_fn(rows)
 
     def __len__(self) -> int:
-        whole, rest = divmod(len(self.places), self.batch_size)
-        return whole + (1 if rest and not self.drop_last else 0)
+        return _batch_count(len(self.places), self.batch_size, self.drop_last)
 
-    def _assay_drawn(self) -> Iterator[tuple[Place, ...]]:
-        query_dataset = max(
-            dataset_index for dataset_index, count in enumerate(self.counts) if count
-        )
-        self._assay_check_sizes(query_dataset)
-        queries = list(range(len(self.datasets[query_dataset])))
+    def _drawn(self) -> Iterator[tuple[Place, ...]]:
+        """Yield one context for each row of the last dataset, with shots drawn by the seed and the row."""
+        last = max(number for number, count in enumerate(self.counts) if count)
+        asked = self.datasets[last]
+        for number, dataset in enumerate(self.datasets):
+            # If the dataset of the queries also gives shots under another number, the query is not one of them.
+            needed = self.counts[number] + (dataset is asked and number != last)
+            if len(dataset) < needed:
+                raise ValueError(
+                    f"dataset {number} has {len(dataset)} rows, and each context needs {needed} different ones"
+                )
+        queries = list(range(len(asked)))
         if self.shuffle:
             random.Random(self.seed).shuffle(queries)
         for query in queries:
-            shots: list[Place] = []
-            for dataset_index, dataset in enumerate(self.datasets):
-                count = self.counts[dataset_index] - (dataset_index == query_dataset)
-                order = shuffled(len(dataset), self.seed, f"{dataset_index}:{query}")
-                allowed = (
-                    index
-                    for index in order
-                    if not (dataset is self.datasets[query_dataset] and index == query)
-                )
-                shots += [(dataset_index, index) for index in islice(allowed, count)]
-            yield (*shots, (query_dataset, query))
+            context: list[Place] = []
+            for number, dataset in enumerate(self.datasets):
+                order = shuffled(len(dataset), self.seed, f"{number}:{query}")
+                shots = (row for row in order if dataset is not asked or row != query)
+                count = self.counts[number] - (number == last)
+                context += [(number, row) for row in islice(shots, count)]
+            yield (*context, (last, query))
 
-    def _assay_check_sizes(self, query_dataset: int) -> None:
-        for dataset_index, dataset in enumerate(self.datasets):
-            has_query = dataset is self.datasets[query_dataset]
-            needed = self.counts[dataset_index] + (
-                has_query and dataset_index != query_dataset
-            )
-            if len(dataset) < needed:
-                raise ValueError(
-                    f"dataset {dataset_index} has {len(dataset)} rows, and each context needs {needed} different ones"
-                )
-
-    def _assay_sampled(self) -> Iterator[tuple[Place, ...]]:
+    def _sampled(self) -> Iterator[tuple[Place, ...]]:
+        """Yield the contexts that the user's samplers choose."""
         assert self.samplers is not None
-        chunks = [
-            _chunks(sampler if sampler is not None else range(len(dataset)), count)
-            for sampler, dataset, count in zip(
-                self.samplers,
-                self.datasets,
-                self.counts,
-                strict=True,
-            )
-        ]
-        for indices in zip(*chunks, strict=False):
+        chunks = []
+        for sampler, dataset, count in zip(
+            self.samplers, self.datasets, self.counts, strict=True
+        ):
+            indices = range(len(dataset)) if sampler is None else sampler
+            chunks.append(_chunks(indices, count))
+        for rows in zip(*chunks, strict=False):
             yield tuple(
-                (dataset_index, index)
-                for dataset_index, chunk in enumerate(indices)
-                for index in chunk
+                (number, row) for number, chunk in enumerate(rows) for row in chunk
             )
 
 
-def _chunks(sampler: Any, size: int) -> Iterator[list[int]]:
+def _chunks(sampler: Iterable[Any], size: int) -> Iterator[list[int]]:
     """Yield the sampler's indices in lists of `size`, dropping an incomplete last list."""
     chunk: list[int] = []
     for entry in sampler:
-        if isinstance(entry, (list, tuple)):
-            if len(entry) != size or not all(_is_index(index) for index in entry):
-                raise ValueError(
-                    f"the sampler {sampler!r} yielded {entry!r}; it must yield lists of {size} indices"
-                )
-            yield [int(index) for index in entry]
-            continue
-        if not _is_index(entry):
+        is_list = isinstance(entry, (list, tuple))
+        indices = entry if is_list else [entry]
+        if (is_list and len(entry) != size) or not all(map(_is_index, indices)):
+            expected = f"lists of {size} indices"
+            if not is_list:
+                expected = f"an index or {size} of them"
             raise ValueError(
-                f"the sampler {sampler!r} yielded {entry!r}; it must yield an index or {size} of them"
+                f"the sampler {sampler!r} yielded {entry!r}; it must yield {expected}"
             )
+        if is_list:
+            yield [int(index) for index in indices]
+            continue
         chunk.append(int(entry))
         if len(chunk) == size:
             yield chunk
@@ -228,102 +221,46 @@ def _is_index(value: object) -> bool:
 
 
 def chunk_loader(
-    datasets: object,
+    datasets: Sequence[Any],
+    counts: Sequence[int],
     batch_size: int,
-    num_shots: int | None,
-    num_per_dataset: object,
-    collate_fn: Callable[[list[list[Any]]], Any] | None,
-    samplers: object,
     *,
-    sampler: object = None,
+    samplers: Sequence[Any] | None,
+    collate_fn: Collate | None,
     shuffle: bool = False,
     drop_last: bool = False,
     **options: object,
 ) -> Any:
     """Return a torch `DataLoader` whose batches are lists of contexts, the query last."""
-    if sampler is not None and samplers is not None:
-        raise ValueError("sampler and samplers cannot be given together")
     where = "prepare_dataloader as upstream"
     torch_data = library("torch.utils.data", "torch", "'assay[hf]'", where=where)
-    if isinstance(datasets, list):
-        several = datasets
-    else:
-        several = [datasets]
-    size = _context_size(num_shots, num_per_dataset)
-    counts = _one_each(
-        "num_per_dataset",
-        [size] if num_per_dataset is None else num_per_dataset,
-        several,
-    )
-    chosen = _one_each(
-        "samplers",
-        [sampler] if sampler is not None else samplers or [None] * len(several),
-        several,
-    )
-    if sum(counts) != size:
-        raise ValueError(
-            f"num_per_dataset sums to {sum(counts)}, and num_shots + 1 is {size}"
-        )
+    size = sum(counts)
+    chosen = samplers or [None] * len(datasets)
     chunked = [
         _chunks_of_dataset(*entry, shuffle)
-        for entry in zip(several, chosen, counts, strict=False)
+        for entry in zip(datasets, chosen, counts, strict=True)
     ]
 
     def contexts(rows: list[Any]) -> Any:
         batch = [rows[start : start + size] for start in range(0, len(rows), size)]
-        if collate_fn is not None:
-            return collate_fn(batch)
-        return batch
+        return batch if collate_fn is None else collate_fn(batch)
 
-    joined = torch_data.ConcatDataset(several)
+    joined = torch_data.ConcatDataset(datasets)
     merged = ConcatSampler(chunked, joined.cumulative_sizes)
-    loader = _loader_class()(
+    loader = torch_data.DataLoader(
         joined,
         collate_fn=contexts,
         batch_sampler=MultiBatchSampler(merged, batch_size, drop_last),
         **options,
     )
-    # Attributes that torch's loader does not know are set past its own check.
-    own_samplers = [sampler for sampler in chosen if sampler is not None]
-    vars(loader).update(
-        datasets=several,
-        counts=counts,
-        samplers=own_samplers,
-        seed="torch's",
-    )
-    MADE.append(loader)
+    loader.datasets = datasets
+    loader.samplers = [sampler for sampler in chosen if sampler is not None]
+    loader.seed = "torch's"
     return loader
 
 
-def _context_size(
-    num_shots: int | None,
-    num_per_dataset: Any,
-) -> int:
-    if num_shots is not None:
-        return num_shots + 1
-    if num_per_dataset is None:
-        raise ValueError("num_shots and num_per_dataset cannot both be None")
-    if isinstance(num_per_dataset, int):
-        return num_per_dataset
-    return sum(num_per_dataset)
-
-
-def _one_each(
-    name: str,
-    values: object,
-    datasets: Sequence[Any],
-) -> list[Any]:
-    if not isinstance(values, list):
-        return [values]
-    if len(values) != len(datasets):
-        raise ValueError(
-            f"{name} should be a list of the same length as datasets, got {values!r}"
-        )
-    return values
-
-
 def _chunks_of_dataset(
-    dataset: object,
+    dataset: Any,
     sampler: Any,
     size: int,
     shuffle: bool,
@@ -335,43 +272,12 @@ def _chunks_of_dataset(
     from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
     if sampler is None:
-        if shuffle:
-            sampler = RandomSampler(dataset)
-        else:
-            sampler = SequentialSampler(dataset)
+        sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
     first = next(iter(sampler))
     if isinstance(first, int):
         return BatchSampler(sampler, size, True)
-    if (
-        isinstance(first, list)
-        and len(first) == size
-        and all(isinstance(index, int) for index in first)
-    ):
+    if isinstance(first, list) and len(first) == size and all(map(_is_index, first)):
         return sampler
     raise ValueError(
         f"the sampler {sampler!r} yields {first!r}; it must yield an index or lists of {size} indices"
     )
-
-
-@lru_cache(maxsize=1)
-def _loader_class() -> Any:
-    """Return the class, built on first use because this module does not import torch."""
-    from torch.utils.data import DataLoader
-
-    class ChunkLoader(DataLoader):  # type: ignore[misc]
-        """Batches of contexts in upstream's order; `places` says which rows are in which context."""
-
-        @cached_property
-        def places(self) -> list[tuple[Place, ...]]:
-            """The rows of each context, by dataset and index; drawn on first use."""
-            starts = [0, *self.dataset.cumulative_sizes]
-            contexts = []
-            for rows in self.batch_sampler.sampler:
-                places = []
-                for row in rows:
-                    dataset = bisect_right(starts, row) - 1
-                    places.append((dataset, row - starts[dataset]))
-                contexts.append(tuple(places))
-            return contexts
-
-    return ChunkLoader

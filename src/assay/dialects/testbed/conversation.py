@@ -17,11 +17,7 @@ HEAD_ROLES = frozenset({"instruction", "system"})
 
 def query_last(messages: Sequence[Any]) -> list[Any]:
     """Return the messages with those without content moved to the end, in order."""
-    with_content = [message for message in messages if "content" in message]
-    return [
-        *with_content,
-        *(message for message in messages if "content" not in message),
-    ]
+    return sorted(messages, key=lambda message: "content" not in message)
 
 
 def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
@@ -29,37 +25,10 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
 
     Relative paths of images start in `folder`.
     """
-    turns, extras = (
-        (retrieved[0], retrieved[1:])
-        if isinstance(retrieved, tuple)
-        else (retrieved, ())
-    )
-    return (None if extras else _plain(turns)) or _with_images(turns, extras, folder)
-
-
-def _plain(turns: object) -> tuple[Message, ...] | None:
-    """Return messages if they are only texts, the common case, without further checks; `None` otherwise."""
-    if type(turns) is not list:
-        return None
-    complete_turns: list[Message] = []
-    open_turns: list[Message] = []
-    for turn in turns:
-        if type(turn) is not dict or type(role := turn.get("role")) is not str:
-            return None
-        if "content" not in turn:
-            open_turns.append(Message(role))
-        elif type(content := turn["content"]) is str:
-            complete_turns.append(Message(role, (Text(content),)))
-        else:
-            return None
-    return (*complete_turns, *open_turns)
-
-
-def _with_images(
-    turns: object,
-    extras: Sequence[Any],
-    folder: str,
-) -> tuple[Message, ...]:
+    if isinstance(retrieved, tuple):
+        turns, extras = retrieved[0], retrieved[1:]
+    else:
+        turns, extras = retrieved, ()
     if (
         isinstance(turns, (str, Mapping))
         or not isinstance(turns, Sequence)
@@ -80,38 +49,14 @@ def _with_images(
     return tuple(_message(turn, waiting) for turn in query_last(turns))
 
 
-def is_plain(retrieved: object) -> bool:
-    """Return True if a retriever returned only texts."""
-    if type(retrieved) is not list:
-        return False
-    for turn in retrieved:  # noqa: SIM110 - once or twice a row: a generator would cost as much again
-        if type(turn) is not dict or type(turn.get("content", "")) is not str:
-            return False
-    return True
-
-
-def plain_answer(solved: Any, query: Any) -> str | None:
-    """Return the result of `answer_of` for conversations of only texts, before they become messages."""
+def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
+    """Return the text that a solved example has in addition to the question; `None` if there is none."""
     more = [
-        turn["content"] for turn in solved if turn not in query and "content" in turn
+        message.text
+        for message in solved
+        if message.parts is not None and message not in query
     ]
     return "".join(more) if more else None
-
-
-def answer_of(
-    solved: Sequence[Message],
-    query: Sequence[Message],
-) -> str | None:
-    """Return the text that a solved example has in addition to the question; `None` if there is none."""
-    spoken = [message for message in query if message.parts is not None]
-    more = [
-        message
-        for message in solved
-        if message.parts is not None and message not in spoken
-    ]
-    if more:
-        return "".join(message.text for message in more)
-    return None
 
 
 def cut_at(
@@ -135,11 +80,9 @@ def before_stop(
     return text
 
 
-def _pieces(turn: Fields) -> Sequence[Any]:
+def _pieces(turn: Fields) -> Sequence[object]:
     content = turn.get("content", ())
-    if isinstance(content, (list, tuple)):
-        return content
-    return (content,)
+    return content if isinstance(content, (list, tuple)) else (content,)
 
 
 def _is_place(piece: object) -> bool:
@@ -209,14 +152,11 @@ def as_image(
         value = value.get("bytes") or value.get("path")
     if hasattr(value, "save") and hasattr(value, "size"):
         origin = getattr(value, "assay_origin", None)
-        return Image(origin if origin is not None else value)
+        return Image(value if origin is None else origin)
     if isinstance(value, (bytes, bytearray)):
         return Image(bytes(value))
-    if isinstance(value, os.PathLike):
-        return Image((folder or Path()) / value)
-    if isinstance(value, str) and value:
-        is_inline = value.startswith("data:") or len(value) > 255
-        if is_inline:
-            return Image(value)
-        return Image((folder or Path()) / value, name=shorten(value))
+    if isinstance(value, str) and (value.startswith("data:") or len(value) > 255):
+        return Image(value)
+    if isinstance(value, os.PathLike) or (isinstance(value, str) and value):
+        return Image((folder or Path()) / value, name=shorten(str(value)))
     return None

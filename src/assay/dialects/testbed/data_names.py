@@ -1,12 +1,14 @@
 """The functions of `testbed.data`: from rows to contexts, to conversations, and from predictions to answers."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..protocol import is_upstream
 from .context_loaders import (
+    MADE,
     PASSED_ON,
+    Collate,
     ConcatSampler,
     ContextLoader,
     MultiBatchSampler,
@@ -40,89 +42,77 @@ REGISTERED.clear()  # What ships does not count as registered by a user's file.
 
 
 def prepare_dataloader(
-    datasets: Any,
+    datasets: object,
     batch_size: int,
     num_shots: int | None = None,
     num_per_dataset: int | Sequence[int] | None = None,
-    collate_fn: Callable[[list[list[Any]]], Any] | None = None,
+    collate_fn: Collate | None = None,
     samplers: object = None,
-    **kwargs: Any,
+    *,
+    sampler: object = None,
+    **options: Any,
 ) -> Any:
     """Return a loader of batches of contexts, each of `num_shots + 1` rows with the query last.
 
     Without samplers every row of the last dataset is the query once, for any number of shots. With upstream's rule,
     rows are cut into chunks in their order.
     """
-    if is_upstream("testbed"):
-        return chunk_loader(
-            datasets,
-            batch_size,
-            num_shots,
-            num_per_dataset,
-            collate_fn,
-            samplers,
-            **kwargs,
-        )
     # A list holds datasets, unless it holds rows: then it is one dataset.
-    holds_datasets = isinstance(datasets, (list, tuple)) and not (
+    if isinstance(datasets, (list, tuple)) and not (
         datasets and isinstance(datasets[0], Mapping)
-    )
-    if holds_datasets:
+    ):
         several = list(datasets)
     else:
         several = [datasets]
-    sampler = kwargs.pop("sampler", None)
     if sampler is not None and samplers is not None:
         raise ValueError("sampler and samplers cannot be given together")
-    if isinstance(samplers, (list, tuple)) or samplers is None:
-        chosen = samplers
-    else:
-        chosen = [samplers]
-    if sampler is not None:
-        chosen = [sampler]
-    counts = _counts(several, num_shots, num_per_dataset)
+    chosen = samplers if sampler is None else [sampler]
+    if chosen is not None and not isinstance(chosen, (list, tuple)):
+        chosen = [chosen]
     if chosen is not None and len(chosen) != len(several):
         raise ValueError(
             f"samplers should be a list of the same length as datasets: {len(chosen)} for {len(several)}"
         )
-    settings = {
-        name: kwargs.pop(name)
-        for name in ("shuffle", "drop_last", "seed")
-        if name in kwargs
-    }
-    unknown = [name for name in kwargs if name not in PASSED_ON]
-    if unknown:
-        raise TypeError(f"prepare_dataloader has no option {unknown[0]!r}")
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
-    return ContextLoader(
+    counts = _counts(len(several), num_shots, num_per_dataset)
+    if not is_upstream("testbed"):
+        for name in options.keys() - {"shuffle", "drop_last", "seed"}:
+            if name not in PASSED_ON:
+                raise TypeError(f"prepare_dataloader has no option {name!r}")
+            del options[name]
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
+    make = chunk_loader if is_upstream("testbed") else ContextLoader
+    loader = make(
         several,
         counts,
         batch_size,
         samplers=chosen,
         collate_fn=collate_fn,
-        **settings,
+        **options,
     )
+    MADE.append(loader)
+    return loader
 
 
 def _counts(
-    datasets: Sequence[Any],
+    size: int,
     num_shots: int | None,
-    num_per_dataset: Any,
+    num_per_dataset: int | Sequence[int] | None,
 ) -> list[int]:
-    if num_shots is None and num_per_dataset is None:
-        raise ValueError("num_shots and num_per_dataset cannot both be None")
+    """Return how many rows each of `size` datasets gives to a context. Raise if the arguments contradict each other."""
     if num_per_dataset is None:
-        if len(datasets) > 1:
+        if num_shots is None:
+            raise ValueError("num_shots and num_per_dataset cannot both be None")
+        if size > 1:
             raise ValueError(
-                f"{len(datasets)} datasets need num_per_dataset, how many rows each gives to a context"
+                f"{size} datasets need num_per_dataset, how many rows each gives to a context"
             )
-        return [int(num_shots or 0) + 1]
+        return [num_shots + 1]
     if isinstance(num_per_dataset, int):
         counts = [num_per_dataset]
     else:
         counts = list(num_per_dataset)
-    if len(counts) != len(datasets):
+    if len(counts) != size:
         raise ValueError(
             f"num_per_dataset should be a list of the same length as datasets, got {num_per_dataset!r}"
         )
@@ -166,12 +156,13 @@ def postprocess_generation(
     return [read(prediction) for prediction in predictions]
 
 
-Extras = list[tuple[Any, ...] | None]
+Row = Any
+"""A row of a user's dataset, as their retriever expects it."""
 
 
 def prepare_input(
     dataset_name: object,
-    batch: Sequence[Sequence[Any]],
+    batch: Sequence[Sequence[Row]],
     instruction: str | None = None,
 ) -> Any:
     """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
@@ -179,42 +170,68 @@ def prepare_input(
     `dataset_name` is one name; a list with a name for each context; a list with a name for each row of a context;
     or a list of lists, which is needed if there are as many contexts as rows in a context.
     """
+    follows_upstream = is_upstream("testbed")
+    names_of = _names_as_upstream if follows_upstream else _names_by_row
     conversations: list[list[Any]] = []
-    extras: list[Extras] = []
-    for context, names in _named_contexts(dataset_name, batch):
-        messages: list[Any] = (
-            []
-            if instruction is None
-            else [{"role": "instruction", "content": instruction}]
-        )
-        rest: Extras = []
+    extras: list[list[tuple[Any, ...] | None]] = []
+    for context, names in zip(batch, names_of(dataset_name, batch), strict=False):
+        messages: list[Any] = []
+        if instruction is not None:
+            messages.append({"role": "instruction", "content": instruction})
+        rest: list[tuple[Any, ...] | None] = []
         for index, (item, name) in enumerate(zip(context, names, strict=True)):
-            if is_upstream("testbed"):
+            is_last = index == len(context) - 1
+            if follows_upstream:
                 is_last = item == context[-1]
-            else:
-                is_last = index == len(context) - 1
             retrieved = DATASET_RETRIEVER_MAPPING[name](item, is_last)
-            messages += retrieved[0] if isinstance(retrieved, tuple) else retrieved
-            rest.append(tuple(retrieved[1:]) if isinstance(retrieved, tuple) else None)
+            if isinstance(retrieved, tuple):
+                messages += retrieved[0]
+                rest.append(retrieved[1:])
+            else:
+                messages += retrieved
+                rest.append(None)
         conversations.append(messages)
         extras.append(rest)
     return _with_extras(conversations, extras)
 
 
-def _named_contexts(
+def _with_extras(
+    conversations: list[list[Any]],
+    extras: list[list[tuple[Any, ...] | None]],
+) -> Any:
+    """Return the conversations, followed by one list for each extra output of the retrievers."""
+    sizes = {None if rest is None else len(rest) for row in extras for rest in row}
+    if is_upstream("testbed"):
+        # Upstream looks at the first context only, and allows rows without extras beside others.
+        if not extras or all(rest is None for rest in extras[0]):
+            return conversations
+        sizes.discard(None)
+    if sizes <= {None}:
+        return conversations
+    if len(sizes) != 1:
+        raise RuntimeError(
+            "the retrievers gave different numbers of extra outputs for the rows of this batch"
+        )
+    columns = [
+        [[rest[index] for rest in row if rest is not None] for row in extras]
+        for index in range(sizes.pop() or 0)
+    ]
+    return (conversations, *columns)
+
+
+def _names_as_upstream(
     dataset_names: Any,
-    batch: Sequence[Sequence[Any]],
-) -> Iterator[tuple[Sequence[Any], list[str]]]:
-    if not is_upstream("testbed"):
-        return zip(batch, _names_by_row(dataset_names, batch), strict=True)
+    batch: Sequence[Sequence[Row]],
+) -> list[list[str]]:
+    """Return the dataset of each row by upstream's rule: the names are those of contexts, as many as rows in one."""
     if isinstance(dataset_names, str):
         names = [dataset_names] * len(batch)
     else:
         names = list(dataset_names)
-    if not isinstance(dataset_names, str) and len(names) != len(batch[0]):
-        raise ValueError(
-            f"{len(names)} dataset names for contexts of {len(batch[0])} rows"
-        )
+        if len(names) != len(batch[0]):
+            raise ValueError(
+                f"{len(names)} dataset names for contexts of {len(batch[0])} rows"
+            )
     _check_known(names)
     annotations = {
         repr(inspect.signature(DATASET_RETRIEVER_MAPPING[name]).return_annotation)
@@ -224,35 +241,43 @@ def _named_contexts(
         raise ValueError(
             f"the retrievers of {', '.join(names)} are annotated to return different types"
         )
-    return (
-        (context, [name] * len(context))
-        for name, context in zip(names, batch, strict=False)
-    )
+    return [[name] * len(context) for name, context in zip(names, batch, strict=False)]
 
 
-def _with_extras(
-    conversations: list[list[Any]],
-    extras: list[Extras],
-) -> Any:
-    numbers = {
-        None if rest is None else len(rest) for context in extras for rest in context
-    }
-    if is_upstream("testbed"):
-        if not extras or not any(rest is not None for rest in extras[0]):
-            return conversations
-        numbers -= {None}
-    if numbers <= {None}:
-        return conversations
-    if len(numbers) != 1:
-        raise RuntimeError(
-            "the retrievers gave different numbers of extra outputs for the rows of this batch"
+def _names_by_row(
+    dataset_names: Any,
+    batch: Sequence[Sequence[Row]],
+) -> list[list[str]]:
+    """Return the dataset of each row. Raise if a list of names can be read in two ways."""
+    sizes = [len(context) for context in batch]
+    if isinstance(dataset_names, str):
+        dataset_names = [dataset_names] * len(batch)
+        is_for_rows = False
+    else:
+        is_for_rows = all(len(dataset_names) == size for size in sizes)
+    is_for_contexts = len(dataset_names) == len(batch)
+    if dataset_names and not isinstance(dataset_names[0], str):
+        names = [list(names_of_context) for names_of_context in dataset_names]
+        if [len(names_of_context) for names_of_context in names] != sizes:
+            raise ValueError(
+                "the lists of names must have one list for each context, and in it a name for each row"
+            )
+    elif is_for_contexts and is_for_rows and len(set(dataset_names)) > 1:
+        raise ValueError(
+            f"{len(dataset_names)} names could be one for each context or one for each row of a context;"
+            " write a list of lists, a name for each row of each context"
         )
-    (number,) = numbers
-    columns = [
-        [[rest[index] for rest in context if rest is not None] for context in extras]
-        for index in range(int(number or 0))
-    ]
-    return (conversations, *columns)
+    elif is_for_contexts:
+        names = [[name] * size for name, size in zip(dataset_names, sizes, strict=True)]
+    elif is_for_rows:
+        names = [list(dataset_names) for _ in batch]
+    else:
+        raise ValueError(
+            f"{len(dataset_names)} dataset names for {len(batch)} contexts of {max(sizes, default=0)} rows;"
+            " give one for each context or one for each row"
+        )
+    _check_known([name for names_of_context in names for name in names_of_context])
+    return names
 
 
 def _check_known(names: Sequence[str]) -> None:
@@ -262,46 +287,3 @@ def _check_known(names: Sequence[str]) -> None:
             raise ValueError(
                 f"the retriever of {name!r} is not registered, use `register_dataset_retriever` first"
             )
-
-
-def _names_by_row(
-    dataset_names: Any,
-    batch: Sequence[Sequence[Any]],
-) -> list[list[str]]:
-    if isinstance(dataset_names, str):
-        names = [[dataset_names] * len(context) for context in batch]
-    elif dataset_names and not isinstance(dataset_names[0], str):
-        names = [list(row_names) for row_names in dataset_names]
-        if [len(row_names) for row_names in names] != [
-            len(context) for context in batch
-        ]:
-            raise ValueError(
-                "the lists of names must have one list for each context, and in it a name for each row"
-            )
-    else:
-        names = _spread(list(dataset_names), batch)
-    _check_known([name for row_names in names for name in row_names])
-    return names
-
-
-def _spread(
-    names: list[str],
-    batch: Sequence[Sequence[Any]],
-) -> list[list[str]]:
-    per_context = len(names) == len(batch)
-    per_row = all(len(names) == len(context) for context in batch)
-    if per_context and per_row and len(set(names)) > 1:
-        raise ValueError(
-            f"{len(names)} names could be one for each context or one for each row of a context;"
-            " write a list of lists, a name for each row of each context"
-        )
-    if per_context:
-        return [
-            [name] * len(context) for name, context in zip(names, batch, strict=True)
-        ]
-    if per_row:
-        return [list(names) for _ in batch]
-    raise ValueError(
-        f"{len(names)} dataset names for {len(batch)} contexts of {len(batch[0]) if batch else 0} rows;"
-        " give one for each context or one for each row"
-    )

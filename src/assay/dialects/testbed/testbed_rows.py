@@ -1,6 +1,7 @@
 """Rows through a retriever: a row becomes a sample, a sample a prompt, and a prediction a verdict."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -22,7 +23,7 @@ from ...core import (
 from ...datasets.cells import is_missing
 from ..returned import defined_at
 from ..shapes import Fields, Record
-from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
+from .conversation import answer_of, as_messages, cut_at
 
 Retriever = Callable[[Any, bool], Any]
 _ENCODED = frozenset({"bytes", "path"})
@@ -30,18 +31,7 @@ _ENCODED = frozenset({"bytes", "path"})
 
 def as_item(row: Fields) -> Record:
     """Return a copy of a row for a retriever, with images stored as `{"bytes", "path"}` opened."""
-    item = dict(row)
-    for name, value in row.items():
-        if type(value) is dict or type(value) is list:
-            item[name] = _opened(value)
-    return item
-
-
-def _item(row: object) -> Any:
-    """Return a row of a file in the form that a retriever expects. A row of any other dataset is returned unchanged."""
-    if type(row) is dict or isinstance(row, Mapping):
-        return as_item(row)
-    return row
+    return {name: _opened(value) for name, value in row.items()}
 
 
 def _opened(value: object) -> Any:
@@ -74,47 +64,21 @@ class Retrieval:
         """Return the code on which conversations depend: the retriever's file, and neighbouring files it imports."""
         return f"{self.name} {code_digest(self.retriever)}"
 
-    def asked(self, row: object) -> tuple[Message, ...]:
-        """Return the conversation of a query."""
-        return self._messages(self._retrieved(_item(row), True))
+    def messages(self, row: object, *, is_last: bool) -> tuple[Message, ...]:
+        """Return the conversation of a row: of a query if `is_last`, else of an example with its answer.
 
-    def solved(self, row: object) -> tuple[Message, ...]:
-        """Return the conversation of a row as an example, with its answer."""
-        return self._messages(self._retrieved(_item(row), False))
-
-    def question_and_answer(
-        self, row: object
-    ) -> tuple[tuple[Message, ...], str | None, bool]:
-        """Return the conversation of a query, its reference answer, and whether there are images.
-
-        If the retriever cannot show the answer of a row, the model is still asked, and the answer is `None`.
+        An error names the retriever's line.
         """
-        query = self._retrieved(_item(row), True)
-        messages = self._messages(query)
-        has_media = isinstance(query, tuple) and any(
-            message.media for message in messages
-        )
-        try:
-            solved = self._retrieved(_item(row), False)
-            if is_plain(solved) and is_plain(query):
-                return messages, plain_answer(solved, query), has_media
-            return (
-                messages,
-                answer_of(self._messages(solved), messages),
-                has_media,
-            )
-        except DataError:
-            return messages, None, has_media
-
-    def _messages(self, retrieved: object) -> tuple[Message, ...]:
-        """Return what the retriever gave as messages. An error names the retriever's line."""
+        retrieved = self._retrieved(row, is_last)
         try:
             return as_messages(retrieved, folder=self.folder)
         except DataError as error:
             error.what += f" ({defined_at(self.retriever)})"
             raise
 
-    def _retrieved(self, item: object, is_last: bool) -> Any:
+    def _retrieved(self, row: object, is_last: bool) -> object:
+        """Return the retriever's result for a row, with the images of a row of a file opened."""
+        item = as_item(row) if isinstance(row, Mapping) else row
         try:
             return self.retriever(item, is_last)
         except AssayError:
@@ -135,13 +99,25 @@ class ToSample:
     """Take the target from this column instead; None uses the answer that the retriever shows."""
 
     def __call__(self, row: Fields) -> Sample:
-        query, answer, has_media = self.retrieval.question_and_answer(row)
+        query = self.retrieval.messages(row, is_last=True)
         if self.column is not None:
             target = row[self.column]
         else:
-            target = answer
-        # Images stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.
+            target = self._shown_answer(row, query)
+        # Images stay in the row until the prompt is made: the rows of a whole pool of shots may be in memory.
+        has_media = any(message.media for message in query)
         return Sample("", "" if has_media else query, target, (), row)
+
+    def _shown_answer(self, row: Fields, query: tuple[Message, ...]) -> str | None:
+        """Return the answer that a solved example shows; `None` if the retriever cannot show it.
+
+        The model is asked in either case.
+        """
+        try:
+            solved = self.retrieval.messages(row, is_last=False)
+        except DataError:
+            return None
+        return answer_of(solved, query)
 
 
 class Conversation:
@@ -154,41 +130,26 @@ class Conversation:
 
     def __call__(self, sample: Sample) -> Prompt:
         if isinstance(sample.input, tuple) and sample.input:
-            messages = sample.input
-        else:
-            messages = self._asked(sample)
-        return Prompt(messages)
+            return Prompt(sample.input)
+        return Prompt(self._messages(sample, is_last=True))
 
     def solved(self, sample: Sample) -> tuple[Message, ...]:
         """Return the conversation of a sample as an example, with its answer."""
-        return _named(
-            lambda: self.retrieval.solved(sample.fields),
-            self.retrieval,
-            sample,
-        )
+        return self._messages(sample, is_last=False)
 
-    def _asked(self, sample: Sample) -> tuple[Message, ...]:
-        return _named(
-            lambda: self.retrieval.asked(sample.fields),
-            self.retrieval,
-            sample,
-        )
+    def _messages(self, sample: Sample, is_last: bool) -> tuple[Message, ...]:
+        where = f"retriever of {self.retrieval.name!r}, sample {sample.id!r}"
+        with as_template_errors(where):
+            return self.retrieval.messages(sample.fields, is_last=is_last)
 
 
-def _named(
-    make: Callable[[], tuple[Message, ...]],
-    retrieval: Retrieval,
-    sample: Sample,
-) -> tuple[Message, ...]:
+@contextmanager
+def as_template_errors(where: str) -> Iterator[None]:
+    """Raise errors of a row's data as errors of the prompt, which say where it was made."""
     try:
-        return make()
+        yield
     except DataError as error:
-        where = f"retriever of {retrieval.name!r}, sample {sample.id!r}"
-        raise TemplateError(
-            error.what,
-            where=where,
-            fix=error.fix,
-        ) from error
+        raise TemplateError(error.what, where=where, fix=error.fix) from error
 
 
 @dataclass(frozen=True)
@@ -223,11 +184,8 @@ class Accuracy:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None:
-            reason = f"sample {sample.id!r} shows no answer: neither its retriever nor a column says what is right"
-            return Score(
-                None,
-                Outcome.DATA_ERROR,
-                details={"reason": reason, "error": reason},
+            return _unusable(
+                f"sample {sample.id!r} shows no answer: neither its retriever nor a column says what is right"
             )
         answer = self.reading(output.text)
         if is_missing(answer):
@@ -238,11 +196,8 @@ class Accuracy:
         else:
             right = self.reading(str(sample.target))
         if right is not None and is_missing(right):
-            reason = f"the post-process reads the target {sample.target!r} as nan{self.reading.defined_at}"
-            return Score(
-                None,
-                Outcome.DATA_ERROR,
-                details={"reason": reason, "error": reason},
+            return _unusable(
+                f"the post-process reads the target {sample.target!r} as nan{self.reading.defined_at}"
             )
         if type(answer) is str and type(right) is str:
             return Score(float(answer == right), answer=answer)
@@ -252,6 +207,14 @@ class Accuracy:
             answer=str(answer),
             details={"read_as": str(right)},
         )
+
+
+def _unusable(reason: str) -> Score:
+    return Score(
+        None,
+        Outcome.DATA_ERROR,
+        details={"reason": reason, "error": reason},
+    )
 
 
 def _same(one: object, other: object) -> bool:
