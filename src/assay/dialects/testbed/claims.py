@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from ...code.sources import parsed
+from ...code.sources import names_imported, parsed
 from ..placing import facade_names
 
 NAMES = facade_names("testbed")
@@ -17,41 +17,31 @@ LIBRARIES = {
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
 
-def claims(
-    path: Path,
-    imports: frozenset[str],
-) -> str | None:
+def claims(path: Path, imports: frozenset[str]) -> str | None:
     """Return why a file or folder belongs to the testbed, or `None` if it does not."""
+    if is_dataset_folder(path):
+        return f"is a dataset folder of the testbed: {path.name}/{path.name}.py or __init__.py with a retriever"
     if path.is_dir():
-        return _claims_folder(path)
-    if _imports_testbed(imports):
+        home = datasets_home(path)
+        if home is None:
+            return None
+        return f"is a tree of dataset folders: {home.relative_to(path.parent)}"
+    if _names_testbed(imports):
         return "imports testbed"
     if defines_builder(path):
         return "is a loading script: it defines a dataset builder"
     return None
 
 
-def _claims_folder(path: Path) -> str | None:
-    """Return why a folder is a dataset folder, or a tree of them; None if it is neither."""
-    if is_dataset_folder(path):
-        return f"is a dataset folder of the testbed: {path.name}/{path.name}.py or __init__.py with a retriever"
-    home = datasets_home(path)
-    if home is not None:
-        return f"is a tree of dataset folders: {home.relative_to(path.parent)}"
-    return None
-
-
 def datasets_home(path: Path) -> Path | None:
     """Return the folder with the dataset folders of a tree: `testbed/data` in it, or itself; `None` without any."""
-    for home in (
-        path / "testbed" / "data",
-        path / "data" if path.name == "testbed" else path,
-    ):
+    inner = path / "data" if path.name == "testbed" else path
+    for home in (path / "testbed" / "data", inner):
         is_named_so = home.name == "data" and home.parent.name == "testbed"
         if (
             is_named_so
             and home.is_dir()
-            and any(is_dataset_folder(inner) for inner in home.iterdir())
+            and any(map(is_dataset_folder, home.iterdir()))
         ):
             return home
     return None
@@ -61,9 +51,8 @@ def is_dataset_folder(path: Path) -> bool:
     """Return True if a folder is `<name>/` with a loading script, or with an `__init__.py` that imports the testbed."""
     if not path.is_dir():
         return False
-    start = path / "__init__.py"
-    return defines_builder(path / f"{path.name}.py") or (
-        start.is_file() and _imports_testbed(_imports(start))
+    return defines_builder(path / f"{path.name}.py") or _imports_testbed(
+        path / "__init__.py"
     )
 
 
@@ -71,46 +60,31 @@ def defines_builder(path: Path) -> bool:
     """Return True if a Python file defines a class derived from a builder of the `datasets` library."""
     if path.suffix != ".py" or not path.is_file():
         return False
-    if b"BasedBuilder" in path.read_bytes():
-        tree = parsed(path)
-    else:
-        tree = None
+    if b"BasedBuilder" not in path.read_bytes():
+        return False
+    tree = parsed(path)
     if tree is None:
         return False
-    bases = [
-        base
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        for base in node.bases
-    ]
-    return any(
-        (base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", ""))
-        in BUILDERS
-        for base in bases
-    )
+    for node in ast.walk(tree):
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            if ast.unparse(base).rpartition(".")[2] in BUILDERS:
+                return True
+    return False
 
 
-def _imports_testbed(imports: frozenset[str]) -> bool:
+def _names_testbed(imports: frozenset[str]) -> bool:
     return any(name.partition(".")[0] == "testbed" for name in imports)
 
 
-def _imports(path: Path) -> frozenset[str]:
-    from ..recognise import imported_names
-
-    return imported_names(path) | _relative_parents(path)
-
-
-def _relative_parents(path: Path) -> frozenset[str]:
-    """Return `testbed` if a file under `testbed/data` imports `..common` or `..`."""
-    if path.parent.parent.name != "data" or path.parent.parent.parent.name != "testbed":
-        return frozenset()
-    tree = parsed(path)
-    if tree:
-        levels = [
-            node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
-        ]
-    else:
-        levels = []
-    if any(level > 1 for level in levels):
-        return frozenset({"testbed"})
-    return frozenset()
+def _imports_testbed(path: Path) -> bool:
+    """Return True if a file imports the testbed, or, as part of its tree under `testbed/data`, `..common` or `..`."""
+    tree = parsed(path) if path.is_file() else None
+    if tree is None:
+        return False
+    is_in_tree = path.parts[-4:-2] == ("testbed", "data")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level > 1 and is_in_tree:
+            return True
+        if _names_testbed(frozenset(names_imported(node))):
+            return True
+    return False

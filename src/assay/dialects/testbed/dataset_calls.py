@@ -9,21 +9,21 @@ import inspect
 import re
 import tempfile
 import warnings
-from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...core import UnknownName
 from ..shapes import Record
 from .claims import defines_builder
-from .data_registry import SHIPPED, SPLIT_NAMES
+from .data_registry import SHIPPED
 from .nearby import register_folder
 from .script import ScriptData
+from .testbed_loading import guest_for
 
 _BOUND = r"-?\d*%?"
 # "train", "train[:100]", "test[10%:20%]"
 _PART = re.compile(rf"(?P<name>[\w.-]+)(?:\[(?P<first>{_BOUND}):(?P<last>{_BOUND})\])?")
-LIBRARYS = (
+_LIBRARY_OPTIONS = (
     "trust_remote_code",
     "cache_dir",
     "download_mode",
@@ -32,7 +32,6 @@ LIBRARYS = (
     "token",
 )
 """Options of `load_dataset` that only the library's own loader supports."""
-_folder: Any = None
 
 
 def load_dataset(
@@ -45,17 +44,13 @@ def load_dataset(
     if script is None:
         return _by_library(path, name, options)
     split, streams = options.pop("split", None), options.pop("streaming", False)
-    for name_of_library in LIBRARYS:
-        options.pop(name_of_library, None)
     settings = {
         key: value
         for key, value in {"config_name": name, **options}.items()
-        if value is not None
+        if value is not None and key not in _LIBRARY_OPTIONS
     }
     if "data_dir" in settings:
         settings["data_dir"] = str(Path(settings["data_dir"]).expanduser())
-    from .testbed_loading import guest_for
-
     if script.parent.name == script.stem:
         register_folder(script.parent, script.stem in SHIPPED)
     data = ScriptData(script, guest_for(script), settings)
@@ -64,9 +59,6 @@ def load_dataset(
     if isinstance(split, (list, tuple)):
         return [_of_split(data, str(part), streams) for part in split]
     return _of_split(data, str(split), streams)
-
-
-NAMES = {"load_dataset": load_dataset}
 
 
 def script_of(path: object) -> Path | None:
@@ -95,7 +87,7 @@ def _every_split(data: ScriptData, streams: bool) -> Any:
     import datasets
 
     splits: Record = {}
-    for split in data.splits():
+    for split in data.splits:
         rows = _rows(data, split, streams)
         if streams or len(rows):
             splits[split] = rows
@@ -117,42 +109,22 @@ def _of_split(
     """Return the rows of a split, of a part of it (`validation[:10%]`), or of several joined by `+`."""
     import datasets
 
-    parts = [_PART.fullmatch(part.strip()) for part in split.split("+")]
-    chosen = [_part(data, part, split, streams) for part in parts]
+    chosen = [_part(data, part.strip(), streams) for part in split.split("+")]
     if len(chosen) == 1:
         return chosen[0]
     return datasets.concatenate_datasets(chosen)
 
 
-def _part(
-    data: ScriptData,
-    part: "re.Match[str] | None",
-    split: str,
-    streams: bool,
-) -> Any:
-    splits = data.splits()
-    if part is not None:
-        name = part["name"]
-    else:
-        name = split
-    if name not in splits:
-        name = SPLIT_NAMES.get(name, name)
-    if part is None or name not in splits:
-        raise UnknownName(
-            "split",
-            split,
-            splits,
-            where=str(data.script),
-            hint=f"it has {', '.join(splits)}",
-        )
-    rows = _rows(data, name, streams)
-    if part["first"] is None:
+def _part(data: ScriptData, text: str, streams: bool) -> Any:
+    part = _PART.fullmatch(text)
+    rows = _rows(data, data.split_name(part["name"] if part else text), streams)
+    if part is None or part["first"] is None:
         return rows
-    first, last = (_place(part[end], len(rows)) for end in ("first", "last"))
-    return rows.select(range(len(rows))[slice(first, last)])
+    first, last = (_position(part[end], len(rows)) for end in ("first", "last"))
+    return rows.select(range(len(rows))[first:last])
 
 
-def _place(text: str, size: int) -> int | None:
+def _position(text: str, size: int) -> int | None:
     if not text:
         return None
     if text.endswith("%"):
@@ -180,11 +152,9 @@ def _rows(
             info=info.copy(),
             split=datasets.NamedSplit(split),
         )
-    file = _home() / f"{len(list(_home().iterdir()))}-{split}.arrow"
-    with ArrowWriter(
-        path=str(file),
-        features=info.features,
-    ) as writer:
+    folder = Path(_home().name)
+    file = folder / f"{len(list(folder.iterdir()))}-{split}.arrow"
+    with ArrowWriter(path=str(file), features=info.features) as writer:
         for example in data.examples(split):
             writer.write(example)
         writer.finalize()
@@ -195,12 +165,11 @@ def _rows(
     )
 
 
-def _home() -> Path:
+@lru_cache(maxsize=1)
+def _home() -> "tempfile.TemporaryDirectory[str]":
     """Return a folder for Arrow files that is removed with the process."""
-    global _folder
-    if _folder is None:
-        _folder = tempfile.TemporaryDirectory(prefix="assay-datasets-")
-    return Path(_folder.name)
+    return tempfile.TemporaryDirectory(prefix="assay-datasets-")
 
 
-__all__: Sequence[str] = ("load_dataset",)
+NAMES = {"load_dataset": load_dataset}
+__all__ = ("load_dataset",)

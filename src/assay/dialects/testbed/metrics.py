@@ -16,12 +16,24 @@ from .testbed_rows import Reading
 
 REFERENCE_LISTS = (*REFERENCE_COLUMNS, "sentences_raw", "captions")
 """Columns in which a row may hold several references."""
-SPELLINGS = (
+METRIC_FOLDERS = (
     "testbed/evaluate",
     "testbed/evaluate/metrics",
     "evaluate",
     "evaluate/metrics",
 )
+"""Folders of a tree that may hold metrics, each in a folder of its name."""
+
+
+def _metric_file(name: str, near: Sequence[Path]) -> Path | None:
+    """Return the file of a metric at a path, or of the first one with that name below the folders in `near`."""
+    path = Path(name).expanduser()
+    if "/" in name or path.suffix == ".py":
+        files = [path / f"{path.name}.py" if path.is_dir() else path]
+    else:
+        inner = [f"{folder}/{name}/{name}.py" for folder in METRIC_FOLDERS]
+        files = [folder / file for folder in near for file in inner]
+    return next((file for file in files if file.is_file()), None)
 
 
 def find_metric(
@@ -30,21 +42,23 @@ def find_metric(
     reading: Reading,
 ) -> "FolderMetric | None":
     """Return the metric at a path, or the first one with that name below the folders in `near`."""
-    path = Path(name).expanduser()
-    if "/" in name or path.suffix == ".py":
-        if path.is_dir():
-            file = path / f"{path.name}.py"
-        else:
-            file = path
-        if file.is_file():
-            return FolderMetric(str(file), reading)
-        return None
-    for folder in near:
-        for spelling in SPELLINGS:
-            file = folder / spelling / name / f"{name}.py"
-            if file.is_file():
-                return FolderMetric(str(file), reading)
-    return None
+    file = _metric_file(name, near)
+    return None if file is None else FolderMetric(str(file), reading)
+
+
+def load(path: str, *args: object, **kwargs: object) -> Any:
+    """Return a metric by path or name, as `evaluate.load`.
+
+    A metric that upstream published is taken from the tree around the script, if it is there.
+    """
+    import evaluate
+
+    name = path.removeprefix("Kamichanw/")
+    file = _metric_file(name, bases()) if name != path else None
+    return evaluate.load(str(file.parent) if file else path, *args, **kwargs)
+
+
+NAMES = {"load": load}
 
 
 @dataclass(frozen=True)
@@ -62,56 +76,41 @@ class FolderMetric:
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Record:
         """Return the metric's dictionary. Values that are not numbers are left out of the table."""
-        kind = self._metric_class()
-        with TemporaryDirectory() as folder:
-            metric = kind(keep_in_memory=True, cache_dir=folder)
-            metric.download_and_prepare()
-            if isinstance(metric.features, list):
-                features = metric.features[0]
-            else:
-                features = metric.features
-            columns = {
-                name: [self._cell(name, shape, *row) for row in rows]
-                for name, shape in features.items()
-            }
-            returned = self._compute(metric, columns)
-        return dict(checked_metrics(returned, kind._compute, f"metric {self.name!r}"))
-
-    def _compute(
-        self,
-        metric: Any,
-        columns: Mapping[str, Sequence[Any]],
-    ) -> Any:
-        """Return the result of the user's `_compute`; `evaluate` itself only accepts a dictionary."""
-        returned: list[Any] = []
-        original = metric._compute
-
-        def keeping(**inputs: object) -> Any:
-            returned.append(original(**inputs))
-            if isinstance(returned[-1], Mapping):
-                return returned[-1]
-            return {}
-
-        metric._compute = keeping
-        computed = metric.compute(**columns)
-        if returned and not isinstance(returned[-1], Mapping):
-            return returned[-1]
-        return computed
-
-    def _metric_class(self) -> Any:
         evaluate = library(
             "evaluate",
             "evaluate",
             "'assay[hf]'",
             where=f"metric {self.name!r}",
         )
-        module = guest_for(Path(self.path)).load(self.path)
-        return only_class(
-            module,
+        kind = only_class(
+            guest_for(Path(self.path)).load(self.path),
             evaluate.EvaluationModule,
             "evaluate.Metric",
             self.path,
         )
+        returned: list[Any] = []
+
+        with TemporaryDirectory() as folder:
+            metric = kind(keep_in_memory=True, cache_dir=folder)
+            metric.download_and_prepare()
+            compute = metric._compute
+
+            def keep(**inputs: object) -> object:
+                returned.append(compute(**inputs))
+                return returned[-1] if isinstance(returned[-1], Mapping) else {}
+
+            metric._compute = keep  # `evaluate` itself only accepts a dictionary.
+            features = metric.features
+            if isinstance(features, list):
+                features = features[0]
+            columns = {
+                name: [self._cell(name, shape, *row) for row in rows]
+                for name, shape in features.items()
+            }
+            computed = metric.compute(**columns)
+        if returned and not isinstance(returned[-1], Mapping):
+            computed = returned[-1]
+        return dict(checked_metrics(computed, kind._compute, f"metric {self.name!r}"))
 
     def _cell(
         self,
@@ -152,72 +151,26 @@ class FolderMetric:
 
 def _several(sample: Sample) -> list[Any] | None:
     """Return all references of a row: a list of targets, the annotators' answers, or all captions of the image."""
-    cells = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
-    annotations = next(
-        (value for value in cells if isinstance(value, (list, tuple)) and value), None
-    )
-    if annotations is None:
-        return None
-    return [
-        entry["answer"] if isinstance(entry, Mapping) else entry
-        for entry in annotations
-    ]
+    for cell in (sample.target, *map(sample.fields.get, REFERENCE_LISTS)):
+        if isinstance(cell, (list, tuple)) and cell:
+            return [
+                entry["answer"] if isinstance(entry, Mapping) else entry
+                for entry in cell
+            ]
+    return None
 
 
 def is_list(shape: object) -> bool:
     """Return True if a metric declares that a feature is a list."""
-    return isinstance(shape, list) or type(shape).__name__ in (
-        "Sequence",
-        "List",
-        "LargeList",
-    )
+    lists = ("list", "Sequence", "List", "LargeList")
+    return type(shape).__name__ in lists
 
 
 def cast(value: Any, shape: Any) -> Any:
     """Convert a value to the type that a feature of the metric declares."""
     if is_list(shape):
-        if isinstance(shape, list):
-            inner = shape[0]
-        else:
-            inner = shape.feature
-        if isinstance(value, (list, tuple)):
-            several = value
-        else:
-            several = [value]
-        return [cast(entry, inner) for entry in several]
-    dtype = str(getattr(shape, "dtype", ""))
-    if dtype.startswith(("int", "uint")):
-        return int(value)
-    if dtype.startswith("float"):
-        return float(value)
-    if dtype in ("string", "large_string"):
-        return str(value)
-    return value
-
-
-OWNER = "Kamichanw/"
-
-
-def load(
-    path: str,
-    *args: object,
-    **kwargs: object,
-) -> Any:
-    """Return a metric by path or name.
-
-    A metric that upstream published is taken from the tree around the script, if it is there.
-    """
-    import evaluate
-
-    name = path.removeprefix(OWNER)
-    if name != path:
-        near = [base / spelling / name for base in bases() for spelling in SPELLINGS]
-    else:
-        near = []
-    folder = next(
-        (folder for folder in near if (folder / f"{name}.py").is_file()), None
-    )
-    return evaluate.load(path if folder is None else str(folder), *args, **kwargs)
-
-
-NAMES = {"load": load}
+        inner = shape[0] if isinstance(shape, list) else shape.feature
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return [cast(entry, inner) for entry in values]
+    encode = getattr(shape, "encode_example", None)
+    return value if encode is None else encode(value)

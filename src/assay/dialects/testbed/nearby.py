@@ -11,37 +11,30 @@ from pathlib import Path
 from ...core import UsageError
 from ..protocol import is_upstream
 
-_replies: dict[tuple[str, bool], bool] = {}
+_registered: set[tuple[Path, bool]] = set()
+"""The files that were run, each with whether upstream's rules applied."""
 
 
 def register_nearby(name: str, is_known: bool) -> None:
     """Run the `__init__.py` of a dataset's folder once, if the folder exists and one of its names is needed."""
-    theirs_first = is_upstream("testbed")
-    if (
-        not name.isidentifier()
-        or (is_known and not theirs_first)
-        or _replies.get((name, theirs_first))
-    ):
+    if not name.isidentifier() or (is_known and not is_upstream("testbed")):
         return
-    folders = (base / "testbed" / "data" / name for base in bases())
-    folder = next(
-        (folder for folder in folders if (folder / "__init__.py").is_file()), None
-    )
-    if folder is not None:
-        _replies[name, theirs_first] = True
-        register_folder(folder, is_known)
+    for base in bases():
+        folder = base / "testbed" / "data" / name
+        if (folder / "__init__.py").is_file():
+            register_folder(folder, is_known)
+            return
 
 
 def register_folder(folder: Path, is_known: bool) -> None:
     """Run the `__init__.py` of a dataset's folder. Keep the shipped functions if a package it imports is missing."""
     from .testbed_loading import guest_for
 
-    start = folder / "__init__.py"
-    if not start.is_file() or _replies.get(
-        (str(start.resolve()), is_upstream("testbed"))
-    ):
+    start = (folder / "__init__.py").resolve()
+    key = (start, is_upstream("testbed"))
+    if not start.is_file() or key in _registered:
         return
-    _replies[str(start.resolve()), is_upstream("testbed")] = True
+    _registered.add(key)
     try:
         guest_for(folder).load(start)
     except UsageError as error:

@@ -1,14 +1,12 @@
 """Loading scripts: a `datasets` builder run without the library, and its downloads."""
 
 import hashlib
-import importlib.util
-import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
 from typing import IO, Any
@@ -18,11 +16,11 @@ from ...code.userfiles import file_digest
 from ...core import (
     DataError,
     Fewshot,
-    MissingExtra,
     UnknownName,
     UsageError,
     blamed,
     digest_of,
+    library,
 )
 from ...core.errors import ComponentError
 from ..declared_fetch import fetch_declared
@@ -63,32 +61,21 @@ class Downloads:
         """Download files, unpack those that are archives, and return the local paths."""
         return self.extract(self.download(url_or_urls))
 
-    def iter_files(self, paths: Any) -> Iterator[str]:
-        """Yield every file below the paths, sorted."""
-        for path in [paths] if isinstance(paths, (str, Path)) else paths:
-            location = Path(path)
-            yield from (
-                (str(f) for f in sorted(location.rglob("*")) if f.is_file())
-                if location.is_dir()
-                else [str(location)]
-            )
+    def iter_files(self, paths: object) -> Iterable[str]:
+        """Return every file below the paths, as the library's own download manager does."""
+        from datasets import DownloadManager
 
-    def iter_archive(self, path: Any) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield the members of an archive, each with a stream of its bytes."""
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                for name in archive.namelist():
-                    if not name.endswith("/"):
-                        yield name, archive.open(name)
-            return
-        with tarfile.open(path) as tar:
-            for member in tar:
-                if member.isfile():
-                    stream = tar.extractfile(member)
-                else:
-                    stream = None
-                if stream is not None:
-                    yield member.name, stream
+        files: Iterable[str] = DownloadManager().iter_files(paths)
+        return files
+
+    def iter_archive(self, path: object) -> Iterable[tuple[str, IO[bytes]]]:
+        """Return the members of an archive, each with a stream of its bytes, as the library does."""
+        from datasets import DownloadManager
+
+        members: Iterable[tuple[str, IO[bytes]]] = DownloadManager().iter_archive(
+            str(path)
+        )
+        return members
 
     def _local(self, url: object) -> str:
         """Return the path of a file, which is downloaded first if it is an address."""
@@ -109,25 +96,23 @@ class Downloads:
         return fetch_declared(url, target, allow_private=self._allow_private)
 
     def _unpacked(self, path: object) -> str:
+        """Return the folder in the cache with an archive's files, unpacked on first use."""
         archive = Path(str(path))
-        is_zip = archive.is_file() and zipfile.is_zipfile(archive)
-        if not is_zip and not (archive.is_file() and tarfile.is_tarfile(archive)):
+        if archive.is_file() and zipfile.is_zipfile(archive):
+            unpack = _unzip
+        elif archive.is_file() and tarfile.is_tarfile(archive):
+            unpack = _untar
+        else:
             return str(archive)
-        folder = (
-            self._cache
-            / f"{archive.name}-{hashlib.sha256(str(archive.resolve()).encode()).hexdigest()[:8]}"
-        )
-        if folder.is_dir():
-            return str(folder)
-        part = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        try:
-            (_unzip if is_zip else _untar)(archive, part)
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
-        part.rename(folder)
+        digest = hashlib.sha256(str(archive.resolve()).encode()).hexdigest()
+        folder = self._cache / f"{archive.name}-{digest[:8]}"
+        if not folder.is_dir():
+            self._cache.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=self._cache) as part:
+                files = Path(part) / "files"
+                files.mkdir()
+                unpack(archive, files)
+                files.rename(folder)
         return str(folder)
 
 
@@ -207,30 +192,13 @@ class ScriptData:
     options: Fields = field(default_factory=dict)
     """Options of the builder's configuration, such as `data_dir` and `images_dir`."""
     allow_private: bool = False
-    _builder: Any = field(
-        default=None,
-        init=False,
-        repr=False,
-        compare=False,
-    )
-    _cache: Any = field(
-        default=None,
-        init=False,
-        repr=False,
-        compare=False,
-    )
-    _splits: dict[str, Fields] | None = field(
-        default=None,
-        init=False,
-        repr=False,
-        compare=False,
-    )
     _elsewhere: dict[str, "ScriptData"] = field(
         default_factory=dict,
         init=False,
         repr=False,
         compare=False,
     )
+    """The same script for other data folders, by the text that names them."""
 
     def reading_from(self, data: str | None) -> "ScriptData":
         """Return the same script for another data folder."""
@@ -238,40 +206,40 @@ class ScriptData:
             return self
         if data not in self._elsewhere:
             folder, _, query = data.partition("?")
+            options = dict(self.options)
             if folder:
-                location = {"data_dir": str(Path(folder).expanduser().resolve())}
-            else:
-                location = {}
-            self._elsewhere[data] = replace(
-                self, options={**self.options, **location, **dict(parse_qsl(query))}
-            )
+                options["data_dir"] = str(Path(folder).expanduser().resolve())
+            options.update(parse_qsl(query))
+            self._elsewhere[data] = replace(self, options=options)
         return self._elsewhere[data]
 
     def of_split(self, split: str | None) -> "ScriptRows":
         """Return the rows of a split; by default the validation or test split, or else the first one with rows."""
-        splits = self.splits()
         if split is not None:
-            name = split if split in splits else SPLIT_NAMES.get(split)
-            if name not in splits:
-                raise UnknownName(
-                    "split",
-                    split,
-                    splits,
-                    where=str(self.script),
-                    hint=f"it has {', '.join(splits)}",
-                )
-            return ScriptRows(self, str(name))
-        order = [
-            *(name for name in PREFERRED if name in splits),
-            *(name for name in splits if name not in PREFERRED),
-        ]
-        for name in order:
+            return ScriptRows(self, self.split_name(split))
+        preferred = [name for name in PREFERRED if name in self.splits]
+        for name in dict.fromkeys([*preferred, *self.splits]):
             rows = ScriptRows(self, name)
-            if next(iter(islice(rows.rows(), 1)), None) is not None:
+            if next(rows.rows(), None) is not None:
                 return rows
         raise DataError(
-            f"none of its splits ({', '.join(splits)}) has rows", file=str(self.script)
+            f"none of its splits ({', '.join(self.splits)}) has rows",
+            file=str(self.script),
         )
+
+    def split_name(self, split: str) -> str:
+        """Return the script's own name of a split, which users may also call `val` or `valid`."""
+        splits = self.splits
+        name = split if split in splits else SPLIT_NAMES.get(split, split)
+        if name not in splits:
+            raise UnknownName(
+                "split",
+                split,
+                splits,
+                where=str(self.script),
+                hint=f"it has {', '.join(splits)}",
+            )
+        return name
 
     def __iter__(self) -> Iterator[Fields]:
         for _, _, row in self.of_split(None).rows():
@@ -284,31 +252,27 @@ class ScriptData:
     ) -> Fewshot:
         """Return the rows for shots: the train split, if it exists and is not the split that is evaluated."""
         try:
-            splits = self.reading_from(data).splits()
+            splits = self.reading_from(data).splits
         except (DataError, UsageError):
             return Fewshot()  # said again, and loudly, when its rows are opened
         if "train" in splits and split != "train" and len(splits) > 1:
             return Fewshot(split="train")
         return Fewshot()
 
+    @cached_property
     def splits(self) -> dict[str, Fields]:
-        """Return the splits of the script, each with the arguments of its generator."""
-        if self._splits is None:
-            builder = self.builder
-            try:
-                generators = builder._split_generators(
-                    Downloads(self.script.parent, allow_private=self.allow_private)
-                )
-            except Exception as error:
-                raise self._fault("cannot say its splits", error) from error
-            self._splits = {
-                str(generator.name): generator.gen_kwargs for generator in generators
-            }
-        return self._splits
+        """The splits of the script, each with the arguments of its generator."""
+        builder = self.builder
+        downloads = Downloads(self.script.parent, allow_private=self.allow_private)
+        try:
+            generators = builder._split_generators(downloads)
+        except Exception as error:
+            raise self._fault("cannot say its splits", error) from error
+        return {str(generator.name): generator.gen_kwargs for generator in generators}
 
     def examples(self, split: str) -> Iterator[Record]:
         """Yield the examples of a split, encoded by the builder's features."""
-        arguments = self.splits()[split]
+        arguments = self.splits[split]
         builder = self.builder
         features = builder.info.features
         try:
@@ -321,59 +285,43 @@ class ScriptData:
         except Exception as error:
             raise self._fault(f"failed in split {split!r}", error) from error
 
-    @property
+    @cached_property
     def builder(self) -> Any:
-        """Return the script's builder, created on first use."""
-        if self._builder is None:
-            kind = self._class()
-            self._cache = TemporaryDirectory(prefix="assay-script-")
-            try:
-                self._builder = kind(
-                    cache_dir=self._cache.name,
-                    **self.options,
-                )
-            except Exception as error:
-                raise self._fault("its builder cannot be made", error) from error
-        return self._builder
-
-    def _class(self) -> Any:
-        if importlib.util.find_spec("datasets") is None:
-            raise MissingExtra(
-                "datasets, which loading scripts are written for,",
-                "'assay[hf]'",
-                where=str(self.script),
-            )
-        import datasets
-
-        builders = datasets.GeneratorBasedBuilder
+        """The script's builder, created on first use."""
+        datasets = library(
+            "datasets", "datasets", "'assay[hf]'", where=str(self.script)
+        )
         kind = only_class(
             self.guest.load(self.script),
-            builders,
+            datasets.GeneratorBasedBuilder,
             "datasets.GeneratorBasedBuilder",
             str(self.script),
         )
-        return _with_folder(kind, self.options.get("data_dir"))
+        located = _with_folder(kind, self.options.get("data_dir"))
+        try:
+            return located(cache_dir=self._cache.name, **self.options)
+        except Exception as error:
+            raise self._fault("its builder cannot be made", error) from error
+
+    @cached_property
+    def _cache(self) -> "TemporaryDirectory[str]":
+        """The builder's cache, which is deleted with this object."""
+        return TemporaryDirectory(prefix="assay-script-")
 
     def _fault(self, what: str, error: Exception) -> DataError:
         if isinstance(error, DataError):
             return error
-        if "data_dir" in self.options:
-            fix = None
-        else:
-            fix = "--data FOLDER is what the script gets as data_dir"
+        fix = "--data FOLDER is what the script gets as data_dir"
         return DataError(
             f"{what}: {blamed(ComponentError, error, '').what}",
             file=str(self.script),
-            fix=fix,
+            fix=None if "data_dir" in self.options else fix,
         )
 
 
-def _with_folder(
-    builder: type,
-    folder: str | None,
-) -> type:
+def _with_folder(builder: Any, folder: str | None) -> Any:
     """Return the builder class with its data folder as a class attribute, because some constructors read it."""
-    config: type = builder.BUILDER_CONFIG_CLASS  # type: ignore[attr-defined]
+    config = builder.BUILDER_CONFIG_CLASS
     located = type(
         config.__name__,
         (config,),
@@ -401,11 +349,10 @@ class ScriptRows:
     def name(self) -> str:
         """Return script, split and digest, which identify the version of the data without reading it."""
         state = {**self.data.options, "script": file_digest(self.data.script)}
-        files = [
-            file for file in _paths(self.data.splits()[self.split]) if file.is_file()
-        ]
         state["files"] = [
-            [str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files
+            [str(file), file.stat().st_size, file.stat().st_mtime_ns]
+            for file in _paths(self.data.splits[self.split])
+            if file.is_file()
         ]
         return f"{self.data.script.name}#{self.split} {digest_of(state)[:12]}"
 

@@ -21,13 +21,13 @@ class Loaded:
     """The registrations of one file or folder."""
 
     folder: Path
+    guest: Guest
     retrievers: dict[str, Function] = field(default_factory=dict)
     postprocesses: dict[str, Function] = field(default_factory=dict)
     loaders: Record = field(default_factory=dict)
     """Context loaders that the file created, by variable name."""
     script: Path | None = None
     """The loading script of a dataset folder."""
-    guest: Guest | None = None
 
 
 def guest_for(path: Path, *, force: bool = False) -> Guest:
@@ -57,7 +57,14 @@ def load_path(
 ) -> list[Loaded]:
     """Load one file, one dataset folder, or each folder of a tree. Load `first` before it."""
     path = path.expanduser()
-    if path.is_dir() and not is_dataset_folder(path):
+    if defines_builder(path) and path.parent.name == path.stem:
+        path = path.parent
+    if not path.is_dir():
+        if defines_builder(path):
+            return [_load(path, [], path, force, first)]
+        return [_load(path, [path], None, force, first)]
+    folders = [path]
+    if not is_dataset_folder(path):
         home = datasets_home(path)
         if home is None:
             raise UsageError(
@@ -66,62 +73,49 @@ def load_path(
                 fix="point at <name>/ with <name>.py or __init__.py",
             )
         folders = sorted(inner for inner in home.iterdir() if is_dataset_folder(inner))
-        return [_load_folder(inner, force, first) for inner in folders]
-    if path.is_dir():
-        return [_load_folder(path, force, first)]
-    if defines_builder(path) and path.parent.name == path.stem:
-        return [_load_folder(path.parent, force, first)]
-    return [_load_file(path, force, first)]
+    all_loaded = []
+    for folder in folders:
+        start, script = folder / "__init__.py", folder / f"{folder.name}.py"
+        files = [start] if start.is_file() else []
+        builder = script if defines_builder(script) else None
+        all_loaded.append(_load(folder, files, builder, force, first))
+    return all_loaded
 
 
-def _load_folder(
-    folder: Path,
-    force: bool,
-    first: Sequence[str],
-) -> Loaded:
-    start, script = folder / "__init__.py", folder / f"{folder.name}.py"
-    loaded = Loaded(
-        folder,
-        script=script if defines_builder(script) else None,
-        guest=guest_for(folder, force=force),
-    )
-    _collect(loaded, [*first, *([str(start)] if start.is_file() else [])])
-    return loaded
-
-
-def _load_file(
+def _load(
     path: Path,
+    files: Sequence[Path],
+    script: Path | None,
     force: bool,
     first: Sequence[str],
 ) -> Loaded:
-    loaded = Loaded(path.parent, guest=guest_for(path, force=force))
-    script = path if defines_builder(path) else None
-    _collect(loaded, [*first, *([] if script else [str(path)])])
-    loaded.script = script
-    return loaded
-
-
-def _collect(
-    loaded: Loaded,
-    files: Sequence[str],
-) -> None:
-    """Run files and store their registrations.
+    """Run files and return their registrations.
 
     Other files write to the testbed's tables, too, so only new entries count.
     """
     from .context_loaders import MADE
     from .data_registry import REGISTERED
 
-    assert loaded.guest is not None
+    loaded = Loaded(
+        path if path.is_dir() else path.parent,
+        guest_for(path, force=force),
+        script=script,
+    )
     old_names, old_loaders = len(REGISTERED), len(MADE)
-    modules = [loaded.guest.load(file) for file in files]
+    modules = [loaded.guest.load(file) for file in [*map(Path, first), *files]]
     for kind, name, function in REGISTERED[old_names:]:
-        (loaded.retrievers if kind == "retriever" else loaded.postprocesses)[name] = (
-            function
-        )
+        table = loaded.retrievers if kind == "retriever" else loaded.postprocesses
+        table[name] = function
     for number, loader in enumerate(MADE[old_loaders:], start=1):
-        loaded.loaders[_variable(modules, loader) or f"loader{number}"] = loader
+        names = [
+            name
+            for module in modules
+            for name, value in vars(module).items()
+            if value is loader
+        ]
+        loaded.loaders[names[0] if names else f"loader{number}"] = loader
     del REGISTERED[old_names:], MADE[old_loaders:]
+    return loaded
 
 
 def own_classes(module: ModuleType, base: type) -> Record:
@@ -148,21 +142,6 @@ def only_class(
             f"expected one class derived from {name}, found {len(classes)}", where=where
         )
     return next(iter(classes.values()))
-
-
-def _variable(
-    modules: Sequence[ModuleType],
-    thing: object,
-) -> str | None:
-    return next(
-        (
-            name
-            for module in modules
-            for name, value in vars(module).items()
-            if value is thing
-        ),
-        None,
-    )
 
 
 def known_retriever(

@@ -1,7 +1,8 @@
 """Tasks from testbed files, one for each dataset with a retriever. Rows come from a file, a script or a loader."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ...runner.options import RunOptions
 from ..returned import defined_at
 from ..shapes import Fields
 from .contexts import Contexts
-from .metrics import find_metric
+from .metrics import FolderMetric, find_metric
 from .script import ScriptData
 from .testbed_loading import Loaded, known_retriever, load_path
 from .testbed_rows import Accuracy, Conversation, Reading, Retrieval, ToSample
@@ -35,74 +36,59 @@ ROWS_LOOKED_AT = 50
 class RetrievedTask(Task):
     """A task that looks up scorers first among the user's `evaluate` metrics, in the folders the testbed documents."""
 
-    metric: Callable[[str], Any] | None = None
+    find: Callable[[str], FolderMetric | None] | None = None
     """Returns the metric with a name, or `None`."""
 
     def but(self, **changes: Any) -> "RetrievedTask":
         """Return a copy with some fields changed. Scorer names are searched among the user's metrics first."""
-        if self.metric is not None and "scorers" in changes:
+        if self.find is not None and "scorers" in changes:
             changes["scorers"] = tuple(
-                self._scorer(entry) for entry in changes["scorers"]
+                (isinstance(scorer, str) and self.find(scorer)) or scorer
+                for scorer in changes["scorers"]
             )
-        changed = Task.but(self, **changes)
-        assert isinstance(changed, RetrievedTask)
-        return changed
-
-    def _scorer(self, entry: object) -> Any:
-        """Return the user's metric with this name, or else assay's scorer."""
-        if not isinstance(entry, str) or self.metric is None:
-            return entry
-        metric = self.metric(entry)
-        return entry if metric is None else metric
+        return replace(self, **changes)
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """Return the tasks of a testbed file, dataset folder or tree of folders; `file.py:name` is a single one."""
     file, dataset = split_reference(reference)
     path = Path(file).expanduser()
+    force = run.dialect == "testbed"
     tasks_of_file = [
         task
-        for loaded in load_path(
-            path,
-            force=run.dialect == "testbed",
-            first=run.register,
-        )
+        for loaded in load_path(path, force=force, first=run.register)
         for task in _of(loaded, run)
     ]
-    if dataset is None and tasks_of_file:
+    if not tasks_of_file:
+        raise UsageError(
+            "registers no dataset retriever",
+            where=file,
+            fix="decorate one with @register_dataset_retriever; if a package testbed is installed, --dialect testbed",
+        )
+    if dataset is None:
         return tasks_of_file
-    names = [task.name for task in tasks_of_file]
     chosen = [task for task in tasks_of_file if task.name == dataset]
-    if chosen:
-        return chosen
-    if dataset is not None and names:
-        hint = f"{file} registers {', '.join(names)}"
+    if not chosen:
+        names = [task.name for task in tasks_of_file]
         raise UnknownName(
             "dataset",
             dataset,
             names,
             where=file,
-            hint=hint,
+            hint=f"{file} registers {', '.join(names)}",
         )
-    raise UsageError(
-        "registers no dataset retriever",
-        where=file,
-        fix="decorate one with @register_dataset_retriever; if a package testbed is installed, --dialect testbed",
-    )
+    return chosen
 
 
 def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
     names = dict.fromkeys([*loaded.retrievers, *loaded.postprocesses])
     if not names and loaded.script is not None:
         names = dict.fromkeys([loaded.script.stem])
-    retriever_by_name = {
-        name: known_retriever(name, loaded.retrievers) for name in names
-    }
-    retrievers = {
-        name: retriever
-        for name, retriever in retriever_by_name.items()
-        if retriever is not None
-    }
+    retrievers = {}
+    for name in names:
+        retriever = known_retriever(name, loaded.retrievers)
+        if retriever is not None:
+            retrievers[name] = retriever
     if loaded.script is not None and not retrievers:
         raise UsageError(
             f"no retriever is registered for {loaded.script.stem!r}",
@@ -122,26 +108,23 @@ def _from_rows(
     run: RunOptions,
 ) -> Task:
     dataset, fewshot = _data(name, loaded, run)
-    if run.data:
-        folder = Path(run.data).expanduser()
-    else:
-        folder = loaded.folder
+    folder = Path(run.data).expanduser() if run.data else loaded.folder
+    retriever = retrievers[name]
     retrieval = Retrieval(
         name,
-        retrievers[name],
+        retriever,
         str(folder if folder.is_dir() else folder.parent),
     )
-    column = run.columns.get("target")
     task = RetrievedTask(
         name=name,
         dataset=dataset,
-        to_sample=ToSample(retrieval, column),
+        to_sample=ToSample(retrieval, run.columns.get("target")),
         template=Conversation(retrieval),
-        scorers=(Accuracy(_reading(name, loaded, run), typed=column is not None),),
+        scorers=(_accuracy(name, loaded, run),),
         fewshot=fewshot,
-        description=f"a dataset of the testbed, by its retriever {getattr(retrieval.retriever, '__name__', '')!r}",
+        description=f"a dataset of the testbed, by its retriever {getattr(retriever, '__name__', '')!r}",
         data_hint=f"the rows that the retriever of {name!r} reads",
-        metric=_metrics(loaded, run),
+        find=_metrics(loaded, run),
     )
     _check_reading(task, run)
     return task
@@ -161,10 +144,7 @@ def _from_loader(
             where=str(loaded.folder),
             fix="register one retriever, or one for each dataset in their order",
         )
-    if len(names) == 1:
-        spread = names * len(loader.datasets)
-    else:
-        spread = names
+    spread = names * len(loader.datasets) if len(names) == 1 else names
     folder = str(loaded.folder)
     contexts = Contexts(
         loader,
@@ -175,43 +155,35 @@ def _from_loader(
         name=spread[-1] if len(loaded.loaders) == 1 else f"{spread[-1]}_{key}",
         dataset=contexts.samples,
         template=contexts,
-        scorers=(
-            Accuracy(_reading(spread[-1], loaded, run), typed="target" in run.columns),
-        ),
+        scorers=(_accuracy(spread[-1], loaded, run),),
         system=None,
         description=f"the contexts of {key!r}, as its samplers choose them",
-        metric=_metrics(loaded, run),
+        find=_metrics(loaded, run),
     )
 
 
-def _reading(
-    name: str,
-    loaded: Loaded,
-    run: RunOptions,
-) -> Reading:
+def _accuracy(name: str, loaded: Loaded, run: RunOptions) -> Accuracy:
+    return Accuracy(_reading(name, loaded, run), typed="target" in run.columns)
+
+
+def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
+    """Return how predictions of a dataset are read: by its post-process, after the stop words of the run."""
     from .data_registry import SHIPPED
 
     postprocess = loaded.postprocesses.get(name)
-    if name in SHIPPED and name not in loaded.retrievers:
-        shipped = SHIPPED[name][1]
-    else:
-        shipped = None
+    if postprocess is None and name in SHIPPED and name not in loaded.retrievers:
+        postprocess = SHIPPED[name][1]
     stop = run.generation.get("stop") or ()
-    return Reading(
-        postprocess or shipped, (stop,) if isinstance(stop, str) else tuple(stop)
-    )
+    return Reading(postprocess, (stop,) if isinstance(stop, str) else tuple(stop))
 
 
-def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
+def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], FolderMetric | None]:
     """Return a function that finds a metric by name, near the user's file or in the working folder."""
     names = [*loaded.retrievers, *loaded.postprocesses]
-    if names:
-        reading = _reading(names[0], loaded, run)
-    else:
-        reading = Reading()
+    reading = _reading(names[0], loaded, run) if names else Reading()
     folder = loaded.folder.resolve()
     near = [folder, *folder.parents[:3], Path.cwd()]
-    return lambda name: find_metric(name, near, reading)
+    return partial(find_metric, near=near, reading=reading)
 
 
 def _data(
@@ -221,7 +193,6 @@ def _data(
 ) -> tuple[Any, Fewshot]:
     """Return the sources of rows and of shots: the script, `--data`, a file next to the user's file, or none yet."""
     if loaded.script is not None:
-        assert loaded.guest is not None
         script = ScriptData(
             loaded.script,
             loaded.guest,
@@ -231,30 +202,29 @@ def _data(
     if run.data is not None:
         path = Path(run.data).expanduser()
         has_train = path.is_dir() and any(path.glob("train[.-]*"))
-        other = run.split not in (None, "train")
-        return None, Fewshot(split="train") if has_train and other else Fewshot()
-    beside = next(
-        (p for s in SUFFIXES if (p := loaded.folder / f"{name}{s}").is_file()), None
-    )
-    return beside or DataSource(
-        local=tuple(f"{name}{suffix}" for suffix in SUFFIXES)
-    ), Fewshot()
+        is_other_split = run.split not in (None, "train")
+        shots = Fewshot(split="train") if has_train and is_other_split else Fewshot()
+        return None, shots
+    names = tuple(f"{name}{suffix}" for suffix in SUFFIXES)
+    for file in (loaded.folder / name for name in names):
+        if file.is_file():
+            return file, Fewshot()
+    return DataSource(local=names), Fewshot()
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
     """Raise if a post-process maps all shown answers to one result: it would count wrong predictions as right."""
     accuracy = task.scorers[0]
+    postprocess = accuracy.reading.postprocess
     source = run.data or task.dataset
-    if (
-        accuracy.typed
-        or accuracy.reading.postprocess is None
-        or not isinstance(source, (str, Path))
-    ):
+    if accuracy.typed or postprocess is None or not isinstance(source, (str, Path)):
         return
     if not Path(source).expanduser().exists():
         return
+    where = f"dataset {task.name!r}"
+    fix = "--columns target=COLUMN names the column its results are compared with"
     targets: set[str] = set()
-    read: set[str] = set()
+    results: set[str] = set()
     try:
         samples = open_dataset(
             source,
@@ -265,20 +235,20 @@ def _check_reading(task: Task, run: RunOptions) -> None:
         for sample in islice(samples, ROWS_LOOKED_AT):
             if isinstance(sample, Sample) and sample.target is not None:
                 targets.add(str(sample.target))
-                read.add(repr(accuracy.reading(str(sample.target))))
+                results.add(repr(accuracy.reading(str(sample.target))))
     except AssayError:
-        return  # the plan opens the data too, and says what is wrong with it
+        return  # The plan opens the data too, and reports the error.
     except Exception as error:
+        reason = f"{type(error).__name__}: {error}{users_line(error)}"
         raise UsageError(
-            f"its post-process fails on a shown answer: {type(error).__name__}: {error}{users_line(error)}",
-            where=f"dataset {task.name!r}",
-            fix="--columns target=COLUMN names the column its results are compared with",
+            f"its post-process fails on a shown answer: {reason}",
+            where=where,
+            fix=fix,
         ) from error
-    if len(targets) > 1 and len(read) == 1:
+    if len(targets) > 1 and len(results) == 1:
         some = ", ".join(map(repr, sorted(targets)[:4]))
-        definition = defined_at(accuracy.reading.postprocess)
         raise UsageError(
-            f"its post-process reads all of {some} as {read.pop()} ({definition})",
-            where=f"dataset {task.name!r}",
-            fix="--columns target=COLUMN names the column its results are compared with",
+            f"its post-process reads all of {some} as {results.pop()} ({defined_at(postprocess)})",
+            where=where,
+            fix=fix,
         )
