@@ -4,17 +4,17 @@ They drive assay's engine, or a user's own engine with the documented members. U
 evaluator by name, or for all), they count as upstream does.
 """
 
-import inspect
 import json
 import math
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core import Likelihood
 from ...store.file_ledger import write_output_text
+from ..parameters import accepted_by
 from ..protocol import is_upstream
 from ..returned import plain
 from ..shapes import Fields, Record
@@ -80,12 +80,12 @@ def perplexity(
     The target is the reference; a row with a `text` and no reference is read as LAMBADA, whose target is the last
     word. `mode` in the result says which. A row without a target fails.
     """
-    rows: list[tuple[str, str, str]] = []
+    rows: list[Row] = []
     modes: set[str] = set()
     for item in data:
-        mode, context, target = _target(item)
-        rows.append((context, target, item["prompt"]))
-        if target:
+        mode, row = _target(item)
+        rows.append(row)
+        if row.target:
             modes.add(mode)
         else:
             _reject(
@@ -93,12 +93,17 @@ def perplexity(
                 item,
                 "there is no target to score: no reference, and no second word in `text`",
             )
-    weighed = [
-        likelihood
-        for (_, target, _), likelihood in _weighed(engine, rows, batch_size, pad_eod)
-        if target
-    ]
-    return {**_summed(weighed), "mode": "+".join(sorted(modes))}
+    weighed = _weighed(engine, rows, batch_size, pad_eod)
+    summary = _summed(likelihood for row, likelihood in weighed if row.target)
+    return {**summary, "mode": "+".join(sorted(modes))}
+
+
+def _target(item: Fields) -> tuple[str, "Row"]:
+    reference, raw = item["reference"], item.get("raw") or {}
+    if reference in ("", None) and isinstance(raw.get("text"), str):
+        context, blank, word = raw["text"].rpartition(" ")
+        return "last_word", Row(context, blank and blank + word, item["prompt"])
+    return "reference", Row(item["prompt"], str(reference), item["prompt"])
 
 
 def perplexity_as_upstream(
@@ -110,23 +115,25 @@ def perplexity_as_upstream(
     **kwargs: object,
 ) -> Record:
     """Evaluate by upstream's rules: a row with a `text` column is LAMBADA, and a row without a target is right."""
-    rows: list[tuple[str, str, str]] = []
+    rows: list[Row] = []
     for item in data:
+        prompt, target = item["prompt"], str(item["reference"])
+        context = prompt
         raw = item.get("raw") or {}
-        context, target = item["prompt"], item["reference"]
         if "text" in raw:
             context, *last = raw["text"].rsplit(" ", 1)
-            if last:
-                target = f" {last[0]}"
-            else:
-                target = ""
-        rows.append((context, str(target), item["prompt"]))
+            target = f" {last[0]}" if last else ""
+        rows.append(Row(context, target, prompt))
     weighed = _weighed(engine, rows, batch_size, pad_eod)
-    return _summed([likelihood for _, likelihood in weighed])
+    return _summed(likelihood for _, likelihood in weighed)
 
 
-Row = tuple[str, str, str]
-"""The context of a row, its target, and its prompt."""
+class Row(NamedTuple):
+    """A text whose end is weighed, and the prompt of the row of data that it belongs to."""
+
+    context: str
+    target: str
+    prompt: str
 
 
 def _weighed(
@@ -141,8 +148,8 @@ def _weighed(
     upstream's.
     """
     if isinstance(engine, Engine):
-        yield from ((row, Likelihood(0.0, True)) for row in rows if not row[1])
-        rows = [row for row in rows if row[1]]
+        yield from ((row, Likelihood(0.0, True)) for row in rows if not row.target)
+        rows = [row for row in rows if row.target]
     for start in range(0, len(rows), batch_size):
         batch = rows[start : start + batch_size]
         contexts, targets, prompts = zip(*batch, strict=True)
@@ -156,17 +163,14 @@ def _weighed(
                 yield row, likelihood
 
 
-def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> Record:
+def _summed(weighed: Iterable[Likelihood]) -> Record:
     """Return perplexity, accuracy and the number of likelihoods."""
     total, greedy, logprob = 0, 0, 0.0
     for likelihood in weighed:
         total += 1
         greedy += likelihood.greedy
         logprob += likelihood.logprob
-    if total:
-        mean = -logprob / total
-    else:
-        mean = math.inf
+    mean = -logprob / total if total else math.inf
     return {
         "perplexity": math.exp(mean) if mean < 700 else math.inf,
         "accuracy": greedy / total if total else 0.0,
@@ -188,14 +192,6 @@ def _reject(
         )
 
 
-def _target(item: Fields) -> tuple[str, str, str]:
-    reference, raw = item["reference"], item.get("raw") or {}
-    if reference in ("", None) and isinstance(raw.get("text"), str):
-        context, blank, word = raw["text"].rpartition(" ")
-        return "last_word", context, blank + word if blank else ""
-    return "reference", item["prompt"], str(reference)
-
-
 def generation(
     engine: Any,
     data: Items,
@@ -212,47 +208,44 @@ def generation(
     the padding of short rows counts too.
     """
     counts = isinstance(engine, Engine) and not is_upstream("pipeline")
-    spent: float = 0
-    lines, size, speeds = [], 0, []
     before = engine.written if counts else 0
+    reports_speed = checkout.measures_speed() and bool(
+        accepted_by(engine.generate_batch, {"return_speed": True})
+    )
+    extra = {"return_speed": True} if reports_speed else {}
+    lines: list[Record] = []
+    speeds: list[Fields] = []
+    total_tokens = 0
+    spent: float = 0
     for batch in batches(data, batch_size):
-        tokens, seconds, speed = _generated(
-            engine,
-            [item["prompt"] for item in batch],
-            max_length,
-            noise,
+        tokens, seconds, *speed = tuple(
+            engine.generate_batch(
+                [item["prompt"] for item in batch],
+                max_length=max_length,
+                noise=noise,
+                **extra,
+            )
         )
-        spent, size = spent + seconds, size + int(tokens.size)
-        speeds += [speed] if speed else []
+        total_tokens += int(tokens.size)
+        spent += seconds
+        speeds += filter(None, speed)
         for item, text in zip(batch, engine.decode_tokens(tokens), strict=True):
+            reference = item.get("reference", "")
             lines.append(
-                {
-                    "prompt": item["prompt"],
-                    "generated": text,
-                    "reference": item.get("reference", ""),
-                }
+                {"prompt": item["prompt"], "generated": text, "reference": reference}
             )
     if save_outputs:
-        save_lines(
-            output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl",
-            lines,
-        )
+        now = time.strftime("%Y%m%d_%H%M%S")
+        save_lines(output_file or f"generation_outputs_{now}.jsonl", lines)
     if counts:
         total_tokens = engine.written - before
-    else:
-        total_tokens = size
-    if spent > 0:
-        rate = total_tokens / spent
-    else:
-        rate = 0
+    rate = total_tokens / spent if spent > 0 else 0
     if counts:
-        speeds = [{"forward_tps": rate, "full_tps": rate}]
-    if speeds:
-        means = {
-            name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS
-        }
-    else:
-        means = {}
+        speeds = [dict.fromkeys(_SPEEDS, rate)]
+    means = {
+        name: sum(speed[name] for speed in speeds) / len(speeds)
+        for name in (_SPEEDS if speeds else ())
+    }
     return {
         "total_samples": len(data),
         "total_tokens": total_tokens,
@@ -266,41 +259,14 @@ def generation(
 _SPEEDS = ("forward_tps", "full_tps")
 
 
-def _generated(
-    engine: Any,
-    prompts: list[str],
-    max_length: int,
-    noise: float,
-) -> tuple[Any, float, Any]:
-    """Return tokens, seconds and speed. An engine of the earlier revision does not report speed."""
-    takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
-    if takes_it and checkout.measures_speed():
-        asks = {"return_speed": True}
-    else:
-        asks = {}
-    generated = engine.generate_batch(
-        prompts,
-        max_length=max_length,
-        noise=noise,
-        **asks,
-    )
-    return generated[0], generated[1], generated[2] if len(generated) > 2 else None
-
-
 def save_lines(
     name: str,
     lines: Sequence[Fields],
 ) -> None:
     """Write a JSONL file."""
-    text = "".join(
-        json.dumps(
-            plain(line),
-            ensure_ascii=False,
-            default=str,
-        )
-        + "\n"
-        for line in lines
-    )
+    encoded = [
+        json.dumps(plain(line), ensure_ascii=False, default=str) for line in lines
+    ]
     path = Path(name).expanduser()
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_output_text(path, text)
+    write_output_text(path, "".join(f"{line}\n" for line in encoded))

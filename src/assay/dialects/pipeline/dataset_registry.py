@@ -1,17 +1,26 @@
 """The registry in which user files put datasets by name, as in `dataset_registry`."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 from ..protocol import is_upstream
 from ..shapes import Record
 from . import pipeline_checkout as checkout
 from . import pipeline_prompts as prompts
-from .pipeline_rows import Unusable, read_rows, read_test_split, reference_as_upstream
+from .pipeline_rows import (
+    Unusable,
+    Usable,
+    read_rows,
+    read_test_split,
+    reference_as_upstream,
+)
 from .pipeline_rows import load_json as load_json
 from .pipeline_rows import load_jsonl as load_jsonl
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -93,17 +102,11 @@ class DatasetRegistry:
             )
         if is_upstream("pipeline"):
             loaded = config.loader(path)
-            if limit:
-                chosen = loaded[:limit]
-            else:
-                chosen = loaded
             return [
-                {
-                    "prompt": config.prompt_template(raw),
-                    "reference": reference_as_upstream(raw),
-                    "raw": raw,
-                }
-                for raw in chosen
+                Usable(
+                    config.prompt_template(raw), reference_as_upstream(raw), raw
+                ).as_item()
+                for raw in (loaded[:limit] if limit else loaded)
             ]
         rows = LoadedRows()
         first = ""
@@ -124,55 +127,52 @@ class DatasetRegistry:
         return rows
 
 
-_LOADERS = {
-    **dict.fromkeys(("cot", "math"), load_json),
-    **dict.fromkeys(("mmlu_pro", "mmlu_pro_cot"), read_test_split),
-}
-_shipped: dict[str, DatasetConfig] = {}
-_theirs: dict[str, DatasetConfig] = {}
-"""Registrations in the task files of checkouts, by path and name."""
-
-for _one in prompts.SHIPPED:
+for _name, _loader, _prompt, _batch_size, _max_length, _description in (
+    ("lambada", load_jsonl, prompts.lambada, 64, 1, "LAMBADA: the last word of a passage"),
+    ("qa", load_jsonl, prompts.question_answer, 128, 100, "questions with an answer"),
+    ("completion", load_jsonl, prompts.completion, 128, 100, "texts to continue"),
+    ("cot", load_json, prompts.step_by_step, 64, 256, "questions to think aloud about"),
+    ("math", load_json, prompts.problem, 64, 256, "problems to solve"),
+    ("mmlu_pro", read_test_split, prompts.multiple_choice, 64, 10, "MMLU-Pro: up to ten options"),
+    ("mmlu_pro_cot", read_test_split, prompts.reasoned_choice, 32, 200, "MMLU-Pro, thinking aloud"),
+):  # fmt: skip
     DatasetRegistry.register(
-        _one.name,
-        _LOADERS.get(_one.name, load_jsonl),
-        _one.prompt,
-        _one.description,
-        _one.batch_size,
-        _one.max_length,
+        _name,
+        _loader,
+        _prompt,
+        _description,
+        _batch_size,
+        _max_length,
     )
-    _shipped[_one.name] = DatasetRegistry._registry[_one.name]
+_shipped = dict(DatasetRegistry._registry)
+_theirs: dict[Path, dict[str, DatasetConfig]] = {}
+"""Registrations in the task files of checkouts."""
 
 
 def _in_their_words(config: DatasetConfig) -> DatasetConfig:
+    """Return a shipped dataset as a checkout's task file registers it, or else with the checkout's description."""
     file = checkout.task_file(config.name.removesuffix("_cot"))
     if file is None:
-        words = checkout.words_of_dataset(config.name)
-        if words:
-            return replace(config, **words)
-        return config
-    if f"{file}:{config.name}" not in _theirs:
+        return replace(config, **checkout.words_of("dataset", config.name))
+    if file not in _theirs:
         from ..guest import Guest
         from .claims import NAMES
 
         before = dict(DatasetRegistry._registry)
         try:
             Guest.of_file("pipeline", NAMES, file).load(file)
-            registered = {
-                n: c
-                for n, c in DatasetRegistry._registry.items()
-                if before.get(n) is not c
-            }
+            _theirs[file] = new_entries(DatasetRegistry._registry, before)
         finally:
             DatasetRegistry._registry.clear()
             DatasetRegistry._registry.update(before)
-        _theirs.update(
-            {
-                f"{file}:{name}": config_there
-                for name, config_there in registered.items()
-            }
-        )
-    return _theirs.get(f"{file}:{config.name}", config)
+    return _theirs[file].get(config.name, config)
+
+
+def new_entries(registry: Mapping[str, T], before: Mapping[str, T]) -> dict[str, T]:
+    """Return the entries of a registry that were added or replaced since a copy of it was made."""
+    return {
+        name: entry for name, entry in registry.items() if before.get(name) is not entry
+    }
 
 
 def is_shipped(name: str) -> bool:
@@ -183,8 +183,4 @@ def is_shipped(name: str) -> bool:
 def asks_in_own_words(name: str) -> bool:
     """Return True if a prompt uses assay's own sentence, because upstream's needs a checkout."""
     config = DatasetRegistry.get(name)
-    return (
-        name in prompts.OWN_WORDS
-        and config is not None
-        and config.prompt_template is _shipped[name].prompt_template
-    )
+    return config is not None and config.prompt_template is prompts.reasoned_choice

@@ -63,7 +63,7 @@ class EvaluatorRegistry:
         return replace(
             config,
             evaluator=form.evaluator,
-            **checkout.words_of_evaluator(name),
+            **checkout.words_of("evaluator", name),
         )
 
     @classmethod
@@ -100,59 +100,32 @@ class EvaluatorRegistry:
         return {**metrics, "left_out": left_out}
 
 
-_CHOSEN = ("accuracy", "correct", "total", "subject_accuracies", "num_subjects")
+_CORRECT = ("accuracy", "correct", "total")
+_BY_SUBJECT = (*_CORRECT, "subject_accuracies", "num_subjects")
 _LENGTHS = ("total_samples", "total_tokens", "throughput", "avg_length")
 _LIKELY = ("perplexity", "accuracy", "total")
 
-for _config in (
-    EvaluatorConfig(
-        "exact_match",
-        builtin.exact_match,
-        "the answer is the reference",
-        _CHOSEN[:3],
-    ),
-    EvaluatorConfig(
-        "perplexity",
-        builtin.perplexity,
-        "how probable a target is",
-        _LIKELY,
-    ),
-    EvaluatorConfig(
-        "generation",
-        builtin.generation,
-        "texts, their lengths, the speed",
-        _LENGTHS,
-    ),
-    EvaluatorConfig(
-        "mmlu_pro",
-        prompts.evaluate,
-        "the chosen letter, by subject",
-        _CHOSEN,
-    ),
+for _name, _evaluator, _description, _metrics in (
+    ("exact_match", builtin.exact_match, "the answer is the reference", _CORRECT),
+    ("perplexity", builtin.perplexity, "how probable a target is", _LIKELY),
+    ("generation", builtin.generation, "texts, their lengths, the speed", _LENGTHS),
+    ("mmlu_pro", prompts.evaluate, "the chosen letter, by subject", _BY_SUBJECT),
 ):
-    EvaluatorRegistry.register(
-        _config.name,
-        _config.evaluator,
-        _config.description,
-        _config.metrics,
-    )
+    EvaluatorRegistry.register(_name, _evaluator, _description, _metrics)
 _shipped = dict(EvaluatorRegistry._registry)
 
 AS_UPSTREAM = {
-    form.name: form
-    for form in (
-        EvaluatorConfig(
-            "mmlu_pro@upstream",
-            prompts.evaluate_as_upstream,
-            "the first letter anywhere",
-            _CHOSEN,
-        ),
-        EvaluatorConfig(
-            "perplexity@upstream",
-            builtin.perplexity_as_upstream,
-            "any `text` is LAMBADA, no target is right",
-            _LIKELY,
-        ),
-    )
+    "mmlu_pro@upstream": EvaluatorConfig(
+        "mmlu_pro@upstream",
+        prompts.evaluate_as_upstream,
+        "the first letter anywhere",
+        _BY_SUBJECT,
+    ),
+    "perplexity@upstream": EvaluatorConfig(
+        "perplexity@upstream",
+        builtin.perplexity_as_upstream,
+        "any `text` is LAMBADA, no target is right",
+        _LIKELY,
+    ),
 }
 """Upstream's form of shipped evaluators. They can be used by name but are not listed."""

@@ -8,26 +8,28 @@ earliest one did not measure speeds after a run.
 import ast
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from ...core import EMPTY
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
 
 CODE = "local_batch_benchmark"
 _PARTS = ("tasks/dataset_registry.py", "evaluators/evaluator_registry.py")
+_WORDS = ("name", "description", "default_batch_size", "default_max_length")
+"""Arguments of registrations that are read from a checkout."""
 _near: list[Path] = []
 """Code folders around the user files that this process loaded, the latest last."""
 
 
 def notice(file: Path) -> None:
     """Remember the checkout around a loaded user file, if there is one."""
-    code_folder = next(
-        (folder for folder in file.resolve().parents if _is_code(folder)), None
-    )
-    if code_folder is not None:
-        _near.append(code_folder)
+    for folder in file.resolve().parents:
+        if _is_code(folder):
+            _near.append(folder)
+            return
 
 
 def at_hand() -> Path | None:
@@ -37,112 +39,63 @@ def at_hand() -> Path | None:
     """
     if not is_upstream("pipeline"):
         return None
-    return next(_found(), None)
-
-
-def _found() -> Iterator[Path]:
-    yield from reversed(_near)
     here = Path.cwd()
-    for folder in (
-        here,
-        *here.parents,
-        *map(Path, [*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
-    ):
-        yield from (
-            candidate for candidate in (folder, folder / CODE) if _is_code(candidate)
-        )
+    module_path = [*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    for folder in (*reversed(_near), here, *here.parents, *map(Path, module_path)):
+        for candidate in (folder, folder / CODE):
+            if _is_code(candidate):
+                return candidate
+    return None
 
 
 def _is_code(folder: Path) -> bool:
     return all((folder / part).is_file() for part in _PARTS)
 
 
-@lru_cache(maxsize=8)
-def _registered(file: Path, changed: int) -> Mapping[str, Fields]:
-    """Return the literal keyword arguments of each registration in a file, by the registered name."""
-    registrations: dict[str, Record] = {}
-    for node in ast.walk(ast.parse(file.read_bytes())):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "register"
-        ):
-            words = {
-                word.arg: ast.literal_eval(word.value)
-                for word in node.keywords
-                if _is_literal(word.value)
-            }
-            if isinstance(words.get("name"), str):
-                registrations[words.pop("name")] = {
-                    key: value for key, value in words.items() if key is not None
-                }
-    return registrations
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return True
-
-
-def _of(part: str, name: str) -> Fields:
-    code = at_hand()
-    if code is None:
-        return {}
-    for file in (
-        code / f"{part}_registry.py",
-        code / part.partition("/")[0] / f"register_{name}.py",
-    ):
-        if file.is_file() and (
-            words := _registered(file, file.stat().st_mtime_ns).get(name)
-        ):
-            return words
-    return {}
-
-
-def words_of_dataset(name: str) -> Fields:
-    """Return the description and default sizes that a checkout registers for a dataset.
+def words_of(kind: str, name: str) -> Fields:
+    """Return the description and default sizes with which a checkout registers a dataset or an evaluator.
 
     The mapping is empty without a checkout.
     """
-    names = ("description", "default_batch_size", "default_max_length")
-    return {
-        key: value for key, value in _of("tasks/dataset", name).items() if key in names
-    }
+    code = at_hand()
+    if code is not None:
+        folder = code / {"dataset": "tasks", "evaluator": "evaluators"}[kind]
+        for file in (folder / f"{kind}_registry.py", folder / f"register_{name}.py"):
+            if file.is_file():
+                words = _registered(file, file.stat().st_mtime_ns).get(name)
+                if words:
+                    return words
+    return EMPTY
 
 
-def words_of_evaluator(name: str) -> Fields:
-    """Return the description that a checkout registers for an evaluator; empty without a checkout."""
-    return {
-        key: value
-        for key, value in _of("evaluators/evaluator", name).items()
-        if key == "description"
-    }
+@lru_cache(maxsize=8)
+def _registered(file: Path, changed: int) -> Mapping[str, Fields]:
+    """Return the words of each registration in a file, by the registered name. The file is not run."""
+    registrations: dict[str, Record] = {}
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".register"):
+            words: Record = {}
+            for keyword in node.keywords:
+                if keyword.arg in _WORDS and isinstance(keyword.value, ast.Constant):
+                    words[keyword.arg] = keyword.value.value
+            if "name" in words:
+                registrations[words.pop("name")] = words
+    return registrations
 
 
 def task_file(name: str) -> Path | None:
     """Return the file of a checkout that registers a dataset; None if there is none."""
-    code = at_hand()
-    if code is not None:
-        file = code / "tasks" / f"register_{name}.py"
-    else:
-        file = None
-    if file is not None and file.is_file():
-        return file
-    return None
+    return _file(f"tasks/register_{name}.py")
 
 
 def measures_speed() -> bool:
     """Return True if results include the four speeds, which the earliest revisions lack."""
+    file = _file("pipeline.py")
+    return file is None or b"measure_decode_speed" in file.read_bytes()
+
+
+def _file(name: str) -> Path | None:
     code = at_hand()
-    if code is not None:
-        file = code / "pipeline.py"
-    else:
-        file = None
-    return (
-        file is None
-        or not file.is_file()
-        or b"measure_decode_speed" in file.read_bytes()
-    )
+    if code is None or not (code / name).is_file():
+        return None
+    return code / name

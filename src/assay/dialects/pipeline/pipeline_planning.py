@@ -15,7 +15,12 @@ from . import builtin
 from . import pipeline_checkout as checkout
 from . import pipeline_prompts as prompts
 from .claims import NAMES, claims
-from .dataset_registry import DatasetConfig, DatasetRegistry, asks_in_own_words
+from .dataset_registry import (
+    DatasetConfig,
+    DatasetRegistry,
+    asks_in_own_words,
+    new_entries,
+)
 from .driver import Drive, Rows, as_upstream
 from .evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .pipeline_engine import as_turn
@@ -79,22 +84,13 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
     """Run a registration file; return the names of the datasets and evaluators that it registered."""
     file = Path(path).expanduser()
     checkout.notice(file)
-    datasets, evaluators = (
-        dict(DatasetRegistry._registry),
-        dict(EvaluatorRegistry._registry),
-    )
+    datasets = dict(DatasetRegistry._registry)
+    evaluators = dict(EvaluatorRegistry._registry)
     Guest.of_file("pipeline", NAMES, file).load(file)
-    new_datasets = [
-        n
-        for n, config in DatasetRegistry._registry.items()
-        if datasets.get(n) is not config
-    ]
-    new_evaluators = [
-        n
-        for n, config in EvaluatorRegistry._registry.items()
-        if evaluators.get(n) is not config
-    ]
-    return new_datasets, new_evaluators
+    return (
+        list(new_entries(DatasetRegistry._registry, datasets)),
+        list(new_entries(EvaluatorRegistry._registry, evaluators)),
+    )
 
 
 def discover(folder: Path) -> list[Path]:

@@ -1,7 +1,6 @@
 """Prompts of the benchmarks that rwkv-benchmark ships, and the evaluation of MMLU-Pro."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from ...scorers.choice.choice_rules import extract_choice
@@ -11,17 +10,6 @@ from .builtin import Items, answers, save_lines
 
 LETTERS = "ABCDEFGHIJ"
 Row = Fields
-
-
-@dataclass(frozen=True, slots=True)
-class Shipped:
-    """A built-in dataset."""
-
-    name: str
-    prompt: Callable[[Row], str]
-    batch_size: int
-    max_length: int
-    description: str
 
 
 def _cell(
@@ -105,19 +93,6 @@ def reasoned_choice(row: Row) -> str:
     return f"Question: {_cell(row, 'question')}\n\n{lettered(row)}\n\n{ask}"
 
 
-SHIPPED = (
-    Shipped("lambada", lambada, 64, 1, "LAMBADA: the last word of a passage"),
-    Shipped("qa", question_answer, 128, 100, "questions with an answer"),
-    Shipped("completion", completion, 128, 100, "texts to continue"),
-    Shipped("cot", step_by_step, 64, 256, "questions to think aloud about"),
-    Shipped("math", problem, 64, 256, "problems to solve"),
-    Shipped("mmlu_pro", multiple_choice, 64, 10, "MMLU-Pro: up to ten options"),
-    Shipped("mmlu_pro_cot", reasoned_choice, 32, 200, "MMLU-Pro, thinking aloud"),
-)
-OWN_WORDS = frozenset({"mmlu_pro_cot"})
-"""Datasets whose prompt uses a sentence written for assay if upstream's checkout is missing."""
-
-
 def evaluate(
     engine: object,
     data: Items,
@@ -131,10 +106,13 @@ def evaluate(
 
     Write each answer to `inferoutput` if given.
     """
-    lines = [
-        _line(answer, item)
-        for answer, item in answers(engine, data, batch_size, max_length, noise)
-    ]
+    lines = []
+    for answer, item in answers(engine, data, batch_size, max_length, noise):
+        raw = item["raw"]
+        options = raw.get("options", raw.get("choices", []))
+        right = right_letter(item["reference"])
+        line = _line(answer, item, read_choice(answer, raw), right, options)
+        lines.append({**line, "category": str(line["category"])})
     return _counted(lines, inferoutput)
 
 
@@ -148,11 +126,32 @@ def evaluate_as_upstream(
     **kwargs: object,
 ) -> Record:
     """Evaluate by upstream's rule: take the first letter A to J in the answer, which has one token by default."""
-    lines = [
-        _line_as_upstream(answer, item)
-        for answer, item in answers(engine, data, batch_size, max_length, noise)
-    ]
+    lines = []
+    for answer, item in answers(engine, data, batch_size, max_length, noise):
+        options = item["raw"].get("options", [])
+        right = right_letter_as_upstream(item["reference"])
+        lines.append(_line(answer, item, first_letter(answer), right, options))
     return _counted(lines, inferoutput)
+
+
+def _line(
+    answer: str,
+    item: Fields,
+    chosen: str | None,
+    right: str,
+    options: object,
+) -> Record:
+    raw = item["raw"]
+    return {
+        "question": raw.get("question", ""),
+        "options": options,
+        "category": raw.get("category", raw.get("subject", "unknown")),
+        "prompt": item["prompt"],
+        "prediction": answer,
+        "predicted_answer": chosen,
+        "correct_answer": right,
+        "is_correct": chosen == right,
+    }
 
 
 def read_choice(answer: str, raw: Fields) -> str | None:
@@ -166,21 +165,15 @@ def read_choice(answer: str, raw: Fields) -> str | None:
 
 def first_letter(answer: str) -> str | None:
     """Return the first letter A to J, even within a word."""
-    return next(
-        (letter for letter in answer.strip().upper() if letter in LETTERS), None
-    )
+    return next((letter for letter in answer.upper() if letter in LETTERS), None)
 
 
 def right_letter(reference: object) -> str:
     """Return the letter of a reference given as an index, a letter, or a text that begins with one."""
-    if (
-        isinstance(reference, int)
-        and not isinstance(reference, bool)
-        and 0 <= reference < len(LETTERS)
-    ):
+    if type(reference) is int and 0 <= reference < len(LETTERS):
         return LETTERS[reference]
-    text = str(reference).strip().upper()
-    return next((letter for letter in text if letter in LETTERS), text)
+    text = str(reference).strip()
+    return first_letter(text) or text.upper()
 
 
 def right_letter_as_upstream(reference: object) -> str:
@@ -189,7 +182,7 @@ def right_letter_as_upstream(reference: object) -> str:
         return LETTERS[reference]
     text = str(reference).upper()
     if isinstance(reference, str):
-        return next((letter for letter in text if letter in LETTERS), text)
+        return first_letter(text) or text
     return text
 
 
@@ -211,52 +204,4 @@ def _counted(
             name: sum(right) / len(right) for name, right in subjects.items()
         },
         "num_subjects": len(subjects),
-    }
-
-
-def _line(answer: str, item: Fields) -> Record:
-    raw = item["raw"]
-    options = raw.get("options", raw.get("choices", []))
-    category = str(raw.get("category", raw.get("subject", "unknown")))
-    return _judged(
-        answer,
-        item,
-        read_choice(answer, raw),
-        right_letter(item["reference"]),
-        options,
-        category,
-    )
-
-
-def _line_as_upstream(answer: str, item: Fields) -> Record:
-    raw = item["raw"]
-    category = raw.get("category", raw.get("subject", "unknown"))
-    right = right_letter_as_upstream(item["reference"])
-    return _judged(
-        answer,
-        item,
-        first_letter(answer),
-        right,
-        raw.get("options", []),
-        category,
-    )
-
-
-def _judged(
-    answer: str,
-    item: Fields,
-    chosen: str | None,
-    right: str,
-    options: object,
-    category: str,
-) -> Record:
-    return {
-        "question": item["raw"].get("question", ""),
-        "options": options,
-        "category": category,
-        "prompt": item["prompt"],
-        "prediction": answer,
-        "predicted_answer": chosen,
-        "correct_answer": right,
-        "is_correct": chosen == right,
     }
