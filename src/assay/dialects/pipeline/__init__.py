@@ -1,27 +1,30 @@
 """Pipeline: `register_*.py` files in the style of rwkv-benchmark, whose evaluators drive the model themselves."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...core import Model, Task
+from ..protocol import UPSTREAM, following
 from ..shapes import Fields
 from .claims import NAMES
+
+if TYPE_CHECKING:
+    from ...runner.options import RunOptions
 
 __all__ = ["NAMES", "model", "tasks"]
 
 
-def tasks(reference: str, run: Any) -> Sequence[Task]:
+def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the tasks of a `register_*.py` file, or of names it registered: each dataset with its evaluator."""
     from .pipeline_planning import tasks_of
 
     return tasks_of(reference, run)
 
 
-def as_upstream(reference: str, run: Any) -> Sequence[Task]:
+def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the same tasks with upstream's evaluators and references, for which 0 and `False` are not answers."""
-    from .pipeline_planning import tasks_of
-
-    return tasks_of(reference, run, is_upstream=True)
+    with following("pipeline", UPSTREAM):
+        return tasks(reference, run)
 
 
 def model(reference: str, args: Fields) -> Model | None:

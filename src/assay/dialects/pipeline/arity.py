@@ -18,17 +18,9 @@ class Generated(tuple[Any, ...]):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Any]:
-        name_count = _names_on_the_left(sys._getframe(1))
-        if name_count == 2:
+        caller = sys._getframe(1)
+        code, offset = caller.f_code.co_code, caller.f_lasti
+        # The argument of the instruction is the number of names on the left.
+        if code[offset : offset + 2] == bytes([_UNPACK, 2]):
             return iter(self[:2])
         return super().__iter__()
-
-
-def _names_on_the_left(frame: Any) -> int | None:
-    """Return how many names the current instruction of a frame unpacks into; None for another instruction."""
-    code, offset = frame.f_code.co_code, frame.f_lasti
-    return (
-        code[offset + 1]
-        if 0 <= offset < len(code) - 1 and code[offset] == _UNPACK
-        else None
-    )

@@ -60,13 +60,10 @@ class Rows:
     @property
     def file(self) -> Path | None:
         """The file that the loader reads; None if it does not read a file."""
-        if self.path is not None:
-            file = Path(self.path).expanduser()
-        else:
-            file = None
-        if file is not None and file.is_file():
-            return file
-        return None
+        if self.path is None:
+            return None
+        file = Path(self.path).expanduser()
+        return file if file.is_file() else None
 
     def __call__(self) -> list[Sample | DataError]:
         if self.path is None:
@@ -78,35 +75,29 @@ class Rows:
         with as_upstream(self.is_upstream):
             rows = list(read_rows(config.loader, config.prompt_template, self.path))
         column = id_column([row.raw for row in rows if isinstance(row.raw, Mapping)])
-        return [
-            _fault(row, self.path, self.config, column)
-            if isinstance(row, Unusable)
-            else Sample(
-                str(position if column is None else row.raw[column]),
-                row.prompt,
-                row.reference,
-                fields=row.raw,
-            )
-            for position, row in enumerate(rows)
-        ]
+        samples: list[Sample | DataError] = []
+        for position, row in enumerate(rows):
+            name = None
+            if column is not None and isinstance(row.raw, Mapping):
+                name = str(row.raw[column])
+            if isinstance(row, Unusable):
+                samples.append(self._fault(row, name))
+            else:
+                id = str(position) if name is None else name
+                samples.append(Sample(id, row.prompt, row.reference, fields=row.raw))
+        return samples
 
-
-def _fault(
-    row: Unusable,
-    path: str,
-    config: DatasetConfig,
-    column: str | None,
-) -> DataError:
-    name = getattr(config.prompt_template, "__name__", "prompt_template")
-    error = NamedFault(
-        f"{name} failed: {row.error}",
-        file=Path(path).name,
-        row=row.number,
-    )
-    if column is not None and isinstance(row.raw, Mapping):
-        error.sample_id = str(row.raw[column])
-    error.add_note(row.traceback)
-    return error
+    def _fault(self, row: Unusable, name: str | None) -> DataError:
+        function = getattr(self.config.prompt_template, "__name__", "prompt_template")
+        error = NamedFault(
+            f"{function} failed: {row.error}",
+            file=Path(self.path or "").name,
+            row=row.number,
+        )
+        if name is not None:
+            error.sample_id = name
+        error.add_note(row.traceback)
+        return error
 
 
 def id_column(rows: Sequence[Fields]) -> str | None:
@@ -150,11 +141,11 @@ class Drive:
             recording.count_bad(sample_id, why, expected)
 
         recording.expect(len(samples))
-        cell = recording.planned
+        planned = recording.planned
         engine = Engine(
             recording,
-            options=cell.options,
-            render=cell.template,
+            options=planned.options,
+            render=planned.template,
             samples=samples,
             reject=reject,
         )
@@ -164,19 +155,15 @@ class Drive:
             return _without_numbers(metrics, recording, expected)
         # A prompt that the evaluator made itself may be about any row, but about one row only.
         rows_asked = len(engine.rows_asked - set(rejected))
-        counted = min(usable, rows_asked + engine.other_calls)
         mode = metrics.get("mode")
+        is_named = isinstance(mode, str) and mode
         return Driven(
             values=metrics,
-            n=counted,
+            n=min(usable, rows_asked + engine.other_calls),
             n_expected=expected,
-            protocol=f"{cell.task.protocol}@{mode}"
-            if isinstance(mode, str) and mode
-            else "",
+            protocol=f"{planned.task.protocol}@{mode}" if is_named else "",
             details={"metrics": plain(metrics), "speed": engine.speed},
-            lower_is_better=frozenset(
-                name for name in flatten(metrics) if is_cost(name)
-            ),
+            lower_is_better=frozenset(filter(is_cost, flatten(metrics))),
         )
 
     def _evaluate(
@@ -216,23 +203,22 @@ def _without_numbers(
     expected: int,
 ) -> Driven:
     """Return rows without values: the numbers of an evaluator mean nothing if the model gave no answer."""
-    cell = recording.planned
+    planned = recording.planned
+    progress = recording.asking.progress
     flag = "no model call was answered"
     if not recording.calls:
         flag = "the evaluator asked the model nothing"
-        recording.asking.progress.first_errors.setdefault("data_error", flag)
-    outcomes = {
-        str(name): count for name, count in recording.asking.progress.outcomes.items()
-    }
+        progress.first_errors.setdefault("data_error", flag)
+    outcomes = {str(name): count for name, count in progress.outcomes.items()}
     rows = [
         Result(
-            task=cell.task.name,
-            model=cell.model_name,
+            task=planned.task.name,
+            model=planned.model_name,
             metric=name,
             value=None,
             n=0,
             n_expected=expected,
-            protocol=cell.task.protocol,
+            protocol=planned.task.protocol,
             interval="none: a set-level metric",
             higher_is_better=not is_cost(name),
             outcomes=outcomes,
@@ -241,11 +227,7 @@ def _without_numbers(
         )
         for position, name in enumerate(flatten(metrics))
     ]
-    return Driven(
-        results=rows,
-        n=0,
-        n_expected=expected,
-    )
+    return Driven(results=rows, n=0, n_expected=expected)
 
 
 _LOSSES = "perplexity|ppl|loss|nll"

@@ -1,8 +1,7 @@
 """Answers and prompts token by token, with log-probabilities of each token and of the most probable alternatives."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...core import Output
 from ..shapes import Record
@@ -11,49 +10,37 @@ if TYPE_CHECKING:
     from .pipeline_engine import Engine
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(NamedTuple):
     """One token of a prompt or an answer."""
 
     id: int
     text: str
     logprob: float
-    top: dict[str, float] = field(default_factory=dict)
+    top: dict[str, float]
+    """The model's most probable tokens at this position, each with its log-probability."""
 
 
-def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
+def weigh_answer(engine: "Engine", output: Output) -> Iterator[Weighed]:
     """Yield the tokens of an answer, as the model reported them."""
-    if not output.candidates:
-        return
-    candidate = output.candidates[0]
-    ids: Sequence[int | None] = candidate.token_ids
-    if len(ids) != len(candidate.tokens):
-        ids = [None] * len(candidate.tokens)
-    for token_id, token in zip(ids, candidate.tokens, strict=True):
-        if token_id is not None:
-            number = token_id
-        else:
-            number = (engine.tokenizer.encode(token.text) or [0])[0]
-        yield Weighed(
-            number,
-            token.text,
-            token.logprob,
-            dict(token.top) or {token.text: token.logprob},
-        )
+    for candidate in output.candidates[:1]:
+        reported = candidate.token_ids
+        has_ids = len(reported) == len(candidate.tokens)
+        for position, token in enumerate(candidate.tokens):
+            token_id = reported[position] if has_ids else None
+            if token_id is None:
+                token_id = engine.first_id(token.text)
+            top = dict(token.top) or {token.text: token.logprob}
+            yield Weighed(token_id, token.text, token.logprob, top)
 
 
-def echoed(
-    engine: "Engine",
-    prompt: str,
-    top: int,
-) -> Iterator[Weighed]:
+def weigh_prompt(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
     """Yield the tokens of a prompt with their log-probability and the model's own most probable tokens there."""
     decode = engine.tokenizer.decode
     ids = engine.tokenizer.encode(prompt)
     for position, token in enumerate(ids):
         text = decode([token])
         if position == 0:
-            yield Weighed(token, text, 0.0)
+            yield Weighed(token, text, 0.0, {})
             continue
 
         before = decode(ids[:position])
@@ -65,28 +52,22 @@ def echoed(
         alternatives = answer["top_logprobs"]
         likely: dict[str, float] = alternatives[0] if alternatives else {}
 
-        through = decode(ids[: position + 1])
-        piece = through[len(before) :]
-        if piece:
-            logprob = likely.get(piece)
-        else:
-            logprob = 0.0
+        piece = decode(ids[: position + 1])[len(before) :]
+        logprob = likely.get(piece) if piece else 0.0
         if logprob is None:
             [weighed] = engine.weigh([before], [piece], [prompt])
-            if weighed is not None:
-                logprob = weighed.logprob
-            else:
-                logprob = float("-inf")
+            logprob = float("-inf") if weighed is None else weighed.logprob
         yield Weighed(token, text, logprob, likely)
 
 
-def joined(tokens: Sequence[Weighed]) -> Record:
+def as_record(tokens: Iterable[Weighed]) -> Record:
     """Return tokens as the record that evaluators receive: one list for each property, and the whole text."""
-    texts = [token.text for token in tokens]
+    columns = [list(column) for column in zip(*tokens, strict=True)]
+    ids, texts, logprobs, top = columns or ([], [], [], [])
     return {
-        "tokens": [token.id for token in tokens],
+        "tokens": ids,
         "token_strs": texts,
-        "logprobs": [token.logprob for token in tokens],
-        "top_logprobs": [token.top for token in tokens],
+        "logprobs": logprobs,
+        "top_logprobs": top,
         "text": "".join(texts),
     }

@@ -9,7 +9,7 @@ of the text. Rows are computed on access.
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from ...core import Likelihood, ModalityMismatch
 
@@ -24,32 +24,25 @@ def weigh_tokens(
     pad_eod: bool = True,
 ) -> Iterator[Likelihood]:
     """Yield the likelihood of each target after its context, token by token, from the logits of one batch."""
+    encode = engine.tokenizer.encode
     start = [END_OF_TEXT] if pad_eod else []
-    before = [[*start, *engine.tokenizer.encode(context)] for context in contexts]
-    after = [list(engine.tokenizer.encode(target)) for target in targets]
-    state = engine.model.generate_zero_state(len(before))
+    all_before = [[*start, *encode(context)] for context in contexts]
+    all_after = [list(encode(target)) for target in targets]
     rows = engine.model.forward_batch(
-        [ids + more for ids, more in zip(before, after, strict=True)],
-        state,
+        [before + after for before, after in zip(all_before, all_after, strict=True)],
+        engine.model.generate_zero_state(len(all_before)),
         full_output=True,
     )
-    for out, ids, more in zip(rows, before, after, strict=True):
-        logprob, greedy = 0.0, True
-        for number, token in enumerate(more):
-            chances = _plain(out[len(ids) - 1 + number])
+    for row, before, after in zip(rows, all_before, all_after, strict=True):
+        logprob, is_greedy = 0.0, True
+        for position, token in enumerate(after, start=len(before) - 1):
+            logits = row[position]
+            chances = logits.tolist() if hasattr(logits, "tolist") else list(logits)
             highest = max(chances)
-            logprob += (
-                chances[token]
-                - highest
-                - math.log(sum(math.exp(value - highest) for value in chances))
-            )
-            greedy = greedy and chances.index(highest) == token
-        yield Likelihood(logprob, greedy, len(more))
-
-
-def _plain(row: Any) -> list[float]:
-    numbers: list[float] = row.tolist() if hasattr(row, "tolist") else list(row)
-    return numbers
+            total = math.log(sum(math.exp(value - highest) for value in chances))
+            logprob += chances[token] - highest - total
+            is_greedy = is_greedy and chances.index(highest) == token
+        yield Likelihood(logprob, is_greedy, len(after))
 
 
 if TYPE_CHECKING:
@@ -88,7 +81,7 @@ class WeighedModel:
         raise AttributeError(f"the model of the pipeline dialect has no {name!r}")
 
 
-class Logits(Sequence[Any]):
+class Logits:
     """Rows of logits, one after each given token. The row after the last token is unknown."""
 
     def __init__(
@@ -102,58 +95,38 @@ class Logits(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._tokens)
 
-    @overload
-    def __getitem__(self, position: int) -> Any: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Any]: ...
     def __getitem__(self, position: int | slice) -> Any:
-        if isinstance(position, slice):
-            return [self[index] for index in range(*position.indices(len(self)))]
-        if position < 0:
-            index = position + len(self)
-        else:
-            index = position
-        if not 0 <= index < len(self):
-            raise IndexError(position)
-        if index == len(self) - 1:
+        positions = range(len(self))[position]  # Counts from the end, and checks.
+        if isinstance(positions, range):
+            return [self[index] for index in positions]
+        if positions == len(self) - 1:
             raise ModalityMismatch(
                 "forward_batch: the logits after the last token are not known, only those of given tokens",
                 fix="generate with generate_batch",
             )
-        return self._row(index)
+        return self._row(positions)
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[index] for index in range(len(self)))
-
-    def _row(self, place: int) -> Any:
+    def _row(self, position: int) -> Any:
         tokens = self._tokens
-        following = int(tokens[place + 1])
-        tokenizer = self._engine.tokenizer
-        padding = (0, tokenizer.end)
-        start = 0
-        while start < len(tokens) and tokens[start] in padding:
-            start += 1
-        if start == len(tokens):
-            start = place + 1
-
-        context = tokenizer.decode(tokens[start : place + 1])
-        continued = tokenizer.decode(tokens[start : place + 2])
+        decode = self._engine.tokenizer.decode
+        padding = (0, self._engine.tokenizer.end)
+        start = next(
+            (index for index, token in enumerate(tokens) if token not in padding),
+            position + 1,
+        )
+        context = decode(tokens[start : position + 1])
+        continued = decode(tokens[start : position + 2])
         piece = continued[len(context) :]
-        if not piece:
+        if piece:
+            [weighed] = self._engine.weigh([context], [piece], [context])
+            if weighed is None:
+                raise ModalityMismatch("forward_batch: the model gave no answer")
+        else:
             # A token that only begins a character produces no text yet: the token that ends it carries all of it.
-            certain = Likelihood(0.0, True)
-            return self._as_torch(_spread(certain, following))
-        [weighed] = self._engine.weigh([context], [piece], [context])
-        if weighed is None:
-            raise ModalityMismatch("forward_batch: the model gave no answer")
-        return self._as_torch(_spread(weighed, following))
-
-    @staticmethod
-    def _as_torch(row: object) -> Any:
-        torch = sys.modules.get("torch")  # code that imported torch expects tensors
-        if torch is None:
-            return row
-        return torch.from_numpy(row)
+            weighed = Likelihood(0.0, True)
+        row = _spread(weighed, int(tokens[position + 1]))
+        torch = sys.modules.get("torch")  # Code that imported torch expects tensors.
+        return row if torch is None else torch.from_numpy(row)
 
 
 def _spread(weighed: Likelihood, token: int) -> Any:
@@ -161,19 +134,15 @@ def _spread(weighed: Likelihood, token: int) -> Any:
     import numpy
 
     share = math.exp(weighed.logprob)
-    if share <= 0:
-        others = 1.0
-    else:
-        others = (1.0 - share) / share + 1.0
-    if weighed.greedy:
-        size = int(min(max(token + 2, others + 2), LARGEST_VOCABULARY))
-    else:
-        size = token + 2
     rest = max(1.0 - share, 0.0)
-    row = numpy.full(size, -numpy.inf, dtype=numpy.float64)
+    log_rest = math.log(rest) if rest > 0 else -math.inf
     if weighed.greedy:
-        row[:] = math.log(rest / (size - 1)) if rest > 0 else -numpy.inf
+        # As many other tokens as needed for none of them to be more probable than this one.
+        others = (1.0 - share) / share if share > 0 else 0.0
+        size = int(min(max(token + 2, others + 3), LARGEST_VOCABULARY))
+        row = numpy.full(size, log_rest - math.log(size - 1), dtype=numpy.float64)
     else:
-        row[0] = math.log(rest) if rest > 0 else -numpy.inf
+        row = numpy.full(token + 2, -math.inf, dtype=numpy.float64)
+        row[END_OF_TEXT] = log_rest
     row[token] = weighed.logprob
     return row

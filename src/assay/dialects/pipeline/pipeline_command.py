@@ -3,9 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ...core import AssayError, UsageError
 from ...runner.events import Watcher
@@ -16,7 +15,13 @@ from ..shapes import Fields, Record
 from .dataset_registry import DatasetRegistry
 from .evaluator_registry import EvaluatorRegistry
 from .pipeline_launch import Evaluation, document_of, save
-from .pipeline_planning import broken_files, discover, load, registered_here
+from .pipeline_planning import (
+    dataset_named,
+    discover,
+    evaluator_named,
+    load,
+    registered_here,
+)
 
 
 def register_all(
@@ -28,7 +33,8 @@ def register_all(
     Raise if one cannot be loaded. If files are named, the others of the folder may fail with a note.
     """
     named = [str(Path(file).expanduser().resolve()) for file in files]
-    beside = [str(file.resolve()) for file in discover(folder)]
+    recognised, broken_files = discover(folder)
+    beside = [str(file.resolve()) for file in recognised]
     loaded = []
     for path in dict.fromkeys([*beside, *named]):
         try:
@@ -40,7 +46,7 @@ def register_all(
             print(f"note: not registered: {error}", file=sys.stderr)
             continue
         loaded.append(path)
-    for broken in broken_files(folder):
+    for broken in broken_files:
         print(
             f"note: {broken.name} is not valid Python and registers nothing; "
             f"fix: `python -m py_compile {broken.name}` shows the line",
@@ -51,57 +57,36 @@ def register_all(
 
 def listing() -> list[str]:
     """Return one line for each registered name; under upstream's rules, with sizes and metrics."""
-    datasets = [
-        d
-        for name in DatasetRegistry.list_datasets()
-        if (d := DatasetRegistry.get(name))
-    ]
-    evaluators = [
-        e
-        for name in EvaluatorRegistry.list_evaluators()
-        if (e := EvaluatorRegistry.get(name))
-    ]
-    if is_upstream("pipeline"):
-        sizes = [
-            f"(batch_size={d.default_batch_size}, max_length={d.default_max_length})"
-            for d in datasets
+    datasets = [dataset_named(name) for name in DatasetRegistry.list_datasets()]
+    evaluators = [evaluator_named(name) for name in EvaluatorRegistry.list_evaluators()]
+    if not is_upstream("pipeline"):
+        names = [d.name for d in datasets] + [e.name for e in evaluators]
+        width = max(map(len, names))
+        return [
+            "datasets:",
+            *(f"  {d.name:<{width}}  {d.description}".rstrip() for d in datasets),
+            "evaluators:",
+            *(f"  {e.name:<{width}}  {e.description}".rstrip() for e in evaluators),
         ]
-        metrics = [f"metrics: {', '.join(e.metrics)}" for e in evaluators]
-        head = ["", "=" * 80, "Available Components", "=" * 80, ""]
-        below = ["", "Evaluators:", *_bullets(evaluators, metrics), ""]
-        return [*head, "Datasets:", *_bullets(datasets, sizes), *below]
-    width = max(
-        len(name)
-        for name in (
-            *DatasetRegistry.list_datasets(),
-            *EvaluatorRegistry.list_evaluators(),
-        )
-    )
-    return [
-        "datasets:",
-        *(f"  {d.name:<{width}}  {d.description}".rstrip() for d in datasets),
-        "evaluators:",
-        *(f"  {e.name:<{width}}  {e.description}".rstrip() for e in evaluators),
-    ]
-
-
-def _bullets(
-    entries: Sequence[Any],
-    below: Sequence[str],
-) -> Iterator[str]:
-    for entry, more in zip(entries, below, strict=True):
-        yield f"  • {entry.name:15s} - {entry.description}"
-        yield f"    {'':15s}   {more}"
+    lines = ["", "=" * 80, "Available Components", "=" * 80, "", "Datasets:"]
+    for dataset in datasets:
+        lines.append(f"  • {dataset.name:15s} - {dataset.description}")
+        sizes = f"batch_size={dataset.default_batch_size}, max_length={dataset.default_max_length}"
+        lines.append(f"{'':22s}({sizes})")
+    lines += ["", "Evaluators:"]
+    for evaluator in evaluators:
+        lines.append(f"  • {evaluator.name:15s} - {evaluator.description}")
+        lines.append(f"{'':22s}metrics: {', '.join(evaluator.metrics)}")
+    return [*lines, ""]
 
 
 def final_lines(document: Fields) -> list[str]:
     """Return the numbers of a result, one per line, as at the end of `run_pipeline.py`."""
-    numbers = document["metrics"].items()
-    lines = [
-        f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}"
-        for name, value in numbers
-    ]
-    return ["", "📊 Final Results:", *lines, ""]
+    lines = ["", "📊 Final Results:"]
+    for name, value in document["metrics"].items():
+        shown = f"{value:.4f}" if isinstance(value, float) else value
+        lines.append(f"  {name}: {shown}")
+    return [*lines, ""]
 
 
 def evaluation_of(
@@ -114,20 +99,20 @@ def evaluation_of(
     if options.name is not None:
         evaluator = evaluator or options.name
         dataset = dataset or (f"{options.name}_cot" if options.cot else options.name)
-    required = (
-        ("--dataset", dataset),
-        ("--dataset-path", options.dataset_path),
-        ("--evaluator", evaluator),
-    )
-    missing = [option for option, value in required if value is None]
+    required = {
+        "--dataset": dataset,
+        "--dataset-path": options.dataset_path,
+        "--evaluator": evaluator,
+    }
+    missing = [option for option, value in required.items() if value is None]
     if missing:
         raise UsageError(
             f"{', '.join(missing)} missing",
             fix="`assay pipeline --list` prints what is registered",
         )
-    settings: Record = (
-        {"inferoutput": options.inferoutput} if options.inferoutput is not None else {}
-    )
+    settings: Record = {}
+    if options.inferoutput is not None:
+        settings["inferoutput"] = options.inferoutput
     if options.cot:
         settings["use_cot"] = True
     return Evaluation(

@@ -29,7 +29,7 @@ from ...core import (
 from ...store.file_ledger import own_file
 from ..shapes import Fields, Record
 from .arity import Generated
-from .echo import echoed, joined, written
+from .echo import as_record, weigh_answer, weigh_prompt
 from .logits import Logits, WeighedModel
 from .tokenizers import Tokenizer, tokenizer_of
 
@@ -76,7 +76,6 @@ class Engine:
         self._options = options
         self._render = None if asker.model.abilities.roles == "free" else render
         self._reject = reject
-        self._set: dict[tuple[int, float, int | None], GenerateOptions] = {}
         self._samples: dict[str, list[Sample]] = {}
         for sample in samples:
             self._samples.setdefault(str(sample.input), []).append(sample)
@@ -110,8 +109,10 @@ class Engine:
 
         outputs = self._ask(prompts, self._with(max_length, noise, None))
         rows = [
-            self.tokenizer.row(o.candidates[0], max_length) if o.candidates else []
-            for o in outputs
+            self.tokenizer.row(output.candidates[0], max_length)
+            if output.candidates
+            else []
+            for output in outputs
         ]
         tokens = numpy.full(
             (len(rows), max_length),
@@ -120,7 +121,7 @@ class Engine:
         )
         for number, row in enumerate(rows):
             tokens[number, : len(row)] = row
-        seconds = sum(output.seconds or 0.0 for output in outputs)
+        seconds = _seconds(outputs)
         self._speeds.append((len(rows), sum(map(_written, outputs, rows)), seconds))
         return Generated(
             (tokens, seconds, speed_of(self._speeds[-1:]) if return_speed else None)
@@ -132,17 +133,16 @@ class Engine:
         utf8_errors: str = "ignore",
     ) -> list[str]:
         """Return the text of each row; empty for a row with unknown ids."""
-        if hasattr(tokens, "tolist"):
-            rows = tokens.tolist()
-        else:
-            rows = list(tokens)
-        if (
-            rows
-            and not isinstance(rows[0], Sequence)
-            and not hasattr(rows[0], "tolist")
-        ):
+        rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+        if rows and isinstance(rows[0], int):
             rows = [rows]
-        return [self._decoded(row, utf8_errors) for row in rows]
+        texts = []
+        for row in rows:
+            try:
+                texts.append(self.tokenizer.decode(row, utf8_errors))
+            except (IndexError, KeyError, TypeError):
+                texts.append("")
+        return texts
 
     def generate_with_logprobs(
         self,
@@ -165,15 +165,11 @@ class Engine:
             problem = "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt"
             self.check_likelihood(problem, "leave echo out")
         outputs = self._ask(prompts, self._with(max_length, 0.0, top_logprobs))
-        return [
-            joined(
-                [
-                    *(echoed(self, prompt, top_logprobs) if echo else ()),
-                    *written(self, output),
-                ]
-            )
-            for prompt, output in zip(prompts, outputs, strict=True)
-        ]
+        records = []
+        for prompt, output in zip(prompts, outputs, strict=True):
+            echoed = weigh_prompt(self, prompt, top_logprobs) if echo else ()
+            records.append(as_record([*echoed, *weigh_answer(self, output)]))
+        return records
 
     def analyze_next_token(
         self,
@@ -197,24 +193,21 @@ class Engine:
             max_length=1,
             top_logprobs=top_k,
         )
-        if answer["top_logprobs"]:
-            likely = answer["top_logprobs"][0]
-        else:
-            likely = {}
-        best = sorted(
-            likely.items(),
-            key=lambda pair: pair[1],
-            reverse=True,
-        )[:top_k]
+        likely = answer["top_logprobs"][0] if answer["top_logprobs"] else {}
+        best = sorted(likely.items(), key=lambda pair: pair[1], reverse=True)
         return [
             {
-                "token": (self.tokenizer.encode(text) or [0])[0],
+                "token": self.first_id(text),
                 "token_str": text,
                 "logprob": logprob,
                 "probability": math.exp(logprob),
             }
-            for text, logprob in best
+            for text, logprob in best[:top_k]
         ]
+
+    def first_id(self, text: str) -> int:
+        """Return the id of a token's text; the first one if the tokenizer splits it."""
+        return (self.tokenizer.encode(text) or [0])[0]
 
     def measure_decode_speed(
         self,
@@ -238,13 +231,7 @@ class Engine:
         """Write prompts and answers to a new file, and return its path."""
         if len(prompts) != len(responses):
             raise ValueError(f"{len(prompts)} prompts and {len(responses)} responses")
-        pairs = zip(prompts, responses, strict=True)
-        return _saved(
-            task_name,
-            output_dir,
-            [{"prompt": p, "response": r} for p, r in pairs],
-            metadata or {},
-        )
+        return _saved(task_name, output_dir, _lines(prompts, responses), metadata or {})
 
     def generate_and_save(
         self,
@@ -269,19 +256,10 @@ class Engine:
             "throughput": round(len(prompts) / spent, 2),
             **(metadata or {}),
         }
-        lines: list[Record] = [
-            {"prompt": prompt, "response": response}
-            for prompt, response in zip(prompts, responses, strict=True)
-        ]
-        for line, row in zip(
-            lines,
-            tokens.tolist() if save_tokens else (),
-            strict=False,
-        ):
-            line.update(
-                tokens=row,
-                num_tokens=len(row),
-            )
+        lines = _lines(prompts, responses)
+        if save_tokens:
+            for line, row in zip(lines, tokens.tolist(), strict=True):
+                line.update(tokens=row, num_tokens=len(row))
         return responses, _saved(task_name, output_dir, lines, facts)
 
     def __getattr__(self, name: str) -> Any:
@@ -309,9 +287,7 @@ class Engine:
         ]
         outputs = self._answers(prompts, self._options, samples, list(continuations))
         tokens = sum(map(_tokens_read, outputs))
-        self._read.append(
-            (len(outputs), tokens, sum(output.seconds or 0.0 for output in outputs))
-        )
+        self._read.append((len(outputs), tokens, _seconds(outputs)))
         return [
             output.likelihoods[0] if output.likelihoods else None for output in outputs
         ]
@@ -355,10 +331,9 @@ class Engine:
             )
         samples = [self._sample(text, number) for number, text in enumerate(prompts)]
         rendered = [self._prompt(text) for text in prompts]
-        targets: list[str | None] = []
-        for sample in samples:
-            target = sample.target
-            targets.append(None if target is None else str(target))
+        targets = [
+            None if sample.target is None else str(sample.target) for sample in samples
+        ]
         return self._answers(rendered, options, samples, targets)
 
     def _answers(
@@ -403,14 +378,9 @@ class Engine:
     def _continued(self, text: str) -> Sample | None:
         """Return the row whose prompt is the longest beginning of a text; None if several rows match equally."""
         for length in self._lengths:
-            if length < len(text):
-                begun = self._samples.get(text[:length])
-            else:
-                begun = None
-            if begun is not None:
-                if len(begun) == 1:
-                    return begun[0]
-                return None
+            rows = self._samples.get(text[:length]) if length < len(text) else None
+            if rows is not None:
+                return rows[0] if len(rows) == 1 else None
         return None
 
     def _with(
@@ -419,25 +389,18 @@ class Engine:
         noise: float,
         logprobs: int | None,
     ) -> GenerateOptions:
-        key = (max_length, noise, logprobs)
-        if key not in self._set:
-            usual = self._options.temperature
-            if noise > 0:
-                temperature = noise
-            else:
-                temperature = 0.0 if usual is None else usual
-            self._set[key] = self._options.set(
-                max_tokens=max_length,
-                temperature=temperature,
-                logprobs=logprobs,
-            )
-        return self._set[key]
+        return self._options.set(
+            max_tokens=max_length,
+            temperature=noise if noise > 0 else self._options.temperature or 0.0,
+            logprobs=logprobs,
+        )
 
-    def _decoded(self, row: Any, utf8_errors: str) -> str:
-        try:
-            return self.tokenizer.decode(row, utf8_errors)
-        except (IndexError, KeyError, TypeError):
-            return ""
+
+def _lines(prompts: Sequence[str], responses: Sequence[str]) -> list[Record]:
+    return [
+        {"prompt": prompt, "response": response}
+        for prompt, response in zip(prompts, responses, strict=True)
+    ]
 
 
 def _saved(
@@ -459,27 +422,20 @@ def _saved(
     return str(path)
 
 
+def _seconds(outputs: Sequence[Output]) -> float:
+    return sum(output.seconds or 0.0 for output in outputs)
+
+
 def _tokens_read(output: Output) -> int:
-    if output.usage is not None:
-        read = output.usage.input_tokens
-    else:
-        read = None
-    return (read or 0) + sum(
-        likelihood.tokens or 0 for likelihood in output.likelihoods
-    )
+    read = output.usage.input_tokens if output.usage is not None else None
+    weighed = sum(likelihood.tokens or 0 for likelihood in output.likelihoods)
+    return (read or 0) + weighed
 
 
-def _written(
-    output: Output,
-    row: Sequence[int],
-) -> int:
-    if output.usage is not None:
-        counted = output.usage.output_tokens
-    else:
-        counted = None
-    if counted is not None:
-        return counted
-    return len(row)
+def _written(output: Output, row: Sequence[int]) -> int:
+    """Return how many tokens an answer has, as the model counted them, else as they were put into its row."""
+    counted = output.usage.output_tokens if output.usage is not None else None
+    return len(row) if counted is None else counted
 
 
 def speed_of(
@@ -493,17 +449,12 @@ def speed_of(
     """
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)
-    if seconds > 0:
-        rate = tokens / seconds
-    else:
-        rate = 0.0
-    steps = sorted(
-        1000 * spent * size / count for size, count, spent in batches if count
-    ) or [0.0]
+    rate = tokens / seconds if seconds > 0 else 0.0
+    steps = [1000 * spent * size / count for size, count, spent in batches if count]
     if len(steps) > 1:
         step_ms = quantiles(steps, n=100, method="inclusive")[percentile - 1]
     else:
-        step_ms = steps[0]
+        step_ms = steps[0] if steps else 0.0
     return {
         "batch_size": max((size for size, _, _ in batches), default=0),
         "forward_tps": rate,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import EMPTY, Model, ModelError, UsageError
+from ...core import EMPTY, ModelError, UsageError
 from ...runner.events import Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
@@ -67,6 +67,7 @@ class Evaluation:
             options = options.but(models=(model_name(self.model),))
         if options.output is not None:
             return options
+        # The folder depends neither on the evaluator's settings nor on the files that register it.
         bare = options.but(
             tasks=(str(Reference(None, self.dataset, self.evaluator)),),
             register=(),
@@ -74,8 +75,10 @@ class Evaluation:
         if isinstance(self.model, str):
             model = Path(options.models[0].partition(":")[0]).stem
         else:
-            model = _name(self.model)
-        label = f"{file_name(f'{self.dataset}_{self.evaluator}', 40)}--{file_name(model, 24)}-{bare.folder_digest()}"
+            names = (getattr(self.model, key, None) for key in ("name", "__name__"))
+            model = next(filter(None, names), type(self.model).__name__)
+        task = file_name(f"{self.dataset}_{self.evaluator}", 40)
+        label = f"{task}--{file_name(str(model), 24)}-{bare.folder_digest()}"
         return options.but(output=str(Path(self.output_dir) / label))
 
     def run(self, watcher: Watcher | None = None) -> RunResult:
@@ -104,14 +107,6 @@ def model_name(name: str) -> str:
             fix="convert them to GGUF, or serve them and name the endpoint: --model openai/NAME --base_url URL",
         )
     return name
-
-
-def _name(model: Model | Any) -> str:
-    return str(
-        getattr(model, "name", None)
-        or getattr(model, "__name__", None)
-        or type(model).__name__
-    )
 
 
 def config_of(evaluation: Evaluation) -> Record:
@@ -166,42 +161,36 @@ def document_of(evaluation: Evaluation, result: RunResult) -> Record:
             result.notes[-1] if result.notes else "the run gave no numbers",
             where=str(result.folder),
         )
-    details = result[0].details
+    first = result[0]
+    metrics = dict(first.details.get("metrics", {}))
     if checkout.measures_speed():
-        measured = details.get("speed", {})
-    else:
-        measured = {}
-    metrics = {**details.get("metrics", {}), **rounded(measured)}
-    result_document = document(evaluation, result[0].n_expected or 0, metrics)
+        metrics.update(rounded(first.details.get("speed", {})))
+    upstreams = document(evaluation, first.n_expected or 0, metrics)
     if is_upstream("pipeline"):
-        return result_document
-    more = {
-        "model": result[0].model,
+        return upstreams
+    return {
+        **upstreams,
+        "model": first.model,
         "seed": evaluation.seed,
         "status": result.status,
         "run": str(result.folder),
+        "failed": failed_rows(result),
     }
-    return {**result_document, **more, "failed": failed_rows(result)}
 
 
 def shortfall(result: RunResult) -> str:
     """Return one line that says how many rows of a run have no number, and why."""
     if not result.results:
-        if result.notes:
-            reason = result.notes[-1]
-        else:
-            reason = "no numbers"
+        reason = result.notes[-1] if result.notes else "no numbers"
         return f"{result.status}: {reason}"
     first = result[0]
     expected = first.n_expected or 0
     lost = expected - first.n
-    summary = f"{lost} of {expected} rows are not in the numbers"
-    if not lost:
-        summary = f"the numbers of {expected} rows are {result.status}"
-    reasons = list(first.flags)
-    for outcome, count in first.outcomes.items():
-        reasons.insert(0, f"{count} {outcome}")
-    explained = ", ".join(reasons)
+    summary = f"the numbers of {expected} rows are {result.status}"
+    if lost:
+        summary = f"{lost} of {expected} rows are not in the numbers"
+    counts = [f"{count} {outcome}" for outcome, count in first.outcomes.items()]
+    explained = ", ".join([*reversed(counts), *first.flags])
     return f"{first.task}: {summary} ({explained}); see assay show {result.folder}"
 
 
@@ -209,12 +198,10 @@ def failed_rows(result: RunResult) -> list[Record]:
     """Return the rows that were never asked, each with its reason and its traceback."""
     if not any(r.outcomes.get("data_error") for r in result.results):
         return []
-    reader = RunReader(result.folder)
-    task, model = result[0].task, result[0].model
-    records = reader.scores(task, model, task)
+    task = result[0].task
     return [
         {"id": record.id, **record.details}
-        for record in records
+        for record in RunReader(result.folder).scores(task, result[0].model, task)
         if record.outcome == "data_error"
     ]
 
@@ -225,14 +212,12 @@ def save(
     name: str,
 ) -> Path:
     """Write a result file. A file written in the same second is not overwritten."""
-    plain = json.loads(json.dumps(document, default=str))
-    home = Path(folder)
     stem = f"{file_name(name, 80)}_{document['timestamp']}"
-    file = home / f"{stem}.json"
+    file = Path(folder) / f"{stem}.json"
     number = 2
     while file.exists():
-        file = home / f"{stem}_{number}.json"
+        file = file.with_name(f"{stem}_{number}.json")
         number += 1
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_json(file, plain)
+    write_json(file, json.loads(json.dumps(document, default=str)))
     return file

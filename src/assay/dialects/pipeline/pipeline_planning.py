@@ -8,12 +8,10 @@ from ...code.sources import parsed
 from ...core import GenerateOptions, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..guest import Guest
-from ..protocol import is_upstream as chose_upstream
+from ..protocol import is_upstream
 from ..recognise import imported_names
 from ..shapes import Fields
-from . import builtin
 from . import pipeline_checkout as checkout
-from . import pipeline_prompts as prompts
 from .claims import NAMES, claims
 from .dataset_registry import (
     DatasetConfig,
@@ -32,9 +30,6 @@ NEEDS = dict.fromkeys(("perplexity", "perplexity@upstream"), frozenset({"likelih
 UPSTREAM = "@upstream"
 TELLING_NAMES = ("dataset_registry", "evaluator_registry")
 """Module names that only files of this dialect mention."""
-SHIPPED = (builtin.perplexity, prompts.evaluate)
-"""Evaluators of assay whose results differ under upstream's rules."""
-
 HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
 _registered_here = False
@@ -51,32 +46,26 @@ def registered_here() -> Iterator[None]:
         _registered_here = before
 
 
-def tasks_of(
-    text: str,
-    run: RunOptions,
-    *,
-    is_upstream: bool = False,
-) -> Sequence[Task]:
+def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
     """Return the tasks of a reference; files named by `--register` are loaded first."""
     reference = parse(text)
     if not _registered_here:
         for file in run.register:
             load(file)
     if reference.file is None:
-        return [make_task(reference, run, is_upstream=is_upstream)]
+        return [make_task(reference, run)]
     datasets, evaluators = load(reference.file)
     if reference.dataset is not None:
-        return [make_task(reference, run, evaluators, is_upstream=is_upstream)]
+        return [make_task(reference, run, evaluators)]
     if not datasets:
         raise UsageError(
             "registers no dataset",
             where=reference.file,
             fix="`assay python FILE` runs a script; name the file that registers the dataset with --register",
         )
-    references = [Reference(None, name, None, reference.settings) for name in datasets]
     return [
-        make_task(single, run, evaluators, is_upstream=is_upstream)
-        for single in references
+        make_task(Reference(None, name, None, reference.settings), run, evaluators)
+        for name in datasets
     ]
 
 
@@ -93,69 +82,48 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
     )
 
 
-def discover(folder: Path) -> list[Path]:
-    """Return the `register_*.py` files of a folder that are written for this dialect.
+def discover(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the `register_*.py` files of a folder that are written for this dialect, and unrecognised broken files.
 
     A file that is not valid Python counts if its text names a module of the dialect. Loading it reports the error.
     """
-    files = []
+    files: list[Path] = []
+    broken: list[Path] = []
     for file in sorted(folder.glob("register_*.py")):
-        if parsed(file) is None:
-            text = file.read_text(encoding="utf-8", errors="replace")
-            is_ours = any(name in text for name in TELLING_NAMES)
-        else:
-            is_ours = claims(file, imported_names(file)) is not None
-        if is_ours:
-            files.append(file)
-    return files
-
-
-def broken_files(folder: Path) -> list[Path]:
-    """Return the `register_*.py` files of a folder that are not valid Python and were not recognised."""
-    recognised = discover(folder)
-    return [
-        file
-        for file in sorted(folder.glob("register_*.py"))
-        if file not in recognised and parsed(file) is None
-    ]
+        if parsed(file) is not None:
+            if claims(file, imported_names(file)) is not None:
+                files.append(file)
+            continue
+        text = file.read_text(encoding="utf-8", errors="replace")
+        is_ours = any(name in text for name in TELLING_NAMES)
+        (files if is_ours else broken).append(file)
+    return files, broken
 
 
 def make_task(
     reference: Reference,
     run: RunOptions,
     evaluators: Sequence[str] = (),
-    *,
-    is_upstream: bool = False,
 ) -> Task:
     """Build the task of a dataset and an evaluator; by default the evaluator of the same name, or the file's only one.
 
-    Under upstream's rules, an empty answer, 0 and `False` are not answers, and shipped evaluators
-    have an upstream form.
+    Under upstream's rules, an empty answer, 0 and `False` are not answers, and shipped evaluators follow upstream's.
     """
-    evaluator_name = reference.evaluator or (run.scorers[0] if run.scorers else None)
-    is_named_upstream = (evaluator_name or "").endswith(UPSTREAM)
-    if (
-        evaluator_name
-        and is_named_upstream
-        and not EvaluatorRegistry.get(evaluator_name)
-    ):
+    follows_upstream = is_upstream("pipeline")
+    chosen = reference.evaluator or (run.scorers[0] if run.scorers else None)
+    if chosen and chosen.endswith(UPSTREAM) and not EvaluatorRegistry.get(chosen):
         # `my_evaluator@upstream`: the user's own evaluator on references read by upstream's rules.
-        evaluator_name = evaluator_name.removesuffix(UPSTREAM)
-        is_upstream = True
-    is_upstream = is_upstream or chose_upstream("pipeline")
-    with as_upstream(is_upstream):
-        dataset, in_own_words = (
-            _dataset(reference.dataset or ""),
-            asks_in_own_words(reference.dataset or ""),
-        )
-    evaluator = _evaluator(evaluator_name or _matching(dataset.name, evaluators))
-    if (
-        is_upstream
-        and evaluator.evaluator in SHIPPED
-        and EvaluatorRegistry.get(f"{evaluator.name}{UPSTREAM}")
-    ):
-        evaluator = _evaluator(f"{evaluator.name}{UPSTREAM}")
-    name = f"{dataset.name}/{evaluator.name.removesuffix(UPSTREAM) if is_upstream else evaluator.name}"
+        chosen = chosen.removesuffix(UPSTREAM)
+        follows_upstream = True
+    with as_upstream(follows_upstream):
+        dataset = dataset_named(reference.dataset or "")
+        in_own_words = asks_in_own_words(dataset.name)
+    evaluator = evaluator_named(chosen or _matching(dataset.name, evaluators))
+    name = f"{dataset.name}/{evaluator.name}"
+    protocol = name
+    if follows_upstream:
+        name = name.removesuffix(UPSTREAM)
+        protocol = f"{name}{UPSTREAM}{'+own_words' if in_own_words else ''}"
     length = run.generation.get("max_tokens")
     drive = Drive(
         dataset,
@@ -165,12 +133,12 @@ def make_task(
         run.batch_size
         if isinstance(run.batch_size, int)
         else dataset.default_batch_size,
-        is_upstream,
+        follows_upstream,
     )
     return Task(
         name=name,
-        protocol=f"{name}{_protocol(is_upstream, in_own_words)}",
-        dataset=Rows(dataset, run.data, is_upstream),
+        protocol=protocol,
+        dataset=Rows(dataset, run.data, follows_upstream),
         template=as_turn,
         driver=drive,
         needs=NEEDS.get(evaluator.name, frozenset()),
@@ -180,23 +148,15 @@ def make_task(
     )
 
 
-def _protocol(is_upstream: bool, in_own_words: bool) -> str:
-    """Return the protocol under upstream's rules. It records whether a prompt uses assay's own sentence."""
-    if not is_upstream:
-        return ""
-    return f"{UPSTREAM}+own_words" if in_own_words else UPSTREAM
-
-
 def source_files(reference: Reference) -> tuple[str, ...]:
     """Return the files that registered a dataset and an evaluator, so that a run can be repeated from `run.json`."""
-    dataset = _dataset(reference.dataset or "")
-    evaluator = _evaluator(reference.evaluator or "")
-    files: dict[str, None] = {}
-    for function in (dataset.loader, dataset.prompt_template, evaluator.evaluator):
-        file = _source_file(function)
-        if file is not None:
-            files[file] = None
-    return tuple(files)
+    dataset = dataset_named(reference.dataset or "")
+    evaluator = evaluator_named(reference.evaluator or "")
+    files = map(
+        _source_file,
+        (dataset.loader, dataset.prompt_template, evaluator.evaluator),
+    )
+    return tuple(dict.fromkeys(file for file in files if file is not None))
 
 
 def _source_file(function: object) -> str | None:
@@ -205,26 +165,28 @@ def _source_file(function: object) -> str | None:
     module = str(scope.get("__name__", ""))
     if module == "__main__" or module.startswith("assay."):
         return None
-    file = scope.get("__file__")
-    return None if file is None else str(file)
+    return scope.get("__file__")
 
 
-def _dataset(name: str) -> DatasetConfig:
+class UnknownRegistered(UnknownName, ValueError):
+    """Raised for an unregistered name, with the nearest one; also a `ValueError`, which scripts expect."""
+
+
+def dataset_named(name: str) -> DatasetConfig:
+    """Return a registered dataset. Raise an error with the nearest name if there is none."""
     config = DatasetRegistry.get(name)
     if config is None:
-        raise UnknownName("dataset", name, DatasetRegistry.list_datasets(), hint=HINT)
+        names = DatasetRegistry.list_datasets()
+        raise UnknownRegistered("dataset", name, names, hint=HINT)
     return config
 
 
-def _evaluator(name: str) -> EvaluatorConfig:
+def evaluator_named(name: str) -> EvaluatorConfig:
+    """Return a registered evaluator. Raise an error with the nearest name if there is none."""
     config = EvaluatorRegistry.get(name)
     if config is None:
-        raise UnknownName(
-            "evaluator",
-            name,
-            EvaluatorRegistry.list_evaluators(),
-            hint=HINT,
-        )
+        names = EvaluatorRegistry.list_evaluators()
+        raise UnknownRegistered("evaluator", name, names, hint=HINT)
     return config
 
 
@@ -232,6 +194,7 @@ def _matching(
     dataset: str,
     evaluators: Sequence[str],
 ) -> str:
+    """Return the evaluator for a dataset: of its name, or the file's only one, or the one that only generates."""
     if dataset in evaluators:
         return dataset
     if len(evaluators) == 1:

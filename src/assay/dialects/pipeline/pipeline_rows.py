@@ -4,6 +4,7 @@ import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ class Usable:
     """A row with its prompt."""
 
     prompt: str
-    reference: Any
+    reference: object
     raw: Fields
 
     def as_item(self) -> Record:
@@ -35,8 +36,8 @@ class Unusable:
     number: int
     """The number of the row, counted from 1."""
     error: str
-    traceback: str = ""
-    raw: Any = None
+    traceback: str
+    raw: object
     """The row as the loader returned it."""
 
 
@@ -49,11 +50,15 @@ def read_rows(
     """Yield the rows in order. A row that the template cannot handle does not affect the others."""
     reference = reference_as_upstream if is_upstream("pipeline") else reference_of
     name = getattr(template, "__name__", "prompt_template")
-    for number, raw in enumerate(_loaded(loader, path), 1):
-        if limit is not None and number > limit:
-            return
+    for number, raw in enumerate(islice(_loaded(loader, path), limit), start=1):
         try:
-            yield _usable(template, raw, reference)
+            if not isinstance(raw, Mapping):
+                raise TypeError(f"expected a dictionary, found {shorten(raw)}")
+            prompt = template(raw)
+            if not isinstance(prompt, str):
+                reason = f"a prompt must be text, not {shorten(prompt)}"
+                raise TypeError(f"{reason} ({defined_at(template)})")
+            yield Usable(prompt, reference(raw), raw)
         except Exception as error:  # noqa: BLE001 - the boundary to a user's prompt function: a fault of this row
             described = blamed(TemplateError, error, name)
             yield Unusable(number, described.what, _user_frames(error), raw)
@@ -62,27 +67,9 @@ def read_rows(
 def _user_frames(error: Exception) -> str:
     """Return the traceback, starting at the user's own function."""
     trace = error.__traceback__
-    while (
-        trace is not None
-        and trace.tb_next is not None
-        and trace.tb_frame.f_globals is globals()
-    ):
+    if trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return "".join(traceback.format_exception(type(error), error, trace, chain=False))
-
-
-def _usable(
-    template: Callable[[Any], str],
-    raw: object,
-    reference: Callable[[Fields], Any],
-) -> Usable:
-    if not isinstance(raw, Mapping):
-        raise TypeError(f"expected a dictionary, found {shorten(raw)}")
-    prompt = template(raw)
-    if not isinstance(prompt, str):
-        definition = defined_at(template)
-        raise TypeError(f"a prompt must be text, not {shorten(prompt)} ({definition})")
-    return Usable(prompt, reference(raw), raw)
 
 
 def reference_of(raw: Fields) -> Any:
@@ -141,41 +128,50 @@ def load_jsonl(path: str) -> list[Fields]:
             return [json.loads(line) for line in lines]
     if format_of(file) is not None or not file.is_file():
         return read_file(path)
-    return list(_lines(file))
+    rows = []
+    lines_of_file = file.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines_of_file, start=1):
+        try:
+            if line.strip():
+                rows.append(json.loads(line))
+        except ValueError as error:
+            raise DataError(
+                f"the line is not JSON: {error}",
+                file=str(file),
+                row=number,
+            ) from error
+    return rows
 
 
 def load_json(path: str) -> list[Fields]:
     """Return the rows of a JSON file: a list, the list under `data` or `examples`, or one object as one row."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document: Any = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(document, Mapping):
+            document = document.get("data", document.get("examples", [document]))
         rows: list[Fields] = document
-        return (
-            document.get("data", document.get("examples", [document]))
-            if isinstance(document, Mapping)
-            else rows
-        )
-    single = _single_object(file)
-    if single is None:
-        return read_file(path)
-    return _unwrapped([single])
+        return rows
+    if file.suffix == ".json" and file.is_file():
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError:
+            document = None  # Read below, where the error names its line.
+        if isinstance(document, Mapping):
+            return _unwrapped([document])
+    return read_file(path)
 
 
 def read_test_split(path: str) -> list[Fields]:
     """Return the rows of a file, or of the test split of a folder that has one."""
     folder = Path(path).expanduser()
-    has_test = folder.is_dir() and any(
-        "test" in file.name for file in folder.rglob("*") if file.is_file()
-    )
-    if has_test:
+    files = folder.rglob("*test*") if folder.is_dir() else ()
+    if any(file.is_file() for file in files):
         return _read(folder, "test")
     return read_file(path)
 
 
-def _read(
-    path: Path,
-    split: str | None,
-) -> list[Fields]:
+def _read(path: Path, split: str | None) -> list[Fields]:
     rows: list[Fields] = []
     shards, _ = open_files(path, split, "")
     for shard in shards:
@@ -187,41 +183,11 @@ def _read(
     return rows
 
 
-def _lines(file: Path) -> Iterator[Fields]:
-    for number, line in enumerate(
-        file.read_text(encoding="utf-8").splitlines(), start=1
-    ):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise DataError(
-                    f"the line is not JSON: {error}",
-                    file=str(file),
-                    row=number,
-                ) from error
-
-
-def _single_object(file: Path) -> Fields | None:
-    """Return the object that makes up a JSON file; None for any other file."""
-    if file.suffix != ".json" or not file.is_file():
-        return None
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    return document if isinstance(document, Mapping) else None
-
-
 def _unwrapped(rows: list[Fields]) -> list[Fields]:
+    """Return the list under `data` or `examples` if these are the rows of a single object."""
     if len(rows) == 1:
-        inner = next(
-            (
-                rows[0][name]
-                for name in ("data", "examples")
-                if isinstance(rows[0].get(name), list)
-            ),
-            None,
-        )
-        return rows if inner is None else inner
+        for name in ("data", "examples"):
+            inner = rows[0].get(name)
+            if isinstance(inner, list):
+                return inner
     return rows

@@ -31,16 +31,12 @@ def parse(text: str) -> Reference:
     """Parse a reference."""
     bare, mark, settings = text.partition("?")
     file: str | None = None
+    names: str | None = bare
     if bare.endswith(".py") or ".py:" in bare:
         file, names = split_reference(bare)
-    else:
-        names = bare
     dataset, _, evaluator = (names or "").partition("/")
     try:
-        if mark:
-            keywords = json.loads(settings)
-        else:
-            keywords = {}
+        keywords = json.loads(settings) if mark else {}
     except ValueError as error:
         raise UsageError(
             f"the settings are not valid JSON: {error}", where=text

@@ -8,14 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import UnknownName
 from ..protocol import error_of_rule, is_upstream
 from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
 from . import pipeline_launch as launch
 from .dataset_registry import DatasetRegistry, is_shipped
 from .evaluator_registry import EvaluatorRegistry
-from .pipeline_planning import HINT, registered_here, source_files
+from .pipeline_planning import (
+    UnknownRegistered,
+    dataset_named,
+    evaluator_named,
+    registered_here,
+    source_files,
+)
 from .reference import Reference
 from .script_engine import RWKVInferenceEngine
 
@@ -35,10 +40,7 @@ class EvaluationPipeline:
         self.model_path = model_path
         self.seed = seed
         self.output_dir = output_dir
-        Path(output_dir).mkdir(
-            parents=True,
-            exist_ok=True,
-        )
+        Path(output_dir).mkdir(parents=True, exist_ok=True)
         self._engine: Any = None
         self._is_own = RWKVInferenceEngine is not _OURS
         if self._is_own:
@@ -85,10 +87,8 @@ class EvaluationPipeline:
             eval_kwargs,
             source_files(Reference(None, dataset_name, evaluator_name)),
         )
-        if self._is_own:
-            document = self._driven(evaluation)
-        else:
-            document = self._recorded(evaluation)
+        run = self._driven if self._is_own else self._recorded
+        document = run(evaluation)
         if save_results:
             launch.save(document, self.output_dir, f"{dataset_name}_{evaluator_name}")
         return document
@@ -114,26 +114,14 @@ class EvaluationPipeline:
             data,
             **config,
         )
-        size = len(data) + getattr(data, "left_out", 0)
-        return launch.document(
-            evaluation,
-            size,
-            {**metrics, **self._speeds(config["batch_size"])},
-        )
-
-    def _speeds(self, batch_size: int) -> dict[str, float]:
-        """Return the engine's own speed measurements, if it has any."""
-        if (
-            not hasattr(self._engine, "measure_decode_speed")
-            or not checkout.measures_speed()
-        ):
-            return {}
-        return launch.rounded(
-            self._engine.measure_decode_speed(
-                batch_size=batch_size,
+        if checkout.measures_speed() and hasattr(self._engine, "measure_decode_speed"):
+            speed = self._engine.measure_decode_speed(
+                batch_size=config["batch_size"],
                 length=32,
             )
-        )
+            metrics = {**metrics, **launch.rounded(speed)}
+        size = len(data) + getattr(data, "left_out", 0)
+        return launch.document(evaluation, size, metrics)
 
     def run_multiple(
         self,
@@ -153,28 +141,13 @@ class EvaluationPipeline:
         return results
 
 
-class UnknownRegistered(UnknownName, ValueError):
-    """Raised for an unregistered name, with the nearest one; also a `ValueError`, which scripts expect."""
-
-
-def _check(
-    dataset: str,
-    path: str,
-    evaluator: str,
-) -> None:
+def _check(dataset: str, path: str, evaluator: str) -> None:
     """Raise for unregistered names and a missing file, with the errors that scripts expect."""
-    for kind, name, names in (
-        ("dataset", dataset, DatasetRegistry.list_datasets()),
-        ("evaluator", evaluator, EvaluatorRegistry.list_evaluators()),
-    ):
-        config = (
-            DatasetRegistry.get(name)
-            if kind == "dataset"
-            else EvaluatorRegistry.get(name)
-        )
-        if config is None:
-            fault = UnknownRegistered(kind, name, names, hint=HINT)
-            raise error_of_rule("pipeline", fault, ValueError)
+    try:
+        dataset_named(dataset)
+        evaluator_named(evaluator)
+    except UnknownRegistered as error:
+        raise error_of_rule("pipeline", error, ValueError) from None
     if is_shipped(dataset) and not Path(path).expanduser().exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
@@ -199,12 +172,14 @@ class PipelineBuilder:
         **kwargs: object,
     ) -> "PipelineBuilder":
         """Add a task, and return self."""
-        names = {
-            "dataset_name": dataset_name,
-            "dataset_path": dataset_path,
-            "evaluator_name": evaluator_name,
-        }
-        self.tasks.append({**names, **kwargs})
+        self.tasks.append(
+            {
+                "dataset_name": dataset_name,
+                "dataset_path": dataset_path,
+                "evaluator_name": evaluator_name,
+                **kwargs,
+            }
+        )
         return self
 
     def run(self) -> list[Record]:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from ...core import Candidate, Model
 from ..parameters import accepted_by
 
-END_OF_TEXT = 0
 _PIECES = re.compile(r"\s*\S+|\s+")
 
 
@@ -33,7 +32,7 @@ class Tokenizer(Protocol):
 class PrivateTokenizer:
     """Ids of this process only, assigned as texts arrive."""
 
-    end = END_OF_TEXT
+    end = 0
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
@@ -63,17 +62,14 @@ class PrivateTokenizer:
             pieces = _PIECES.findall(text)
 
         if len(pieces) > most:
-            first = pieces[: most - 1]
-            remaining = pieces[most - 1 :]
-            pieces = [*first, "".join(remaining)]
+            pieces[most - 1 :] = ["".join(pieces[most - 1 :])]
         return [self._id(piece) for piece in pieces]
 
     def _id(self, piece: str) -> int:
-        number = self._ids.get(piece)
-        if number is None:
-            number = self._ids[piece] = len(self._pieces)
+        if piece not in self._ids:
+            self._ids[piece] = len(self._pieces)
             self._pieces.append(piece)
-        return number
+        return self._ids[piece]
 
 
 class ModelTokenizer:
@@ -89,19 +85,13 @@ class ModelTokenizer:
     @cached_property
     def end(self) -> int:
         """The id that ends a text and pads short rows."""
-        end = getattr(self._own, "eos_token_id", None)
-        if end is None:
-            return END_OF_TEXT
-        return int(end)
+        return int(getattr(self._own, "eos_token_id", None) or 0)
 
     def encode(self, text: str) -> list[int]:
         """Return the model's token ids, without special tokens at the beginning or the end."""
-        return [
-            int(token)
-            for token in self._own.encode(
-                text, **accepted_by(self._own.encode, {"add_special_tokens": False})
-            )
-        ]
+        encode = self._own.encode
+        options = accepted_by(encode, {"add_special_tokens": False})
+        return [int(token) for token in encode(text, **options)]
 
     def decode(
         self,
@@ -132,11 +122,8 @@ class ModelTokenizer:
 def tokenizer_of(model: Model) -> Tokenizer:
     """Return the model's own tokenizer if it declares tokens and has one; else private ids."""
     # Check without reading the attribute: reading it may load the model.
-    has_one = hasattr(type(model), "tokenizer") or "tokenizer" in getattr(
-        model,
-        "__dict__",
-        (),
-    )
+    own = getattr(model, "__dict__", ())
+    has_one = hasattr(type(model), "tokenizer") or "tokenizer" in own
     if model.abilities.tokens and has_one:
         return ModelTokenizer(model)
     return PrivateTokenizer()
