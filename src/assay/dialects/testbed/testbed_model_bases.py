@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from operator import attrgetter
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -63,10 +64,9 @@ class WhiteBox(Module):  # type: ignore[misc]
                 return super().__getattr__(name)
             except AttributeError:
                 pass
-        attributes = self.__dict__
-        model = attributes.get("model") or (attributes.get("_modules") or {}).get(
-            "model"
-        )
+        # A torch module keeps the wrapped model among its submodules.
+        own = {**self.__dict__.get("_modules", {}), **self.__dict__}
+        model = own.get("model")
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return getattr(model, name)
@@ -85,62 +85,38 @@ class WhiteBox(Module):  # type: ignore[misc]
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
-    def _assay_named(self, wanted: object) -> Record:
-        """Return modules by name. A text is a pattern; a list has exact names."""
+    def _assay_modules(self, wanted: object) -> Record:
+        """Return modules by name: those that match a pattern, have the given names, or are of a class."""
+        named = dict(self.model.named_modules())
+        if isinstance(wanted, type):
+            return {n: m for n, m in named.items() if isinstance(m, wanted)}
+        if isinstance(wanted, (list, tuple)):
+            return {n: m for n, m in named.items() if n in wanted}
         if isinstance(wanted, str):
-            named = dict(self.model.named_modules())
             modules = {n: m for n, m in named.items() if re.search(wanted, n)}
             return modules or {
                 n: m for n, m in named.items() if re.search(wanted, former_name(n))
             }
-        if isinstance(wanted, (list, tuple)):
-            return {n: m for n, m in self.model.named_modules() if n in wanted}
         raise TypeError(
             f"modules are named by a pattern or a list of names, not {wanted!r}"
         )
 
     def _assay_matching(self, wanted: object) -> Record:
-        """Return the modules with matching names, or the instances of a class. Raise if there are none."""
-        if isinstance(wanted, type):
-            chosen = {
-                n: m for n, m in self.model.named_modules() if isinstance(m, wanted)
-            }
-        else:
-            if isinstance(wanted, (str, list, tuple)):
-                chosen = self._assay_named(wanted)
-            else:
-                chosen = {}
+        """Return modules as `_assay_modules` does. Raise if there are none."""
+        is_selector = isinstance(wanted, (type, str, list, tuple))
+        chosen = self._assay_modules(wanted) if is_selector else {}
         if not chosen:
             raise ValueError(f"no module matches {wanted!r}")
         return chosen
 
-    def _assay_hook(
-        self,
-        method: str,
-        *args: Any,
-        **options: object,
-    ) -> Any:
-        if callable(args[0]):
-            register = getattr(super(), method, None) or getattr(self.model, method)
-            return register(*args, **options)
-        names, hook = args[0], args[1]
-        return [
-            getattr(module, method)(
-                try_inject_params(hook, module_name=name), **options
-            )
-            for name, module in self._assay_named(names).items()
-        ]
-
     def add_tracker(self, module_name: object, tracker: Any) -> None:
         """Attach a tracker to modules. Each pass of the model starts a new list in it."""
-        if isinstance(module_name, type):
-            matching = {}
-        else:
-            matching = self._assay_matching(module_name)
+        # As upstream, trackers choose modules by name only: for a class, `track` raises an error.
+        is_class = isinstance(module_name, type)
+        matching = {} if is_class else self._assay_matching(module_name)
         tracker.track(list(matching.values()), self._trackers_dict)
         tracker.auto_incre_index = False
         self._trackers_dict[tracker.id] = tracker
-        tracker.name_modules(list(matching))
 
     def replace_module(
         self,
@@ -153,12 +129,9 @@ class WhiteBox(Module):  # type: ignore[misc]
         """Replace the matching modules, each by a new instance of a class, or by the given modules in order."""
         matching = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
-            modules: Sequence[Any] = [new(**init_args) for _ in matching]
+            modules: list[Any] = [new(**init_args) for _ in matching]
         else:
-            if isinstance(new, (list, tuple)):
-                modules = list(new)
-            else:
-                modules = [new]
+            modules = list(new) if isinstance(new, (list, tuple)) else [new]
         if len(modules) != len(matching):
             raise ValueError(
                 f"{len(matching)} modules match and {len(modules)} are given"
@@ -166,10 +139,8 @@ class WhiteBox(Module):  # type: ignore[misc]
         for (name, old), module in zip(matching.items(), modules, strict=True):
             if strict:
                 _check_parameters(old.forward, module.forward, name)
-            holder = self.model
-            *outer, last = name.split(".")
-            for part in outer:
-                holder = getattr(holder, part)
+            outer, _, last = name.rpartition(".")
+            holder = attrgetter(outer)(self.model) if outer else self.model
             setattr(holder, last, module)
 
     def replace_module_method(
@@ -225,12 +196,19 @@ def _hooked(name: str) -> Function:
     The hook may have a parameter `module_name`.
     """
 
-    def register(
-        self: WhiteBox,
-        *args: object,
-        **options: object,
-    ) -> Any:
-        return self._assay_hook(name, *args, **options)
+    def register(self: WhiteBox, first: Any, *args: Any, **options: object) -> Any:
+        if callable(first):
+            method = getattr(Module, name, None)
+            if method is None:
+                return getattr(self.model, name)(first, *args, **options)
+            return method(self, first, *args, **options)
+        hook = args[0]
+        return [
+            getattr(module, name)(
+                try_inject_params(hook, module_name=module_name), **options
+            )
+            for module_name, module in self._assay_modules(first).items()
+        ]
 
     register.__name__ = name
     return register
@@ -250,10 +228,9 @@ def _check_parameters(
     name: str,
     skip: int = 0,
 ) -> None:
-    before, after = (
-        list(inspect.signature(old).parameters),
-        list(inspect.signature(new).parameters)[skip:],
-    )
+    """Raise if a replacement, without its first `skip` parameters, does not begin with those of the original."""
+    before = list(inspect.signature(old).parameters)
+    after = list(inspect.signature(new).parameters)[skip:]
     if before != after[: len(before)]:
         raise ValueError(
             f"what replaces {name!r} takes ({', '.join(after)}) and must begin with ({', '.join(before)});"
@@ -293,31 +270,19 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
                 f"{self.model_name!r} is none of {', '.join(support_models)}: its prompt template may not fit",
                 stacklevel=2,
             )
-        self._assay_pad_left()
+        continues = not getattr(self.config, "is_encoder_decoder", False)
+        if continues and not is_upstream("testbed"):
+            # New tokens start after the longest prompt of a batch.
+            for holder in self._assay_holders():
+                if hasattr(holder, "padding_side"):
+                    holder.padding_side = "left"
         self._assay_watch()
-
-    def _assay_pad_left(self) -> None:
-        """Make the tokenizer pad on the left, because new tokens start after the longest prompt of a batch."""
-        if is_upstream("testbed"):
-            return
-        for holder in self._assay_holders():
-            if hasattr(holder, "padding_side") and not getattr(
-                self.config,
-                "is_encoder_decoder",
-                False,
-            ):
-                holder.padding_side = "left"
 
     def _assay_holders(self) -> list[Any]:
         """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
-        return [
-            self.processor,
-            *(
-                [self.processor.tokenizer]
-                if hasattr(self.processor, "tokenizer")
-                else []
-            ),
-        ]
+        processor = self.processor
+        has_tokenizer = hasattr(processor, "tokenizer")
+        return [processor, processor.tokenizer] if has_tokenizer else [processor]
 
     @property
     def default_prompt_template(self) -> str:
@@ -353,37 +318,28 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
                 self.apply_prompt_template(entry, prompt_template, tokenize, **kwargs)
                 for entry in conversation
             ]
-        template = (
-            prompt_template if prompt_template is not None else self.prompt_template
-        )
-        is_bare = (
-            template is None
-            and type(self).default_prompt_template is ModelBase.default_prompt_template
-        )
-        # A processor may render by itself without naming its template.
-        if is_bare and not is_upstream("testbed"):
-            chosen = None
-        else:
-            chosen = template or self._assay_default_template()
+        template = self.prompt_template if prompt_template is None else prompt_template
+        follows_upstream = is_upstream("testbed")
         if tokenize:
-            kwargs.setdefault(
-                "return_dict", False
-            )  # Only ids, regardless of the library's default.
-        if is_upstream("testbed"):
-            return self._assay_apply(chosen)(
-                conversation,
-                tokenize=tokenize,
-                **kwargs,
-            )
+            # Only ids, regardless of the library's default.
+            kwargs.setdefault("return_dict", False)
+        if template is None and not self._assay_is_bare:
+            template = self._assay_default_template()
+            is_own = self._assay_speaks_own_template
+        else:
+            is_own = template is None
+        if follows_upstream:
+            apply = self._assay_apply(template or self._assay_default_template())
+            return apply(conversation, tokenize=tokenize, **kwargs)
+        apply = self._assay_apply(template)
         messages = arranged(
             conversation, asks=bool(kwargs.pop("add_generation_prompt", False))
         )
-        if template is None and self._assay_speaks_own_template:
+        if is_own:
             # The processor's own template does not know open messages: it writes the assistant's header itself.
             with_content = [message for message in messages if "content" in message]
             kwargs["add_generation_prompt"] = len(with_content) < len(messages)
             messages = with_content
-        apply = self._assay_apply(chosen)
         if tokenize:
             return apply(messages, tokenize=True, **kwargs)
         return in_either_form(
@@ -398,9 +354,12 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         return str(template() if callable(template) else template)
 
     @property
-    def _assay_speaks_own_template(self) -> bool:
-        """Return True if the default template is the processor's own."""
+    def _assay_is_bare(self) -> bool:
+        """Return True if the class has no template: a processor may render by itself without naming its template."""
         return type(self).default_prompt_template is ModelBase.default_prompt_template
+
+    _assay_speaks_own_template = _assay_is_bare
+    """True if the default template is the processor's own."""
 
     def _assay_apply(self, template: str | None) -> Function:
         """Return the function that renders a conversation: the processor's method, its tokenizer's, or assay's."""

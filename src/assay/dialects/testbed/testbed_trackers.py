@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from functools import partial
 from itertools import count
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any, ClassVar
 
 from ..parameters import accepted_by
@@ -49,12 +49,8 @@ def clone_to_device(
             if hasattr(value, "_fields"):
                 return kind(*inner)
             return kind(inner)
-        slots = [
-            name
-            for name in getattr(type(value), "__slots__", ())
-            if hasattr(value, name)
-        ]
-        names = [*getattr(value, "__dict__", ()), *slots]
+        names = [*getattr(value, "__dict__", ())]
+        names += [s for s in getattr(value, "__slots__", ()) if hasattr(value, s)]
         if not names or isinstance(value, type):
             return value
         clone = copy.copy(value)
@@ -84,7 +80,6 @@ class TrackerBase:
             (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
         )
         """The device to which tensors are moved; `None` leaves them where they are."""
-        self.module_names: list[str] = []
         self.id: int | None = None
         self._next = -1
         self._counts_itself = True
@@ -95,11 +90,7 @@ class TrackerBase:
         self._home: MutableMapping[int, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if (
-            name.startswith("_")
-            or name not in self.__dict__.get("_data", {})
-            or name not in type(self).fields
-        ):
+        if name not in type(self).fields or name not in self.__dict__.get("_data", ()):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return self._of(name)
 
@@ -170,10 +161,6 @@ class TrackerBase:
         self._handles = [self._attach(module) for module in modules]
         self.id, self._home = next(_ids), trackers_dict
 
-    def name_modules(self, names: list[str]) -> None:
-        """Set the names that the tracked modules have in their model."""
-        self.module_names = names
-
     def keep(self, module: object, **values: object) -> None:
         """Add the values of a module to the list of this pass."""
         if self._counts_itself:
@@ -182,11 +169,9 @@ class TrackerBase:
                 self._ran = dict.fromkeys(self._ran, False)
             self._ran[id(module)] = True
         for name, value in values.items():
-            if self.to_device is None:
-                moved = value
-            else:
-                moved = clone_to_device(value, device=self.to_device)
-            self._data[name][self._next].append(moved)
+            if self.to_device is not None:
+                value = clone_to_device(value, device=self.to_device)
+            self._data[name][self._next].append(value)
 
     def clear(self) -> None:
         """Delete the recorded values."""
@@ -213,45 +198,34 @@ class TrackerBase:
         )
 
 
-class ForwardTracker(TrackerBase):
+class _HookTracker(TrackerBase):
+    """Records the values that torch passes to a hook of the modules, under the names in `fields`."""
+
+    register: ClassVar[str]
+    """The method of a module that registers the hook."""
+
+    def __init__(self, on_device: object = False) -> None:
+        super().__init__(self.fields, on_device)
+
+    def _attach(self, module: object) -> Any:
+        def hook(source: object, *values: object) -> None:
+            self.keep(source, **dict(zip(self.fields, values, strict=True)))
+
+        return getattr(module, self.register)(hook)
+
+
+class ForwardTracker(_HookTracker):
     """Records the `inputs` and `outputs` of modules."""
 
     fields = ("inputs", "outputs")
-
-    def __init__(self, on_device: object = False) -> None:
-        super().__init__(self.fields, on_device)
-
-    def _attach(self, module: Any) -> Any:
-        return module.register_forward_hook(
-            lambda source, args, output: self.keep(
-                source,
-                inputs=args,
-                outputs=output,
-            )
-        )
+    register = "register_forward_hook"
 
 
-class GradTracker(TrackerBase):
+class GradTracker(_HookTracker):
     """Records the gradients of inputs (`grad_inputs`) and outputs (`grad_outputs`) of modules."""
 
     fields = ("grad_inputs", "grad_outputs")
-
-    def __init__(self, on_device: object = False) -> None:
-        super().__init__(self.fields, on_device)
-
-    def _attach(self, module: Any) -> Any:
-        def keep(
-            source: object,
-            grad_input: object,
-            grad_output: object,
-        ) -> None:
-            self.keep(
-                source,
-                grad_inputs=grad_input,
-                grad_outputs=grad_output,
-            )
-
-        return module.register_full_backward_hook(keep)
+    register = "register_full_backward_hook"
 
 
 class LocalsTracker(TrackerBase):
@@ -304,18 +278,5 @@ class LocalsTracker(TrackerBase):
                 sys.setprofile(before)
 
         setattr(module, self.method_name, watched)
-        return _Restore(module, self.method_name, method)
-
-
-class _Restore:
-    def __init__(
-        self,
-        module: object,
-        name: str,
-        method: Function,
-    ) -> None:
-        self._module, self._name, self._method = module, name, method
-
-    def remove(self) -> None:
-        """Restore the module's own method."""
-        setattr(self._module, self._name, self._method)
+        restore = partial(setattr, module, self.method_name, method)
+        return SimpleNamespace(remove=restore)
