@@ -17,9 +17,8 @@ from assay.core import (
     Token,
     Usage,
 )
-from assay.dialects.pipeline.arity import Generated
-from assay.dialects.pipeline.pipeline_engine import Engine
-from assay.dialects.pipeline.script_engine import Direct, RWKVInferenceEngine
+from assay.dialects.pipeline.pipeline_engine import Engine, Generated
+from assay.dialects.pipeline.script_names import Direct, RWKVInferenceEngine
 from assay.dialects.pipeline.tokenizers import PrivateTokenizer
 from assay.models import adapt_model, build_model
 from assay.models.scripted import Scripted

@@ -1,4 +1,4 @@
-"""Likelihoods for evaluators that compute them from logits, for a model of assay or a user's own engine.
+"""Likelihoods of single tokens: from logits, for a model of assay or a user's own engine, and as lists of tokens.
 
 No model of assay returns logits of its whole vocabulary. But evaluators need only the probability of each following
 token. A row of logits therefore has the exact log-probability of the following token, and the rest of the
@@ -8,10 +8,11 @@ of the text. Rows are computed on access.
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import Likelihood, ModalityMismatch
+from ...core import Likelihood, ModalityMismatch, Output
+from ..shapes import Record
 
 END_OF_TEXT = 0
 
@@ -146,3 +147,70 @@ def _spread(weighed: Likelihood, token: int) -> Any:
         row[END_OF_TEXT] = log_rest
     row[token] = weighed.logprob
     return row
+
+
+class Weighed(NamedTuple):
+    """One token of a prompt or an answer."""
+
+    id: int
+    text: str
+    logprob: float
+    top: dict[str, float]
+    """The model's most probable tokens at this position, each with its log-probability."""
+
+
+def weigh_answer(engine: "Engine", output: Output) -> Iterator[Weighed]:
+    """Yield the tokens of an answer, as the model reported them."""
+    if not output.candidates:
+        return
+    candidate = output.candidates[0]
+    ids: Sequence[int | None] = candidate.token_ids
+    if len(ids) != len(candidate.tokens):
+        ids = [None] * len(candidate.tokens)
+    for token_id, token in zip(ids, candidate.tokens, strict=True):
+        if token_id is None:
+            token_id = engine.first_id(token.text)
+        top = dict(token.top)
+        if not top:
+            top = {token.text: token.logprob}
+        yield Weighed(token_id, token.text, token.logprob, top)
+
+
+def weigh_prompt(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
+    """Yield the tokens of a prompt with their log-probability and the model's own most probable tokens there."""
+    decode = engine.tokenizer.decode
+    ids = engine.tokenizer.encode(prompt)
+    for position, token in enumerate(ids):
+        text = decode([token])
+        if position == 0:
+            yield Weighed(token, text, 0.0, {})
+            continue
+
+        before = decode(ids[:position])
+        [answer] = engine.generate_with_logprobs(
+            [before],
+            max_length=1,
+            top_logprobs=top,
+        )
+        alternatives = answer["top_logprobs"]
+        likely: dict[str, float] = alternatives[0] if alternatives else {}
+
+        piece = decode(ids[: position + 1])[len(before) :]
+        logprob = likely.get(piece) if piece else 0.0
+        if logprob is None:
+            [weighed] = engine.weigh([before], [piece], [prompt])
+            logprob = float("-inf") if weighed is None else weighed.logprob
+        yield Weighed(token, text, logprob, likely)
+
+
+def as_record(tokens: Iterable[Weighed]) -> Record:
+    """Return tokens as the record that evaluators receive: one list for each property, and the whole text."""
+    columns = [list(column) for column in zip(*tokens, strict=True)]
+    ids, texts, logprobs, top = columns or ([], [], [], [])
+    return {
+        "tokens": ids,
+        "token_strs": texts,
+        "logprobs": logprobs,
+        "top_logprobs": top,
+        "text": "".join(texts),
+    }

@@ -73,13 +73,17 @@ def _registered(file: Path, changed: int) -> Mapping[str, Fields]:
     """Return the words of each registration in a file, by the registered name. The file is not run."""
     registrations: dict[str, Record] = {}
     for node in ast.walk(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".register"):
-            words: Record = {}
-            for keyword in node.keywords:
-                if keyword.arg in _WORDS and isinstance(keyword.value, ast.Constant):
-                    words[keyword.arg] = keyword.value.value
-            if "name" in words:
-                registrations[words.pop("name")] = words
+        if not isinstance(node, ast.Call):
+            continue
+        if not ast.unparse(node.func).endswith(".register"):
+            continue
+        words: Record = {}
+        for keyword in node.keywords:
+            value = keyword.value
+            if keyword.arg in _WORDS and isinstance(value, ast.Constant):
+                words[keyword.arg] = value.value
+        if "name" in words:
+            registrations[words.pop("name")] = words
     return registrations
 
 

@@ -59,33 +59,37 @@ def listing() -> list[str]:
     """Return one line for each registered name; under upstream's rules, with sizes and metrics."""
     datasets = [dataset_named(name) for name in DatasetRegistry.list_datasets()]
     evaluators = [evaluator_named(name) for name in EvaluatorRegistry.list_evaluators()]
-    if not is_upstream("pipeline"):
-        names = [d.name for d in datasets] + [e.name for e in evaluators]
-        width = max(map(len, names))
-        return [
-            "datasets:",
-            *(f"  {d.name:<{width}}  {d.description}".rstrip() for d in datasets),
-            "evaluators:",
-            *(f"  {e.name:<{width}}  {e.description}".rstrip() for e in evaluators),
-        ]
-    lines = ["", "=" * 80, "Available Components", "=" * 80, "", "Datasets:"]
-    for dataset in datasets:
-        lines.append(f"  • {dataset.name:15s} - {dataset.description}")
-        sizes = f"batch_size={dataset.default_batch_size}, max_length={dataset.default_max_length}"
-        lines.append(f"{'':22s}({sizes})")
-    lines += ["", "Evaluators:"]
-    for evaluator in evaluators:
-        lines.append(f"  • {evaluator.name:15s} - {evaluator.description}")
-        lines.append(f"{'':22s}metrics: {', '.join(evaluator.metrics)}")
-    return [*lines, ""]
+    if is_upstream("pipeline"):
+        lines = ["", "=" * 80, "Available Components", "=" * 80, "", "Datasets:"]
+        for d in datasets:
+            lines.append(f"  • {d.name:15s} - {d.description}")
+            sizes = (
+                f"batch_size={d.default_batch_size}, max_length={d.default_max_length}"
+            )
+            lines.append(f"{'':22s}({sizes})")
+        lines += ["", "Evaluators:"]
+        for e in evaluators:
+            lines.append(f"  • {e.name:15s} - {e.description}")
+            lines.append(f"{'':22s}metrics: {', '.join(e.metrics)}")
+        return [*lines, ""]
+    names = [d.name for d in datasets] + [e.name for e in evaluators]
+    width = max(map(len, names))
+    lines = ["datasets:"]
+    for d in datasets:
+        lines.append(f"  {d.name:<{width}}  {d.description}".rstrip())
+    lines.append("evaluators:")
+    for e in evaluators:
+        lines.append(f"  {e.name:<{width}}  {e.description}".rstrip())
+    return lines
 
 
 def final_lines(document: Fields) -> list[str]:
     """Return the numbers of a result, one per line, as at the end of `run_pipeline.py`."""
     lines = ["", "📊 Final Results:"]
     for name, value in document["metrics"].items():
-        shown = f"{value:.4f}" if isinstance(value, float) else value
-        lines.append(f"  {name}: {shown}")
+        if isinstance(value, float):
+            value = f"{value:.4f}"
+        lines.append(f"  {name}: {value}")
     return [*lines, ""]
 
 

@@ -4,11 +4,13 @@ Every call becomes recorded requests; see `runner.recording`. Seconds are the re
 replay reports the same speed as the original run.
 """
 
+import dis
 import json
 import math
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from statistics import quantiles
@@ -28,9 +30,7 @@ from ...core import (
 )
 from ...store.file_ledger import own_file
 from ..shapes import Fields, Record
-from .arity import Generated
-from .echo import as_record, weigh_answer, weigh_prompt
-from .logits import Logits, WeighedModel
+from .logits import Logits, WeighedModel, as_record, weigh_answer, weigh_prompt
 from .tokenizers import Tokenizer, tokenizer_of
 
 
@@ -56,6 +56,27 @@ def as_turn(sample: Sample) -> str | Prompt:
     if isinstance(sample.input, str):
         return sample.input
     return Prompt(sample.input)
+
+
+_UNPACK = dis.opmap["UNPACK_SEQUENCE"]
+
+
+class Generated(tuple[Any, ...]):
+    """A tuple of tokens, seconds and speed. Unpacked into two names, it yields only tokens and seconds.
+
+    `generate_batch` returned `(tokens, seconds)` in one revision and `(tokens, seconds, speed)` in the next; evaluators
+    written for either run in one process. The unpacking instruction shows the number of names on the left.
+    """
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        caller = sys._getframe(1)
+        code, offset = caller.f_code.co_code, caller.f_lasti
+        # The argument of the instruction is the number of names on the left.
+        if code[offset : offset + 2] == bytes([_UNPACK, 2]):
+            return iter(self[:2])
+        return super().__iter__()
 
 
 class Engine:

@@ -18,7 +18,7 @@ from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
 from .dataset_registry import DatasetRegistry
-from .reference import Reference
+from .pipeline_planning import Reference
 
 SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
 
@@ -189,8 +189,10 @@ def shortfall(result: RunResult) -> str:
     summary = f"the numbers of {expected} rows are {result.status}"
     if lost:
         summary = f"{lost} of {expected} rows are not in the numbers"
-    counts = [f"{count} {outcome}" for outcome, count in first.outcomes.items()]
-    explained = ", ".join([*reversed(counts), *first.flags])
+    reasons = [f"{count} {outcome}" for outcome, count in first.outcomes.items()]
+    reasons.reverse()
+    reasons += first.flags
+    explained = ", ".join(reasons)
     return f"{first.task}: {summary} ({explained}); see assay show {result.folder}"
 
 

@@ -1,11 +1,17 @@
-"""Plan tasks from registration files and names: a dataset with an evaluator that drives the model."""
+"""Plan tasks from registration files and names: a dataset with an evaluator that drives the model.
 
+References are `FILE.py`, `FILE.py:dataset`, `gsm8k/generation`, or with settings `mmlu_pro/mmlu_pro?{"noise": 0.5}`.
+"""
+
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...code.sources import parsed
-from ...core import GenerateOptions, Task, UnknownName, UsageError
+from ...code.userfiles import split_reference
+from ...core import EMPTY, GenerateOptions, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..guest import Guest
 from ..protocol import is_upstream
@@ -22,7 +28,6 @@ from .dataset_registry import (
 from .driver import Drive, Rows, as_upstream
 from .evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .pipeline_engine import as_turn
-from .reference import Reference, parse
 
 DEFAULT_EVALUATOR = "generation"
 """The evaluator for a dataset without its own: it only generates, and judges no answer."""
@@ -31,6 +36,40 @@ UPSTREAM = "@upstream"
 TELLING_NAMES = ("dataset_registry", "evaluator_registry")
 """Module names that only files of this dialect mention."""
 HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The parts of a reference; missing parts are chosen."""
+
+    file: str | None = None
+    dataset: str | None = None
+    evaluator: str | None = None
+    settings: Fields = field(default_factory=lambda: EMPTY)
+
+    def __str__(self) -> str:
+        names = f"{self.dataset}/{self.evaluator}"
+        if self.settings:
+            return f"{names}?{json.dumps(dict(self.settings), sort_keys=True)}"
+        return names
+
+
+def parse(text: str) -> Reference:
+    """Parse a reference."""
+    bare, mark, settings = text.partition("?")
+    file: str | None = None
+    names: str | None = bare
+    if bare.endswith(".py") or ".py:" in bare:
+        file, names = split_reference(bare)
+    dataset, _, evaluator = (names or "").partition("/")
+    try:
+        keywords = json.loads(settings) if mark else {}
+    except ValueError as error:
+        raise UsageError(
+            f"the settings are not valid JSON: {error}", where=text
+        ) from error
+    return Reference(file, dataset or None, evaluator or None, keywords)
+
 
 _registered_here = False
 

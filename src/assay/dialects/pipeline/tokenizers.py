@@ -122,8 +122,8 @@ class ModelTokenizer:
 def tokenizer_of(model: Model) -> Tokenizer:
     """Return the model's own tokenizer if it declares tokens and has one; else private ids."""
     # Check without reading the attribute: reading it may load the model.
-    own = getattr(model, "__dict__", ())
-    has_one = hasattr(type(model), "tokenizer") or "tokenizer" in own
+    attributes = getattr(model, "__dict__", ())
+    has_one = hasattr(type(model), "tokenizer") or "tokenizer" in attributes
     if model.abilities.tokens and has_one:
         return ModelTokenizer(model)
     return PrivateTokenizer()

@@ -159,24 +159,28 @@ class ContextLoader:
     def _drawn(self) -> Iterator[tuple[Place, ...]]:
         """Yield one context for each row of the last dataset, with shots drawn by the seed and the row."""
         last = max(number for number, count in enumerate(self.counts) if count)
-        asked = self.datasets[last]
+        queries = self.datasets[last]
         for number, dataset in enumerate(self.datasets):
-            # If the dataset of the queries also gives shots under another number, the query is not one of them.
-            needed = self.counts[number] + (dataset is asked and number != last)
+            needed = self.counts[number]
+            if dataset is queries and number != last:
+                needed += 1  # The query is not one of the shots.
             if len(dataset) < needed:
                 raise ValueError(
                     f"dataset {number} has {len(dataset)} rows, and each context needs {needed} different ones"
                 )
-        queries = list(range(len(asked)))
+        order_of_queries = list(range(len(queries)))
         if self.shuffle:
-            random.Random(self.seed).shuffle(queries)
-        for query in queries:
+            random.Random(self.seed).shuffle(order_of_queries)
+        for query in order_of_queries:
             context: list[Place] = []
             for number, dataset in enumerate(self.datasets):
                 order = shuffled(len(dataset), self.seed, f"{number}:{query}")
-                shots = (row for row in order if dataset is not asked or row != query)
-                count = self.counts[number] - (number == last)
-                context += [(number, row) for row in islice(shots, count)]
+                if dataset is queries:
+                    order = filter(query.__ne__, order)
+                count = self.counts[number]
+                if number == last:
+                    count -= 1
+                context += [(number, row) for row in islice(order, count)]
             yield (*context, (last, query))
 
     def _sampled(self) -> Iterator[tuple[Place, ...]]:

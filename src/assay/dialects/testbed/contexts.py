@@ -67,7 +67,7 @@ class Contexts:
         samplers = self.loader.samplers or ()
         picker = ", ".join(type(sampler).__name__ for sampler in samplers)
         details = {
-            "shots": [self._id(place) for place in shots],
+            "shots": [self._id(shot) for shot in shots],
             "picked_by": picker or f"seed {self.loader.seed}",
         }
         return Prompt(tuple(messages), details=details)

@@ -23,7 +23,7 @@ from .data_registry import (
     register_dataset_retriever,
     register_postprocess,
 )
-from .nearby import register_nearby
+from .testbed_loading import register_nearby
 
 __all__ = [
     "DATASET_RETRIEVER_MAPPING",

@@ -16,9 +16,8 @@ from typing import Any
 from ..shapes import Record
 from .claims import defines_builder
 from .data_registry import SHIPPED
-from .nearby import register_folder
 from .script import ScriptData
-from .testbed_loading import guest_for
+from .testbed_loading import guest_for, register_folder
 
 _BOUND = r"-?\d*%?"
 # "train", "train[:100]", "test[10%:20%]"

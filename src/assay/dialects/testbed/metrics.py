@@ -10,8 +10,7 @@ from ...core import Output, Sample, ScorerError, library
 from ...core.sample import REFERENCE_COLUMNS
 from ..returned import checked_metrics
 from ..shapes import Record
-from .nearby import bases
-from .testbed_loading import guest_for, only_class
+from .testbed_loading import bases, guest_for, only_class
 from .testbed_rows import Reading
 
 REFERENCE_LISTS = (*REFERENCE_COLUMNS, "sentences_raw", "captions")
@@ -29,11 +28,14 @@ def _metric_file(name: str, near: Sequence[Path]) -> Path | None:
     """Return the file of a metric at a path, or of the first one with that name below the folders in `near`."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
-        files = [path / f"{path.name}.py" if path.is_dir() else path]
-    else:
-        inner = [f"{folder}/{name}/{name}.py" for folder in METRIC_FOLDERS]
-        files = [folder / file for folder in near for file in inner]
-    return next((file for file in files if file.is_file()), None)
+        file = path / f"{path.name}.py" if path.is_dir() else path
+        return file if file.is_file() else None
+    for tree in near:
+        for folder in METRIC_FOLDERS:
+            file = tree / folder / name / f"{name}.py"
+            if file.is_file():
+                return file
+    return None
 
 
 def find_metric(
@@ -170,7 +172,11 @@ def cast(value: Any, shape: Any) -> Any:
     """Convert a value to the type that a feature of the metric declares."""
     if is_list(shape):
         inner = shape[0] if isinstance(shape, list) else shape.feature
-        values = value if isinstance(value, (list, tuple)) else [value]
-        return [cast(entry, inner) for entry in values]
+        several = value
+        if not isinstance(value, (list, tuple)):
+            several = [value]
+        return [cast(entry, inner) for entry in several]
     encode = getattr(shape, "encode_example", None)
-    return value if encode is None else encode(value)
+    if encode is None:
+        return value
+    return encode(value)

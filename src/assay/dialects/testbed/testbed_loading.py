@@ -1,6 +1,12 @@
-"""Load testbed files: the registrations of a file or folder, its context loaders and its loading script."""
+"""Load testbed files: the registrations of a file or folder, its context loaders and its loading script.
+
+Upstream imports every folder of its tree at once. Here an unregistered name is looked up in the tree around the
+script: on the module path, in the working folder and above it. As in upstream, a folder's own retriever and
+post-process take precedence over shipped ones, if their imports are installed.
+"""
 
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,8 +15,11 @@ from typing import Any
 
 from ...core import UsageError
 from ..guest import Guest
+from ..protocol import is_upstream
 from ..shapes import Function, Record
 from .claims import NAMES, datasets_home, defines_builder, is_dataset_folder
+from .context_loaders import MADE
+from .data_registry import REGISTERED, SHIPPED
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
 """Modules that assay replaces inside a tree called `testbed`. All others are the user's files."""
@@ -93,9 +102,6 @@ def _load(
 
     Other files write to the testbed's tables, too, so only new entries count.
     """
-    from .context_loaders import MADE
-    from .data_registry import REGISTERED
-
     loaded = Loaded(
         path if path.is_dir() else path.parent,
         guest_for(path, force=force),
@@ -152,6 +158,39 @@ def known_retriever(
 
     Retrievers that other files registered are never used.
     """
-    from .data_registry import SHIPPED
-
     return retrievers.get(name) or (SHIPPED[name][0] if name in SHIPPED else None)
+
+
+_registered: set[tuple[Path, bool]] = set()
+"""The files that were run, each with whether upstream's rules applied."""
+
+
+def register_nearby(name: str, is_known: bool) -> None:
+    """Run the `__init__.py` of a dataset's folder once, if the folder exists and one of its names is needed."""
+    if not name.isidentifier() or (is_known and not is_upstream("testbed")):
+        return
+    for base in bases():
+        folder = base / "testbed" / "data" / name
+        if (folder / "__init__.py").is_file():
+            register_folder(folder, is_known)
+            return
+
+
+def register_folder(folder: Path, is_known: bool) -> None:
+    """Run the `__init__.py` of a dataset's folder. Keep the shipped functions if a package it imports is missing."""
+    start = (folder / "__init__.py").resolve()
+    key = (start, is_upstream("testbed"))
+    if not start.is_file() or key in _registered:
+        return
+    _registered.add(key)
+    try:
+        guest_for(folder).load(start)
+    except UsageError as error:
+        if not is_known or not isinstance(error.__cause__, ImportError):
+            raise
+
+
+def bases() -> list[Path]:
+    """Return the folders in which a script's tree may be: the working folder, its parents, and the module path."""
+    here = Path.cwd()
+    return [here, *here.parents, *(Path(entry) for entry in sys.path if entry)]

@@ -65,8 +65,8 @@ class WhiteBox(Module):  # type: ignore[misc]
             except AttributeError:
                 pass
         # A torch module keeps the wrapped model among its submodules.
-        own = {**self.__dict__.get("_modules", {}), **self.__dict__}
-        model = own.get("model")
+        attributes = {**self.__dict__.get("_modules", {}), **self.__dict__}
+        model = attributes.get("model")
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return getattr(model, name)

@@ -35,7 +35,7 @@ def clone_to_device(
     """Return a copy with its tensors on a device, down to `max_recur_depth` levels. Deeper values are unchanged."""
     identities: set[int] = set()
 
-    def moved(value: object, depth: int) -> Any:
+    def moved(value: Any, depth: int) -> Any:
         if depth > max_recur_depth or (check_cycles and id(value) in identities):
             return value
         identities.add(id(value))
@@ -43,14 +43,16 @@ def clone_to_device(
             return value.to(device)
         if isinstance(value, Mapping):
             return {key: moved(inner, depth + 1) for key, inner in value.items()}
+        kind: Any = type(value)
         if isinstance(value, Sequence) and not isinstance(value, (str, bytes, range)):
-            inner = [moved(entry, depth + 1) for entry in value]
-            kind: Any = type(value)
-            if hasattr(value, "_fields"):
-                return kind(*inner)
-            return kind(inner)
-        names = [*getattr(value, "__dict__", ())]
-        names += [s for s in getattr(value, "__slots__", ()) if hasattr(value, s)]
+            entries = [moved(entry, depth + 1) for entry in value]
+            if hasattr(value, "_fields"):  # A named tuple takes its values one by one.
+                return kind(*entries)
+            return kind(entries)
+        names = list(getattr(value, "__dict__", ()))
+        for slot in getattr(kind, "__slots__", ()):
+            if hasattr(value, slot):
+                names.append(slot)
         if not names or isinstance(value, type):
             return value
         clone = copy.copy(value)
