@@ -8,6 +8,7 @@ from typing import Any
 
 from ...code.userfiles import file_digest, split_reference
 from ...core import (
+    GenerateOptions,
     Image,
     Message,
     Model,
@@ -44,19 +45,19 @@ def model(reference: str, args: Fields) -> Model | None:
     file, attribute = split_reference(reference)
     path = Path(file).expanduser()
     module = guest_for(path).load(path)
-    classes = own_classes(module, ModelBase)
     if attribute is None:
+        classes = list(own_classes(module, ModelBase))
         if not classes:
             return None
-        first = next(iter(classes))
+        attribute = classes[0]
         if len(classes) > 1:
             raise UsageError(
                 f"it defines {', '.join(classes)}",
                 where=file,
-                fix=f"write {file}:{first}",
+                fix=f"write {file}:{attribute}",
             )
-        attribute = first
-    if not hasattr(module, attribute):
+    thing = getattr(module, attribute, None)
+    if thing is None:
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UnknownName(
             "name",
@@ -65,10 +66,8 @@ def model(reference: str, args: Fields) -> Model | None:
             where=file,
             hint=f"it defines {', '.join(names)}",
         )
-    thing = getattr(module, attribute)
-    if isinstance(thing, ModelBase) or (
-        inspect.isclass(thing) and issubclass(thing, ModelBase)
-    ):
+    kind = thing if inspect.isclass(thing) else type(thing)
+    if issubclass(kind, ModelBase):
         return adapt(thing, reference, args, file_digest(path))
     return FunctionModel(thing, reference, args)
 
@@ -91,74 +90,65 @@ def adapt(
         )
     declared = getattr(kind, "accepts", None)
     body = {
-        "kind": staticmethod(
-            (lambda **options: kind(**options)) if is_class else (lambda: thing)
-        ),
-        "accepts": frozenset(declared)
-        if declared is not None
-        else frozenset({"text", "image"}),
-        "produces": frozenset({"text"}),
+        "build": thing if is_class else staticmethod(lambda: thing),
+        "accepts": frozenset({"text", "image"} if declared is None else declared),
         "batch_size": getattr(thing, "batch_size", None) or 1,
         "identity": {
             "testbed": kind.__name__,
             "file": Path(split_reference(reference)[0]).name,
             "sha256": sha256,
-        }
-        | {"args": dict(args)},
+            "args": dict(args),
+        },
     }
-    adapter = type(kind.__name__, (_Adapter,), body)
-    return FunctionModel(adapter, reference, args)
+    return FunctionModel(type(kind.__name__, (_Adapter,), body), reference, args)
 
 
 class _Adapter:
     """The object that `FunctionModel` builds and calls with batches of requests."""
 
-    kind: Any
+    build: Any
+    """The user's class, or a function that returns the user's object."""
+    produces = frozenset({"text"})
 
     def __init__(self, **args: object) -> None:
-        self.model = self.kind(**args)
+        self.model = self.build(**args)
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Return the answers of a batch. Requests with different options are asked one after another."""
-        first = requests[0].options
-        if any(request.options != first for request in requests):
-            separate = []
-            for request in requests:
-                separate += self.generate([request])
-            return separate
+        options = requests[0].options
+        if any(request.options != options for request in requests):
+            return [self.generate([request])[0] for request in requests]
 
         conversations = [conversation(request) for request in requests]
-        images = [_images_of(request) for request in requests]
-        rendered = self.model._assay_rendered(conversations)
+        images = [
+            [
+                decode_image(medium)
+                for medium in request.prompt.media
+                if isinstance(medium, Image)
+            ]
+            for request in requests
+        ]
+        prompts = self.model._assay_rendered(conversations)
         inputs = (images, conversations) if any(images) else (conversations,)
-        answers = list(self.model.generate(*inputs, **generate_options(requests[0])))
-        if len(answers) != len(requests) * first.n:
+        answers = list(self.model.generate(*inputs, **generate_options(options)))
+        if len(answers) != len(requests) * options.n:
             raise TypeError(
                 f"generate was given {len(requests)} prompts and returned {len(answers)} texts"
             )
         outputs = []
-        for index, text in enumerate(rendered):
-            start = index * first.n
-            candidates = []
-            for answer in answers[start : start + first.n]:
-                candidates.append(before_stop(answer, first.stop))
-            output = as_output(candidates)
-            outputs.append(replace(output, details={"rendered": text}))
+        for index, prompt in enumerate(prompts):
+            start = index * options.n
+            candidates = [
+                before_stop(answer, options.stop)
+                for answer in answers[start : start + options.n]
+            ]
+            outputs.append(replace(as_output(candidates), details={"rendered": prompt}))
         return outputs
 
 
 def conversation(request: Request) -> list[Record]:
     """Return messages in the testbed's form: placeholders for images, and no content in the turn to write."""
     return [_turn(message) for message in request.prompt.messages]
-
-
-def _images_of(request: Request) -> list[Any]:
-    """Return the images of a prompt, decoded."""
-    images = []
-    for medium in request.prompt.media:
-        if isinstance(medium, Image):
-            images.append(decode_image(medium))
-    return images
 
 
 def _turn(message: Message) -> Record:
@@ -168,22 +158,20 @@ def _turn(message: Message) -> Record:
         return {"role": message.role, "content": message.text}
     pieces = []
     for part in message.parts:
+        piece = {"type": part.kind}
         if isinstance(part, Text):
-            pieces.append({"type": "text", "text": part.text})
-        else:
-            pieces.append({"type": part.kind})
+            piece["text"] = part.text
+        pieces.append(piece)
     return {"role": message.role, "content": pieces}
 
 
-def generate_options(request: Request) -> Record:
+def generate_options(options: GenerateOptions) -> Record:
     """Return the options that were set, as `generate` of `transformers` takes them. Temperature 0 is greedy."""
-    options = {}
-    for name, value in request.options.given().items():
-        if name in OPTIONS:
-            options[OPTIONS[name]] = value
-    if options.get("temperature") == 0:
-        del options["temperature"]
-        options["do_sample"] = False
-    elif "temperature" in options or "top_p" in options or "top_k" in options:
-        options["do_sample"] = True
-    return options
+    given = options.given()
+    named = {OPTIONS[name]: given[name] for name in given if name in OPTIONS}
+    if named.get("temperature") == 0:
+        del named["temperature"]
+        named["do_sample"] = False
+    elif named.keys() & {"temperature", "top_p", "top_k"}:
+        named["do_sample"] = True
+    return named
