@@ -67,7 +67,7 @@ class WeighedModel:
         tokens: Sequence[Sequence[int]],
         state: object = None,
         full_output: bool = False,
-    ) -> Any:
+    ) -> object:
         """Return rows of logits `(length, vocabulary)` for each list of ids."""
         problem = "forward_batch: this model cannot weigh given tokens"
         self._engine.check_likelihood(problem, "an evaluator that only generates")
@@ -96,7 +96,7 @@ class Logits:
     def __len__(self) -> int:
         return len(self._tokens)
 
-    def __getitem__(self, position: int | slice) -> Any:
+    def __getitem__(self, position: int | slice) -> object:
         positions = range(len(self))[position]  # Counts from the end, and checks.
         if isinstance(positions, range):
             return [self[index] for index in positions]
@@ -107,7 +107,7 @@ class Logits:
             )
         return self._row(positions)
 
-    def _row(self, position: int) -> Any:
+    def _row(self, position: int) -> object:
         tokens = self._tokens
         decode = self._engine.tokenizer.decode
         padding = (0, self._engine.tokenizer.end)
@@ -130,7 +130,7 @@ class Logits:
         return row if torch is None else torch.from_numpy(row)
 
 
-def _spread(weighed: Likelihood, token: int) -> Any:
+def _spread(weighed: Likelihood, token: int) -> object:
     """Return logits whose softmax gives the token its probability, with their maximum there only if it is greedy."""
     import numpy
 

@@ -72,7 +72,7 @@ def _user_frames(error: Exception) -> str:
     return "".join(traceback.format_exception(type(error), error, trace, chain=False))
 
 
-def reference_of(raw: Fields) -> Any:
+def reference_of(raw: Fields) -> object:
     """Return `answer`, else `reference`, else an empty text; 0 and `False` are answers like any other."""
     for name in ("answer", "reference"):
         value = raw.get(name)
@@ -81,7 +81,7 @@ def reference_of(raw: Fields) -> Any:
     return ""
 
 
-def reference_as_upstream(raw: Fields) -> Any:
+def reference_as_upstream(raw: Fields) -> object:
     """Return `answer` unless it is empty, 0 or `False`; then `reference`, else an empty text."""
     return raw.get("answer") or raw.get("reference", "")
 

@@ -146,7 +146,7 @@ class EvaluationPipeline:
             )
 
     @property
-    def engine(self) -> Any:
+    def engine(self) -> object:
         """The engine over the model, for code that drives it directly; built on first use."""
         if self._engine is None:
             self._engine = RWKVInferenceEngine(self.model_path, seed=self.seed)

@@ -6,8 +6,9 @@ never the default, because numbers for different numbers of shots are then about
 published numbers were measured this way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...core import BadSample, DataError, DataSource, Fewshot, Sample, Task, UsageError
@@ -31,14 +32,10 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 
 def _chunked(task: Task, run: RunOptions) -> Task:
     protocol = f"{task.name}{UPSTREAM}"
-    if run.num_fewshot is None:
-        num = task.fewshot.num
-    else:
-        num = run.num_fewshot
+    num = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
     if task.to_sample is None or not num:
-        return task.but(
-            protocol=protocol
-        )  # Its own loader chose the contexts, or each row is one.
+        # Its own loader chose the contexts, or each row is one.
+        return task.but(protocol=protocol)
     if run.fewshot_data is not None:
         raise UsageError(
             f"{UPSTREAM} takes its shots from the data itself, or from its train split",
@@ -52,53 +49,42 @@ def _chunked(task: Task, run: RunOptions) -> Task:
         seed=task.fewshot.seed,
     )
     return task.but(
-        dataset=Queries(chunks),
+        dataset=chunks,
         to_sample=None,
         fewshot=fewshot,
         protocol=protocol,
     )
 
 
-@dataclass(frozen=True)
-class Queries:
-    """The queries of chunks as a dataset for which `--data` and the split are already applied."""
-
-    chunks: "Chunks"
-
-    def reading_from(self, data: str | None) -> "Queries":
-        """Return this object."""
-        return self
-
-    def of_split(self, split: str | None) -> Rows:
-        """Return all queries."""
-        return Rows(self.chunks.asked(), self.chunks.task.name)
-
-
 @dataclass(eq=False)
 class Chunks:
-    """The rows of a task, cut into contexts on first use."""
+    """The rows of a task, cut into contexts on first use.
+
+    It is the dataset of the queries, for which `--data` and the split are already applied, and picks their shots.
+    """
 
     task: Task
     run: RunOptions
     num: int
     _shots: dict[str, tuple[Sample, ...]] = field(default_factory=dict, init=False)
-    _asked: list[Sample | DataError] | None = field(default=None, init=False)
 
     def __repr__(self) -> str:
         return f"chunks of {self.num} and a query"
 
-    def asked(self) -> list[Sample | DataError]:
-        """Return the last row of each chunk."""
-        if self._asked is None:
-            self._asked = list(self._cut())
-        return self._asked
+    def reading_from(self, data: str | None) -> "Chunks":
+        """Return this object."""
+        return self
+
+    def of_split(self, split: str | None) -> Rows:
+        """Return all queries."""
+        return Rows(self.queries, self.task.name)
 
     def shown(self) -> list[Sample]:
         """Return every row that comes before a query."""
-        self.asked()
-        return list(
-            {shot.id: shot for shots in self._shots.values() for shot in shots}.values()
-        )
+        if not self.queries:
+            return []
+        shots = {shot.id: shot for shots in self._shots.values() for shot in shots}
+        return list(shots.values())
 
     def __call__(
         self,
@@ -110,29 +96,30 @@ class Chunks:
         """Return the shots of a query: the rest of its chunk."""
         return self._shots[sample.id]
 
-    def _cut(self) -> Iterator[Sample | DataError]:
-        queries = self._rows(self.run.split)
-        other = self.task.fewshot.split
+    @cached_property
+    def queries(self) -> list[Sample | DataError]:
+        """The last row of each chunk."""
+        rows = self._rows(self.run.split)
         num = self.num
-        if other is None:
-            for first in range(0, len(queries) - num, num + 1):
-                last = first + num
-                shots = queries[first:last]
-                yield self._context(shots, queries[last])
-            return
-
-        train = self._rows(other)
-        whole = len(train) // num
-        for index, query in enumerate(queries[:whole]):
-            first = index * num
-            shots = train[first : first + num]
-            yield self._context(shots, query)
+        split_of_shots = self.task.fewshot.split
+        if split_of_shots is None:
+            starts = range(0, len(rows) - num, num + 1)
+            return [
+                self._context(rows[start : start + num], rows[start + num])
+                for start in starts
+            ]
+        shots = self._rows(split_of_shots)
+        return [
+            self._context(shots[index * num : (index + 1) * num], query)
+            for index, query in enumerate(rows[: len(shots) // num])
+        ]
 
     def _context(
         self,
         shots: Sequence[Sample | BadSample],
         query: Sample | BadSample,
     ) -> Sample | DataError:
+        """Return a query and remember its shots. If one of the rows cannot be read, return its error."""
         good_shots = []
         for row in (*shots, query):
             if isinstance(row, BadSample):
@@ -149,17 +136,15 @@ class Chunks:
         source: Any = task.dataset
         if hasattr(source, "reading_from"):
             source = source.reading_from(run.data)
-        else:
-            source = run.data or (
-                find_data(task, None) if isinstance(source, DataSource) else source
-            )
-        where = f"task {task.name!r}"
-        return list(
-            open_dataset(
-                source,
-                columns=run.columns,
-                split=split,
-                to_sample=task.to_sample,
-                where=where,
-            )
+        elif run.data is not None:
+            source = run.data
+        elif isinstance(source, DataSource):
+            source = find_data(task, None)
+        samples = open_dataset(
+            source,
+            columns=run.columns,
+            split=split,
+            to_sample=task.to_sample,
+            where=f"task {task.name!r}",
         )
+        return list(samples)

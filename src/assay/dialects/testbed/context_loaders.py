@@ -234,7 +234,7 @@ def chunk_loader(
     shuffle: bool = False,
     drop_last: bool = False,
     **options: object,
-) -> Any:
+) -> object:
     """Return a torch `DataLoader` whose batches are lists of contexts, the query last."""
     where = "prepare_dataloader as upstream"
     torch_data = library("torch.utils.data", "torch", "'assay[hf]'", where=where)
@@ -245,7 +245,7 @@ def chunk_loader(
         for entry in zip(datasets, chosen, counts, strict=True)
     ]
 
-    def contexts(rows: list[Any]) -> Any:
+    def contexts(rows: list[Any]) -> object:
         batch = [rows[start : start + size] for start in range(0, len(rows), size)]
         return batch if collate_fn is None else collate_fn(batch)
 
@@ -264,11 +264,11 @@ def chunk_loader(
 
 
 def _chunks_of_dataset(
-    dataset: Any,
+    dataset: object,
     sampler: Any,
     size: int,
     shuffle: bool,
-) -> Any:
+) -> object:
     """Return a sampler that yields the indices of a sampler of single rows in lists.
 
     A sampler that yields lists of the right length is returned unchanged.

@@ -51,7 +51,7 @@ def prepare_dataloader(
     *,
     sampler: object = None,
     **options: Any,
-) -> Any:
+) -> object:
     """Return a loader of batches of contexts, each of `num_shots + 1` rows with the query last.
 
     Without samplers every row of the last dataset is the query once, for any number of shots. With upstream's rule,
@@ -129,9 +129,9 @@ def _counts(
 
 def postprocess_generation(
     dataset_name: str,
-    predictions: Any,
+    predictions: str | Sequence[str],
     stop_words: Sequence[str] | None = None,
-) -> Any:
+) -> object:
     """Cut predictions at the first stop word, strip them, and apply the registered post-process.
 
     With upstream's rule, a list of stop words that is empty, or contains an empty one, empties every prediction.
@@ -148,7 +148,7 @@ def postprocess_generation(
         and (not stop_words or "" in stop_words)
     )
 
-    def read(prediction: str) -> Any:
+    def read(prediction: str) -> object:
         return process("" if stops_at_once else cut_at(prediction, stop_words or ()))
 
     if isinstance(predictions, str):
@@ -164,7 +164,7 @@ def prepare_input(
     dataset_name: object,
     batch: Sequence[Sequence[Row]],
     instruction: str | None = None,
-) -> Any:
+) -> object:
     """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
 
     `dataset_name` is one name; a list with a name for each context; a list with a name for each row of a context;
@@ -198,7 +198,7 @@ def prepare_input(
 def _with_extras(
     conversations: list[list[Any]],
     extras: list[list[tuple[Any, ...] | None]],
-) -> Any:
+) -> object:
     """Return the conversations, followed by one list for each extra output of the retrievers."""
     sizes = {None if rest is None else len(rest) for row in extras for rest in row}
     if is_upstream("testbed"):

@@ -69,7 +69,7 @@ def _registers(
     return register
 
 
-def most_common_from_dict(dct: Iterable[Fields]) -> Any:
+def most_common_from_dict(dct: Iterable[Fields]) -> object:
     """Return the most frequent `answer` in a list of annotations; of equally frequent ones the first."""
     answers = [entry["answer"] for entry in dct]
     return max(dict.fromkeys(answers), key=answers.count)

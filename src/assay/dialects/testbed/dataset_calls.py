@@ -37,7 +37,7 @@ def load_dataset(
     path: str,
     name: str | None = None,
     **options: Any,
-) -> Any:
+) -> object:
     """Return a dataset, or one per split, from a local loading script, or else from the library."""
     script = script_of(path)
     if script is None:
@@ -74,7 +74,7 @@ def _by_library(
     path: str,
     name: str | None,
     options: Record,
-) -> Any:
+) -> object:
     import datasets
 
     if "trust_remote_code" not in inspect.signature(datasets.load_dataset).parameters:
@@ -82,7 +82,7 @@ def _by_library(
     return datasets.load_dataset(path, name, **options)
 
 
-def _every_split(data: ScriptData, streams: bool) -> Any:
+def _every_split(data: ScriptData, streams: bool) -> object:
     import datasets
 
     splits: Record = {}
@@ -104,7 +104,7 @@ def _of_split(
     data: ScriptData,
     split: str,
     streams: bool,
-) -> Any:
+) -> object:
     """Return the rows of a split, of a part of it (`validation[:10%]`), or of several joined by `+`."""
     import datasets
 
@@ -114,7 +114,7 @@ def _of_split(
     return datasets.concatenate_datasets(chosen)
 
 
-def _part(data: ScriptData, text: str, streams: bool) -> Any:
+def _part(data: ScriptData, text: str, streams: bool) -> object:
     part = _PART.fullmatch(text)
     rows = _rows(data, data.split_name(part["name"] if part else text), streams)
     if part is None or part["first"] is None:

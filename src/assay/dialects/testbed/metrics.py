@@ -48,7 +48,7 @@ def find_metric(
     return None if file is None else FolderMetric(str(file), reading)
 
 
-def load(path: str, *args: object, **kwargs: object) -> Any:
+def load(path: str, *args: object, **kwargs: object) -> object:
     """Return a metric by path or name, as `evaluate.load`.
 
     A metric that upstream published is taken from the tree around the script, if it is there.
@@ -120,7 +120,7 @@ class FolderMetric:
         shape: object,
         sample: Sample,
         output: Output,
-    ) -> Any:
+    ) -> object:
         if name == "predictions":
             return cast(self.reading(output.text), shape)
         if name == "references":
@@ -136,7 +136,7 @@ class FolderMetric:
             )
         return cast(sample.fields[column], shape)
 
-    def _reference(self, sample: Sample, shape: object) -> Any:
+    def _reference(self, sample: Sample, shape: object) -> object:
         """Return all references if the metric accepts several; otherwise the target, read like a prediction."""
         if is_list(shape):
             several = _several(sample)
@@ -168,7 +168,7 @@ def is_list(shape: object) -> bool:
     return type(shape).__name__ in lists
 
 
-def cast(value: Any, shape: Any) -> Any:
+def cast(value: Any, shape: Any) -> object:
     """Convert a value to the type that a feature of the metric declares."""
     if is_list(shape):
         inner = shape[0] if isinstance(shape, list) else shape.feature

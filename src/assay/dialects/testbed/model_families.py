@@ -82,7 +82,7 @@ class Idefics(Family):
         text: Any = None,
         prompt_template: str | None = None,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         """Return each prompt as its texts and images, so that the processor keeps images at their positions."""
         if text is None:
             images, text = None, images
@@ -187,7 +187,7 @@ class LLaVa(Family):
         text: object = None,
         prompt_template: str | None = None,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         """Return the images of a batch in one list, as its processor expects them."""
         if text is not None and images is not None:
             images = [
@@ -229,7 +229,7 @@ class Qwen2(Family):
         return not self.model_name.startswith(QWEN)
 
 
-def from_transformers(name: str) -> Any:
+def from_transformers(name: str) -> object:
     """Return a class of `transformers`. Raise an error that says how to install it if it is missing."""
     transformers = library(
         "transformers",

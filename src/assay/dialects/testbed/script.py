@@ -49,15 +49,15 @@ class Downloads:
         self._allow_private = allow_private
         self._cache = (cache or CACHE).expanduser()
 
-    def download(self, url_or_urls: object) -> Any:
+    def download(self, url_or_urls: object) -> object:
         """Return local paths for URLs or paths, in the same structure."""
         return _mapped(url_or_urls, self._local)
 
-    def extract(self, path_or_paths: object) -> Any:
+    def extract(self, path_or_paths: object) -> object:
         """Return the folders of unpacked archives. A path that is not an archive is returned unchanged."""
         return _mapped(path_or_paths, self._unpacked)
 
-    def download_and_extract(self, url_or_urls: object) -> Any:
+    def download_and_extract(self, url_or_urls: object) -> object:
         """Download files, unpack those that are archives, and return the local paths."""
         return self.extract(self.download(url_or_urls))
 
@@ -172,7 +172,7 @@ def _check_growth(archive: Path, unpacked: int) -> None:
 def _mapped(
     value: object,
     change: Callable[[Any], str],
-) -> Any:
+) -> object:
     if isinstance(value, Mapping):
         return {key: _mapped(inner, change) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -365,7 +365,7 @@ class ScriptRows:
         except DataError as error:
             yield number + 1, 0, error
 
-    def row_at(self, number: int, offset: int) -> Any:
+    def row_at(self, number: int, offset: int) -> object:
         """Return the row with this number, by reading all rows before it."""
         return next(row for row_number, _, row in self.rows() if row_number == number)
 

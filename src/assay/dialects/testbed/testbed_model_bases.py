@@ -196,7 +196,7 @@ def _hooked(name: str) -> Function:
     The hook may have a parameter `module_name`.
     """
 
-    def register(self: WhiteBox, first: Any, *args: Any, **options: object) -> Any:
+    def register(self: WhiteBox, first: Any, *args: Any, **options: object) -> object:
         if callable(first):
             method = getattr(Module, name, None)
             if method is None:
@@ -297,7 +297,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         )
 
     @property
-    def device(self) -> Any:
+    def device(self) -> object:
         """Return the device of the model."""
         return getattr(self.model, "device", None)
 
@@ -307,7 +307,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         prompt_template: str | None = None,
         tokenize: bool = False,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         """Return a conversation as a prompt, or a list of them as prompts; the turn to write comes last.
 
         The template is the argument, else `self.prompt_template`, else the default one. With upstream's rule,
@@ -398,7 +398,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         text: object = None,
         prompt_template: str | None = None,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         """Process images and text; conversations are rendered first. Images may be omitted."""
         if text is None:
             images, text = None, images
@@ -446,7 +446,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         return_inputs: bool = False,
         return_generated_ids: bool = False,
         **generate_args: object,
-    ) -> Any:
+    ) -> object:
         """Return the new text of each prompt; call `generate(images, text)` or `generate(text)`."""
         with _no_gradients():
             processed = self._assay_processed(inputs, processor_args or {})
@@ -474,7 +474,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         *inputs: object,
         processor_args: Fields | None = None,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         """Return the model's own output for the processed inputs."""
         return self.model(
             **self._assay_processed(inputs, processor_args or {}),
@@ -521,7 +521,7 @@ def _instantiate(
     kind: Any,
     model_root: str,
     args: Fields,
-) -> Any:
+) -> object:
     return kind.from_pretrained(model_root, **{"trust_remote_code": False, **args})
 
 

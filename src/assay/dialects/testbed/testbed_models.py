@@ -167,8 +167,10 @@ def _turn(message: Message) -> Record:
 
 def generate_options(options: GenerateOptions) -> Record:
     """Return the options that were set, as `generate` of `transformers` takes them. Temperature 0 is greedy."""
-    given = options.given()
-    named = {OPTIONS[name]: given[name] for name in given if name in OPTIONS}
+    named: Record = {}
+    for name, value in options.given().items():
+        if name in OPTIONS:
+            named[OPTIONS[name]] = value
     if named.get("temperature") == 0:
         del named["temperature"]
         named["do_sample"] = False

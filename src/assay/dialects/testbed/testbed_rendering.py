@@ -7,7 +7,7 @@ the form in which no text is lost.
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import jinja2
 from jinja2 import nodes
@@ -148,7 +148,7 @@ def _as_lists(message: Fields) -> Fields:
     return {**message, "content": [_part(content)]}
 
 
-def _part(piece: object) -> Any:
+def _part(piece: object) -> object:
     if not isinstance(piece, Mapping):
         return {"type": "text", "text": str(piece)}
     text = piece.get("text", "")

@@ -34,7 +34,7 @@ def as_item(row: Fields) -> Record:
     return {name: _opened(value) for name, value in row.items()}
 
 
-def _opened(value: object) -> Any:
+def _opened(value: object) -> object:
     if type(value) is list and value and type(value[0]) is dict:
         return [_opened(inner) for inner in value]
     if type(value) is not dict or not value or not value.keys() <= _ENCODED:
@@ -159,7 +159,7 @@ class Reading:
     postprocess: Callable[[str], Any] | None = None
     stop: tuple[str, ...] = ()
 
-    def __call__(self, text: str) -> Any:
+    def __call__(self, text: str) -> object:
         short = cut_at(text, self.stop)
         if self.postprocess is None:
             return short

@@ -31,11 +31,11 @@ def clone_to_device(
     device: object = "cpu",
     check_cycles: bool = False,
     max_recur_depth: int = 1,
-) -> Any:
+) -> object:
     """Return a copy with its tensors on a device, down to `max_recur_depth` levels. Deeper values are unchanged."""
     identities: set[int] = set()
 
-    def moved(value: Any, depth: int) -> Any:
+    def moved(value: object, depth: int) -> object:
         if depth > max_recur_depth or (check_cycles and id(value) in identities):
             return value
         identities.add(id(value))
@@ -194,7 +194,7 @@ class TrackerBase:
             self._home.pop(self.id, None)
         self._handles, self._modules, self.id, self._home = [], [], None, None
 
-    def _attach(self, module: object) -> Any:
+    def _attach(self, module: object) -> object:
         raise NotImplementedError(
             f"{type(self).__name__} records nothing: use a tracker with declared fields"
         )
@@ -209,7 +209,7 @@ class _HookTracker(TrackerBase):
     def __init__(self, on_device: object = False) -> None:
         super().__init__(self.fields, on_device)
 
-    def _attach(self, module: object) -> Any:
+    def _attach(self, module: object) -> object:
         def hook(source: object, *values: object) -> None:
             self.keep(source, **dict(zip(self.fields, values, strict=True)))
 
@@ -248,7 +248,7 @@ class LocalsTracker(TrackerBase):
             raise KeyError(f"{key!r} is not followed: {', '.join(self._data)} are")
         return self._of(key)
 
-    def _attach(self, module: object) -> Any:
+    def _attach(self, module: object) -> object:
         method = getattr(module, self.method_name)
         if not callable(method):
             raise ValueError(
@@ -260,7 +260,7 @@ class LocalsTracker(TrackerBase):
             where = f"{type(module).__name__}.{self.method_name}"
             raise ValueError(f"{where} has no local variable {', '.join(missing)}")
 
-        def watched(*args: object, **kwargs: object) -> Any:
+        def watched(*args: object, **kwargs: object) -> object:
             def look(
                 frame: FrameType,
                 event: str,
