@@ -1,4 +1,4 @@
-"""The registry in which user files put datasets by name, as in `dataset_registry`."""
+"""The module `dataset_registry` of rwkv-benchmark: user files register datasets in it by name."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ class DatasetConfig:
 
 
 class LoadedRows(list[dict[str, Any]]):
-    """Rows of a dataset with the number of unusable rows, for code that computes shares."""
+    """The usable rows of a dataset. `left_out` is the number of the others."""
 
     left_out: int = 0
 

@@ -1,4 +1,4 @@
-"""Run a pipeline task: give an evaluator its rows and an engine that records every request."""
+"""Run a pipeline task: call an evaluator with its rows and an engine that records every request."""
 
 import re
 from collections.abc import Mapping, Sequence

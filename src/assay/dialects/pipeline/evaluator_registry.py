@@ -1,4 +1,4 @@
-"""The registry in which user files put evaluators by name, as in `evaluator_registry`."""
+"""The module `evaluator_registry` of rwkv-benchmark: user files register evaluators in it by name."""
 
 import warnings
 from collections.abc import Mapping, Sequence

@@ -131,7 +131,7 @@ class Logits:
 
 
 def _spread(weighed: Likelihood, token: int) -> object:
-    """Return logits whose softmax gives the token its probability, with their maximum there only if it is greedy."""
+    """Return logits in which a token has its probability, and the highest one only if it was the model's choice."""
     import numpy
 
     share = math.exp(weighed.logprob)
@@ -204,7 +204,7 @@ def weigh_prompt(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
 
 
 def as_record(tokens: Iterable[Weighed]) -> Record:
-    """Return tokens as the record that evaluators receive: one list for each property, and the whole text."""
+    """Return tokens as the dictionary that evaluators receive: one list for each property, and the whole text."""
     columns = [list(column) for column in zip(*tokens, strict=True)]
     ids, texts, logprobs, top = columns or ([], [], [], [])
     return {

@@ -1,4 +1,4 @@
-"""A local checkout of rwkv-benchmark: its location, and texts in its files that assay does not have.
+"""Find a local checkout of rwkv-benchmark, and read the texts in it that assay does not have.
 
 Used only under upstream's rules, and only for texts. Descriptions and default sizes are read from its registrations
 without running them, and `mmlu_pro` uses the wording of its task file. The revision is recognised by its files: the

@@ -1,6 +1,6 @@
 """The engine for evaluators: prompts in, tokens out, with any model behind it.
 
-Every call becomes recorded requests; see `runner.recording`. Seconds are the recorded time of the model, so that a
+Every call becomes recorded requests; see `runner.flow.drivers`. Seconds are the recorded time of the model, so that a
 replay reports the same speed as the original run.
 """
 
@@ -52,7 +52,7 @@ class Asker(Protocol):
 
 
 def as_turn(sample: Sample) -> str | Prompt:
-    """Return a sample as a prompt with one user turn."""
+    """Return the input of a sample as a prompt: a text becomes one user turn."""
     if isinstance(sample.input, str):
         return sample.input
     return Prompt(sample.input)
@@ -338,7 +338,7 @@ class Engine:
         return {}
 
     def logits(self, tokens: Sequence[int]) -> Logits:
-        """Return the logits of each given token after the previous ones."""
+        """Return rows of logits that have the probability of each given token after the previous ones."""
         return Logits(self, tokens)
 
     def _ask(

@@ -1,4 +1,4 @@
-"""Launch one evaluation: the run itself, and the result file in rwkv-benchmark's format."""
+"""Run one evaluation, and write its result file in rwkv-benchmark's format."""
 
 import json
 import time
@@ -136,7 +136,7 @@ def document(
     size: int,
     metrics: Fields,
 ) -> Record:
-    """Return a result in rwkv-benchmark's format."""
+    """Return the contents of a result file with upstream's keys."""
     return {
         "timestamp": time.strftime("%Y%m%d_%H%M%S"),
         "dataset": {
@@ -152,9 +152,10 @@ def document(
 
 
 def document_of(evaluation: Evaluation, result: RunResult) -> Record:
-    """Return the result of a run, with additions to upstream's: model, seed, run folder, failed rows.
+    """Return the contents of the result file of a run.
 
-    Under upstream's rules it has only upstream's members.
+    Besides upstream's keys it has the model, the seed, the run folder and the failed rows; under upstream's rules
+    it has only upstream's keys.
     """
     if not result.results:
         raise ModelError(

@@ -40,7 +40,7 @@ HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The parts of a reference; missing parts are chosen."""
+    """The parts of a reference to a task. Parts that are missing are chosen by `make_task`."""
 
     file: str | None = None
     dataset: str | None = None
@@ -55,7 +55,7 @@ class Reference:
 
 
 def parse(text: str) -> Reference:
-    """Parse a reference."""
+    """Return the parts of a reference. Raise if its settings are not JSON."""
     bare, mark, settings = text.partition("?")
     file: str | None = None
     names: str | None = bare

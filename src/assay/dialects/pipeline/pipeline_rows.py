@@ -1,4 +1,4 @@
-"""Rows of a registered dataset: what its loader returns, each with the prompt of its template."""
+"""Read the rows of a registered dataset with its loader, and build their prompts with its template."""
 
 import json
 import traceback

@@ -94,7 +94,7 @@ class Direct:
 
 
 class RWKVInferenceEngine(Engine):
-    """Any model of assay with the engine's methods. It loads on first use."""
+    """The engine that scripts create. It works with any model of assay, which loads on first use."""
 
     def __init__(
         self,

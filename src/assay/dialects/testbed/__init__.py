@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the tasks of a testbed file. What they need is imported on first use."""
+    """Return the tasks of a testbed file, folder or tree."""
     from . import testbed_planning as planning
 
     return planning.tasks(reference, run)

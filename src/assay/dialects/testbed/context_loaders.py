@@ -1,4 +1,7 @@
-"""Loaders of contexts, that is, shots and a query: one context for each query, or chunks of rows as upstream makes."""
+"""Loaders of contexts: lists of rows, of which the last one is the query and the others are its shots.
+
+By default there is one context for each query; under upstream's rule, rows are cut into chunks.
+"""
 
 import random
 from bisect import bisect_right
@@ -13,7 +16,10 @@ from ...templates.pick import shuffled
 
 
 class ConcatSampler:
-    """One list of indices per context: the indices of every sampler, shifted by the offset of its dataset."""
+    """Joins the samplers of several datasets: yields the row numbers of one context at a time.
+
+    They are positions in the concatenation of all datasets, whose sizes are given cumulatively.
+    """
 
     def __init__(
         self,
@@ -43,7 +49,7 @@ class ConcatSampler:
 
 
 class MultiBatchSampler:
-    """`multi_merge_size` contexts joined into one batch of indices."""
+    """Yields batches of row numbers: those of `multi_merge_size` contexts in one list."""
 
     def __init__(
         self,
@@ -269,9 +275,9 @@ def _chunks_of_dataset(
     size: int,
     shuffle: bool,
 ) -> object:
-    """Return a sampler that yields the indices of a sampler of single rows in lists.
+    """Return a sampler of one dataset that yields lists of `size` row numbers.
 
-    A sampler that yields lists of the right length is returned unchanged.
+    A sampler that yields such lists already is returned unchanged.
     """
     from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 

@@ -1,4 +1,4 @@
-"""Contexts that a user's own loader chose. Each is one sample, with shots rendered by the datasets' retrievers."""
+"""Contexts that the loader in a user's file chose: each becomes one sample, with its shots in the prompt."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from .testbed_rows import Retrieval, ToSample, as_template_errors
 
 
 class Contexts:
-    """The contexts of a loader, as samples and as the template that renders them."""
+    """The contexts of a loader. `samples` are their queries, and the object itself is the template for prompts."""
 
     def __init__(
         self,

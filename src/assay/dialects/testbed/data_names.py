@@ -1,4 +1,4 @@
-"""The functions of `testbed.data`: from rows to contexts, to conversations, and from predictions to answers."""
+"""The functions of `testbed.data`: loaders of contexts, conversations from rows, answers from predictions."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -223,7 +223,10 @@ def _names_as_upstream(
     dataset_names: Any,
     batch: Sequence[Sequence[Row]],
 ) -> list[list[str]]:
-    """Return the dataset of each row by upstream's rule: the names are those of contexts, as many as rows in one."""
+    """Return the dataset of each row by upstream's rule.
+
+    A list names one dataset for each context, but upstream checks that it is as long as a context has rows.
+    """
     if isinstance(dataset_names, str):
         names = [dataset_names] * len(batch)
     else:

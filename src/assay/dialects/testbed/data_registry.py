@@ -188,7 +188,7 @@ def unchanged(text: str) -> str:
 
 
 def is_hateful(text: str) -> int:
-    """Return 1 if the first word that means yes or no means yes; 0 if it means no, or if there is none."""
+    """Return 1 if a prediction says yes before it says no, otherwise 0."""
     for word in words_of(text.lower()):
         if word in _HATEFUL:
             return 1

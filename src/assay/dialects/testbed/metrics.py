@@ -65,7 +65,7 @@ NAMES = {"load": load}
 
 @dataclass(frozen=True)
 class FolderMetric:
-    """A user's metric, computed from all predictions, the references and the other columns that it names."""
+    """A metric in a user's folder. It gets the predictions, the references and the columns that it declares."""
 
     path: str
     reading: Reading

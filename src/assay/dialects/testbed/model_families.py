@@ -29,7 +29,10 @@ QWEN = ("Qwen2-", "Qwen1.5-")
 
 
 class Family(ModelBase):
-    """A family of models. A subclass names its classes, and its models if the template depends on them."""
+    """A family of models.
+
+    A subclass names its classes of `transformers`, and the known models if its template depends on the model.
+    """
 
     processor_name = "AutoProcessor"
     model_name_in_transformers = "AutoModelForCausalLM"

@@ -1,4 +1,4 @@
-"""Loading scripts: a `datasets` builder run without the library, and its downloads."""
+"""Loading scripts: run the builder of a script, which the library `datasets` refuses since version 4."""
 
 import hashlib
 import tarfile
@@ -35,7 +35,7 @@ MOST_GROWTH, SMALL = 200, 1 << 30
 
 
 class Downloads:
-    """The part of a download manager that loading scripts use."""
+    """A download manager for loading scripts. It refuses private addresses and unsafe archives."""
 
     def __init__(
         self,
@@ -336,7 +336,7 @@ def _with_folder(builder: Any, folder: str | None) -> Any:
 
 @dataclass
 class ScriptRows:
-    """One split as a shard of rows."""
+    """The rows of one split, in the form in which datasets are read (a shard)."""
 
     data: ScriptData
     split: str
@@ -347,7 +347,7 @@ class ScriptRows:
 
     @property
     def name(self) -> str:
-        """Return script, split and digest, which identify the version of the data without reading it."""
+        """The script and the split, with a digest of the script, its options, and the size and time of its files."""
         state = {**self.data.options, "script": file_digest(self.data.script)}
         state["files"] = [
             [str(file), file.stat().st_size, file.stat().st_mtime_ns]

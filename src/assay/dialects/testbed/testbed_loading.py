@@ -40,9 +40,9 @@ class Loaded:
 
 
 def guest_for(path: Path, *, force: bool = False) -> Guest:
-    """Return the guest of a file or folder.
+    """Return the importer for a file or folder, which makes the testbed's names importable in it.
 
-    Its root is the tree called `testbed` around it, otherwise its own folder.
+    Its root is the tree called `testbed` around the file, otherwise the file's own folder.
     """
     resolved = path.resolve()
     above = [
@@ -166,7 +166,10 @@ _registered: set[tuple[Path, bool]] = set()
 
 
 def register_nearby(name: str, is_known: bool) -> None:
-    """Run the `__init__.py` of a dataset's folder once, if the folder exists and one of its names is needed."""
+    """Register a dataset from its folder near the script, if there is one and the name is not registered yet.
+
+    Under upstream's rule, the folder also replaces a registration that ships.
+    """
     if not name.isidentifier() or (is_known and not is_upstream("testbed")):
         return
     for base in bases():

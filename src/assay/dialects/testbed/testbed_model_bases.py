@@ -425,7 +425,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         text: Any,
         prompt_template: str | None = None,
     ) -> Any:
-        """Return conversations as prompts for the next turn, by the method name that a subclass overrides."""
+        """Return conversations as prompts for the next turn.
+
+        A subclass may override `apply_prompt_template` under either spelling.
+        """
         is_misspelt = (
             type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
         )

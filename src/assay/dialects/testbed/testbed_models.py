@@ -1,4 +1,4 @@
-"""A user's `ModelBase` subclass as a model: requests as conversations with images, generated in batches."""
+"""Use a `ModelBase` subclass of a user's file as a model: it gets batches of conversations and images."""
 
 import inspect
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Rows through a retriever: a row becomes a sample, a sample a prompt, and a prediction a verdict."""
+"""Use a registered retriever: build samples and prompts from rows, and score predictions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -145,7 +145,7 @@ class Conversation:
 
 @contextmanager
 def as_template_errors(where: str) -> Iterator[None]:
-    """Raise errors of a row's data as errors of the prompt, which say where it was made."""
+    """Raise data errors of a block as template errors that say `where` the prompt was made."""
     try:
         yield
     except DataError as error:

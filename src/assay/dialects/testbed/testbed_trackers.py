@@ -67,7 +67,10 @@ _ids = count()
 
 
 class TrackerBase:
-    """Records modules from `track` to `remove`. A `with` block calls `remove` at its end."""
+    """Base of the trackers: records values of modules from `track` until `remove`.
+
+    The end of a `with` block calls `remove`.
+    """
 
     fields: ClassVar[tuple[str, ...]] = ()
     """Names of the recorded values, each available as an attribute."""
