@@ -50,7 +50,6 @@ class Net(Layer):
     def __init__(self):
         super().__init__()
         self.first, self.second = Layer(), Layer()
-        self.moved_to = None
 
     @classmethod
     def from_pretrained(cls, root, **options):
@@ -61,9 +60,6 @@ class Net(Layer):
 
     def named_modules(self):
         return [("", self), ("first", self.first), ("second", self.second)]
-
-    def to(self, device):
-        self.moved_to = device
 
 
 class Processor:
@@ -146,9 +142,16 @@ def test_modules_and_methods_are_replaced_by_name_or_class(model):
         model.replace_module("third", Layer)
 
 
-def test_what_a_torch_module_has_is_the_wrapped_models(model):
-    assert model.to("cuda:0") is model
-    assert model.model.moved_to == "cuda:0"
+def test_unknown_attributes_are_looked_up_in_the_wrapped_model(model):
     assert model.first is model.model.first
     with pytest.raises(AttributeError, match="nothing_like_it"):
         model.nothing_like_it
+
+
+def test_moving_the_model_moves_the_wrapped_torch_module(model):
+    torch = pytest.importorskip("torch")
+    model.model = torch.nn.Linear(1, 1)
+
+    assert model.to(torch.float64) is model
+
+    assert model.model.weight.dtype is torch.float64

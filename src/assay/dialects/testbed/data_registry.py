@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,52 +22,46 @@ SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 def register_dataset_retriever(
     dataset_name: str,
     retriever: Function | None = None,
-) -> Function | Callable[[Function], Function]:
+) -> Function:
     """Register `retriever(item, is_last)`, which turns a row into a conversation.
 
     Used as a decorator, or with the function as second argument, as the first revisions of the testbed do.
     """
     takes = ("item", "is_last")
-    register = _registers("retriever", dataset_name, DATASET_RETRIEVER_MAPPING, takes)
-    if retriever is None:
-        return register
-    return register(retriever)
+    register = partial(_register, "retriever", dataset_name, takes)
+    return register if retriever is None else register(retriever)
 
 
 def register_postprocess(
     dataset_name: str,
     postprocess: Function | None = None,
-) -> Function | Callable[[Function], Function]:
+) -> Function:
     """Register `postprocess(text)`, which turns a prediction into what is evaluated.
 
     Used as a decorator, or with the function as second argument.
     """
-    register = _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
-    if postprocess is None:
-        return register
-    return register(postprocess)
+    register = partial(_register, "postprocess", dataset_name, ("text",))
+    return register if postprocess is None else register(postprocess)
 
 
-def _registers(
+def _register(
     kind: str,
     name: str,
-    mapping: dict[str, Function],
     takes: tuple[str, ...],
-) -> Callable[[Function], Function]:
-    """Return a decorator that checks the number of parameters of a function and registers it."""
-
-    def register(function: Function) -> Function:
-        count = len(inspect.signature(function).parameters)
-        if count != len(takes):
-            required = f"{len(takes)}: ({', '.join(takes)})"
-            raise TypeError(
-                f"the {kind} of {name!r} takes {count} parameters; it must take {required}"
-            )
-        mapping[name] = function
-        REGISTERED.append((kind, name, function))
-        return function
-
-    return register
+    function: Function,
+) -> Function:
+    """Register a function. Raise if it has another number of parameters."""
+    count = len(inspect.signature(function).parameters)
+    if count != len(takes):
+        required = f"{len(takes)}: ({', '.join(takes)})"
+        raise TypeError(
+            f"the {kind} of {name!r} takes {count} parameters; it must take {required}"
+        )
+    is_retriever = kind == "retriever"
+    mapping = DATASET_RETRIEVER_MAPPING if is_retriever else POSTPROCESS_MAPPING
+    mapping[name] = function
+    REGISTERED.append((kind, name, function))
+    return function
 
 
 def most_common_from_dict(dct: Iterable[Fields]) -> object:

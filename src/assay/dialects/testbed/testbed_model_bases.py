@@ -1,8 +1,7 @@
 """`ModelBase`, the base class of the testbed's models, and its access to modules: hooks, trackers, replacements.
 
 A model is a torch module with the wrapped model as its attribute `model`, so that torch provides `to`, `eval`,
-`state_dict` and `parameters`. Without torch, or if the wrapped model is not a torch module, its own methods are
-called.
+`state_dict` and `parameters`. Without torch, other names than those below are looked up in the wrapped model.
 """
 
 import inspect
@@ -36,18 +35,6 @@ HOOKS = (
     "register_forward_pre_hook",
     "register_full_backward_hook",
     "register_full_backward_pre_hook",
-)
-CHANGES_ITSELF = (
-    "to",
-    "cuda",
-    "cpu",
-    "half",
-    "float",
-    "double",
-    "bfloat16",
-    "eval",
-    "train",
-    "requires_grad_",
 )
 
 
@@ -172,24 +159,6 @@ def former_name(name: str) -> str:
     )
 
 
-def _forwarded(name: str) -> Function:
-    """Return a method that calls torch's method of this name on the model and returns `self`."""
-
-    def change(
-        self: WhiteBox,
-        *args: object,
-        **kwargs: object,
-    ) -> WhiteBox:
-        if Module is not object and isinstance(self.model, Module):
-            getattr(Module, name)(self, *args, **kwargs)
-        elif hasattr(self.model, name):
-            getattr(self.model, name)(*args, **kwargs)
-        return self
-
-    change.__name__ = name
-    return change
-
-
 def _hooked(name: str) -> Function:
     """Return torch's hook method with this name: `(hook)` for the model, or `(names, hook)` for some of its modules.
 
@@ -198,10 +167,7 @@ def _hooked(name: str) -> Function:
 
     def register(self: WhiteBox, first: Any, *args: Any, **options: object) -> object:
         if callable(first):
-            method = getattr(Module, name, None)
-            if method is None:
-                return getattr(self.model, name)(first, *args, **options)
-            return method(self, first, *args, **options)
+            return getattr(Module, name)(self, first, *args, **options)
         hook = args[0]
         return [
             getattr(module, name)(
@@ -216,8 +182,6 @@ def _hooked(name: str) -> Function:
 
 for _name in HOOKS:
     setattr(WhiteBox, _name, _hooked(_name))
-for _name in CHANGES_ITSELF:
-    setattr(WhiteBox, _name, _forwarded(_name))
 if Module is object:
     WhiteBox.__call__ = lambda self, *args, **kwargs: self.forward(*args, **kwargs)  # type: ignore[method-assign]
 
