@@ -17,8 +17,7 @@ from ..file_names import file_name
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from . import pipeline_checkout as checkout
-from .dataset_registry import DatasetRegistry
-from .pipeline_planning import Reference
+from .pipeline_planning import Reference, dataset_named
 
 SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
 
@@ -111,9 +110,7 @@ def model_name(name: str) -> str:
 
 def config_of(evaluation: Evaluation) -> Record:
     """Return the evaluator's arguments, with the dataset's default sizes if none were given."""
-    config = DatasetRegistry.get(evaluation.dataset)
-    if config is None:
-        raise ValueError(f"Dataset {evaluation.dataset!r} is not registered")
+    config = dataset_named(evaluation.dataset)
     batch_size, max_length = evaluation.batch_size, evaluation.max_length
     return {
         "batch_size": config.default_batch_size if batch_size is None else batch_size,

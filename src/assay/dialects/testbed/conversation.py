@@ -39,7 +39,7 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
         if not isinstance(turn, Mapping) or "role" not in turn:
             raise DataError("a message must be a dictionary with a role", got=turn)
     images = list(_images(extras, Path(folder) if folder else None))
-    places = sum(_is_place(piece) for turn in turns for piece in _pieces(turn))
+    places = sum(_is_place(piece) for turn in turns for piece in pieces_of(turn))
     if places != len(images):
         raise DataError(
             f"the conversation has {places} places for images, and the retriever gave {len(images)}",
@@ -64,7 +64,7 @@ def cut_at(
     stop_words: Sequence[str],
 ) -> str:
     """Return the text before the first stop word, stripped. An empty stop word is ignored."""
-    return (before_stop(text, stop_words) if stop_words else text).strip()
+    return before_stop(text, stop_words).strip()
 
 
 def before_stop(
@@ -80,7 +80,8 @@ def before_stop(
     return text
 
 
-def _pieces(turn: Fields) -> Sequence[object]:
+def pieces_of(turn: Fields) -> Sequence[object]:
+    """Return the content of a message as a list: of its parts, or of its only text; empty without content."""
     content = turn.get("content", ())
     return content if isinstance(content, (list, tuple)) else (content,)
 
@@ -104,7 +105,7 @@ def _message(
             f"the content of a message of {role!r} is None",
             fix="leave `content` out where the model writes",
         )
-    return Message(role, tuple(_part(piece, images) for piece in _pieces(turn)))
+    return Message(role, tuple(_part(piece, images) for piece in pieces_of(turn)))
 
 
 def _part(

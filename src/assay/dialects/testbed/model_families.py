@@ -1,7 +1,8 @@
 """The model families that the testbed ships, and their prompt templates."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -89,53 +90,33 @@ class Idefics(Family):
         """Return each prompt as its texts and images, so that the processor keeps images at their positions."""
         if text is None:
             images, text = None, images
-        if isinstance(text, str) or (
-            is_conversation(text) and isinstance(text[0], Mapping)
-        ):
+        is_single = is_conversation(text) and isinstance(text[0], Mapping)
+        if is_single or isinstance(text, str):
             text, images = [text], None if images is None else [images]
         if is_conversation(text):
-            prompts = self._assay_rendered(text, prompt_template)
-        else:
-            prompts = list(text)
-        images_by_prompt: Sequence[Any] = (
-            [() for _ in prompts] if images is None else images
-        )
-        if len(prompts) != len(images_by_prompt):
+            text = self._assay_rendered(text, prompt_template)
+        prompts = list(text)
+        if images is None:
+            images = [()] * len(prompts)
+        if len(prompts) != len(images):
             raise ValueError(
-                f"{len(prompts)} prompts and {len(images_by_prompt)} lists of images"
+                f"{len(prompts)} prompts and {len(images)} lists of images"
             )
-        pieces = [
-            list(_interleaved(index, *pair))
-            for index, pair in enumerate(zip(prompts, images_by_prompt, strict=True))
-        ]
-        padding, tensors = (
-            kwargs.pop("padding", True),
-            kwargs.pop("return_tensors", "pt"),
-        )
+        pieces = []
+        for index, (prompt, images_of_prompt) in enumerate(
+            zip(prompts, images, strict=True)
+        ):
+            *texts, last = prompt.split("<image>")
+            if len(texts) != len(images_of_prompt):
+                raise ValueError(
+                    f"prompt {index} has {len(texts)} places for {len(images_of_prompt)} images"
+                )
+            pairs = chain.from_iterable(zip(texts, images_of_prompt, strict=True))
+            # Texts between two images that touch are empty, and are left out.
+            pieces.append([p for p in (*pairs, last) if not isinstance(p, str) or p])
         return self.processor(
-            text=pieces,
-            padding=padding,
-            return_tensors=tensors,
-            **kwargs,
+            text=pieces, **{"padding": True, "return_tensors": "pt", **kwargs}
         )
-
-
-def _interleaved(
-    at: int,
-    prompt: str,
-    images: Sequence[Any],
-) -> Iterator[Any]:
-    *texts, last = prompt.split("<image>")
-    if len(texts) != len(images):
-        raise ValueError(
-            f"prompt {at} has {len(texts)} places for {len(images)} images"
-        )
-    for before, image in zip(texts, images, strict=True):
-        if before:
-            yield before
-        yield image
-    if last:
-        yield last
 
 
 class Idefics2(Family):

@@ -368,21 +368,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
             images, text = None, images
         if is_conversation(text):
             text = self._assay_rendered(text, prompt_template)
-        if images is None:
-            image_arguments = {}
-        else:
-            image_arguments = {"images": images}
-        padding, tensors = (
-            kwargs.pop("padding", True),
-            kwargs.pop("return_tensors", "pt"),
-        )
-        return self.processor(
-            **image_arguments,
-            text=text,
-            padding=padding,
-            return_tensors=tensors,
-            **kwargs,
-        )
+        settings = {"padding": True, "return_tensors": "pt", **kwargs}
+        if images is not None:
+            settings["images"] = images
+        return self.processor(text=text, **settings)
 
     def _assay_rendered(
         self,
@@ -429,12 +418,12 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         outputs = self.processor.batch_decode(generated, skip_special_tokens=True)
         if not return_inputs and not return_generated_ids:
             return outputs
-        more = {"inputs": processed} if return_inputs else {}
-        return {
-            "outputs": outputs,
-            **more,
-            **({"generated_ids": generated} if return_generated_ids else {}),
-        }
+        result = {"outputs": outputs}
+        if return_inputs:
+            result["inputs"] = processed
+        if return_generated_ids:
+            result["generated_ids"] = generated
+        return result
 
     def forward(
         self,
@@ -457,20 +446,15 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         try:
             inspect.signature(self.process_input).bind(*arguments, **processor_args)
         except TypeError:
-            arguments.insert(
-                0, None
-            )  # Pass None for images to a subclass that requires them.
-        processed = self.process_input(*arguments, **processor_args)
+            # Pass None for images to a subclass that requires them.
+            arguments.insert(0, None)
+        processed: Any = self.process_input(*arguments, **processor_args)
         if not hasattr(processed, "to"):
             return processed
         moved = processed.to(self.device)
-        if (
-            "pixel_values" in moved
-            and (kind := getattr(self.model, "dtype", None)) is not None
-        ):
-            moved["pixel_values"] = moved["pixel_values"].to(
-                kind
-            )  # The same precision as the weights.
+        precision = getattr(self.model, "dtype", None)
+        if "pixel_values" in moved and precision is not None:
+            moved["pixel_values"] = moved["pixel_values"].to(precision)
         return moved
 
 
@@ -494,7 +478,4 @@ def _instantiate(
 
 def _no_gradients() -> AbstractContextManager[Any]:
     torch = sys.modules.get("torch")
-    context: AbstractContextManager[Any] = (
-        torch.no_grad() if torch is not None else nullcontext()
-    )
-    return context
+    return nullcontext() if torch is None else torch.no_grad()

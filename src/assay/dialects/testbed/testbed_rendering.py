@@ -17,7 +17,7 @@ from jinja2.parser import Parser
 from ...core import as_messages, generation_role
 from ...rendering import PlainSandbox, plain_values
 from ..shapes import Fields, Record
-from .conversation import HEAD_ROLES, query_last
+from .conversation import HEAD_ROLES, pieces_of, query_last
 
 Conversation = Sequence[Fields]
 Render = Callable[[Conversation], str]
@@ -87,68 +87,49 @@ def in_either_form(conversation: Conversation, renders: Render) -> str:
     A label that is a number or a bool becomes text if the template cannot render it otherwise. If the original form
     fails and no form renders everything, the error of the original form is raised.
     """
-    text, error = _attempt(conversation, renders)
-    if error is None and not (missing := lost(conversation, text)):
-        return text
-    best, fewest = text, len(missing) if error is None else None
-    for form in (_as_lists, _as_texts):
-        other = [form(message) for message in conversation]
-        again, failed = _attempt(other, renders)
-        if failed is not None or (count := len(lost(conversation, again))) >= (
-            1 if fewest is None else fewest
-        ):
+    failure: Exception | None = None
+    best: tuple[int, str] | None = None
+    for form in (dict, _as_lists, _as_texts):
+        try:
+            text = renders([form(message) for message in conversation])
+        except (TypeError, jinja2.TemplateError) as error:
+            if form is dict:
+                failure = error
             continue
-        best, fewest = again, count
-    if fewest is None:
-        assert error is not None
-        raise error
-    return best
-
-
-def _attempt(
-    conversation: Conversation,
-    renders: Render,
-) -> tuple[str, Exception | None]:
-    try:
-        return renders(conversation), None
-    except (TypeError, jinja2.TemplateError) as error:
-        return "", error
+        missing = len(lost(conversation, text))
+        if not missing:
+            return text
+        if best is None or missing < best[0]:
+            best = missing, text
+    if failure is not None:
+        raise failure
+    assert best is not None  # The original form was rendered.
+    return best[1]
 
 
 def lost(conversation: Conversation, text: str) -> list[str]:
     """Return the texts of a conversation that are missing from its rendering."""
-    pieces = (piece for message in conversation for piece in _texts(message))
-    return [piece for piece in pieces if piece.strip() and piece.strip() not in text]
+    pieces = (piece.strip() for message in conversation for piece in _texts(message))
+    return [piece for piece in pieces if piece and piece not in text]
 
 
 def _texts(message: Fields) -> list[str]:
-    content = message.get("content", "")
-    if isinstance(content, (list, tuple)):
-        pieces = content
-    else:
-        pieces = [content]
     return [
-        str(p.get("text", "")) if isinstance(p, Mapping) else str(p) for p in pieces
+        str(piece.get("text", "")) if isinstance(piece, Mapping) else str(piece)
+        for piece in pieces_of(message)
     ]
-
-
-def _is_head(message: Fields) -> bool:
-    return str(message.get("role", "")).lower() in HEAD_ROLES
 
 
 def _as_lists(message: Fields) -> Fields:
     """Return a message with its content as a list of parts. An initial instruction stays text."""
     if "content" not in message:
         return message
-    if _is_head(message):
+    if str(message.get("role", "")).lower() in HEAD_ROLES:
         return _as_texts(message)
-    content = message["content"]
-    if isinstance(content, (list, tuple)):
-        return {**message, "content": [_part(piece) for piece in content]}
-    return {**message, "content": [_part(content)]}
+    return {**message, "content": [_part(piece) for piece in pieces_of(message)]}
 
 
-def _part(piece: object) -> object:
+def _part(piece: object) -> Fields:
     if not isinstance(piece, Mapping):
         return {"type": "text", "text": str(piece)}
     text = piece.get("text", "")
@@ -161,14 +142,7 @@ def _as_texts(message: Fields) -> Fields:
     """Return a message with its content as one text. A list with images stays a list."""
     if "content" not in message:
         return message
-    content = message["content"]
-    if isinstance(content, (list, tuple)):
-        pieces = content
-    else:
-        pieces = [content]
-    if any(
-        isinstance(piece, Mapping) and piece.get("type", "text") != "text"
-        for piece in pieces
-    ):
-        return {**message, "content": [_part(piece) for piece in pieces]}
+    parts = [_part(piece) for piece in pieces_of(message)]
+    if any(part.get("type", "text") != "text" for part in parts):
+        return {**message, "content": parts}
     return {**message, "content": " ".join(_texts(message))}
