@@ -78,22 +78,14 @@ class Downloads:
         return members
 
     def _local(self, url: object) -> str:
-        """Return the path of a file, which is downloaded first if it is an address."""
+        """Return the path of a file. An address is first downloaded, to a name in the cache that is made of it."""
         text = str(url)
-        if text.startswith(("http://", "https://")):
-            return str(self._downloaded(text))
-        path = Path(text).expanduser()
-        if not path.is_absolute():
-            path = self.base / path
-        return str(path)
-
-    def _downloaded(self, url: str) -> Path:
-        """Download a file into the cache, under a name made of its address."""
-        address = url.partition("?")[0]
-        name = Path(address).name or "data"
-        digest = hashlib.sha256(url.encode()).hexdigest()
+        if not text.startswith(("http://", "https://")):
+            return str(self.base / Path(text).expanduser())
+        name = Path(text.partition("?")[0]).name or "data"
+        digest = hashlib.sha256(text.encode()).hexdigest()
         target = self._cache / f"{digest[:16]}-{name[-40:]}"
-        return fetch_declared(url, target, allow_private=self._allow_private)
+        return str(fetch_declared(text, target, allow_private=self._allow_private))
 
     def _unpacked(self, path: object) -> str:
         """Return the folder in the cache with an archive's files, unpacked on first use."""
@@ -120,18 +112,14 @@ def _unzip(archive: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(archive) as opened:
             members = opened.infolist()
-            outside = next(
-                (m.filename for m in members if _leads_outside(m.filename)), None
-            )
-            if outside is not None:
-                raise _outside(archive, outside)
+            for member in members:
+                if _leads_outside(member.filename):
+                    raise _outside(archive, member.filename)
             # A member is never read beyond its declared size.
             _check_growth(archive, sum(member.file_size for member in members))
             opened.extractall(folder)
     except zipfile.BadZipFile as error:
-        raise DataError(
-            f"the archive is damaged: {error}", file=str(archive)
-        ) from error
+        raise _damaged(archive, error) from error
 
 
 def _untar(archive: Path, folder: Path) -> None:
@@ -145,9 +133,7 @@ def _untar(archive: Path, folder: Path) -> None:
     except tarfile.FilterError as error:
         raise _outside(archive, str(error)) from error
     except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"the archive is damaged: {error}", file=str(archive)
-        ) from error
+        raise _damaged(archive, error) from error
 
 
 def _leads_outside(name: str) -> bool:
@@ -157,6 +143,10 @@ def _leads_outside(name: str) -> bool:
 
 def _outside(archive: Path, what: str) -> DataError:
     return DataError(f"the archive leads outside its folder: {what}", file=str(archive))
+
+
+def _damaged(archive: Path, error: Exception) -> DataError:
+    return DataError(f"the archive is damaged: {error}", file=str(archive))
 
 
 def _check_growth(archive: Path, unpacked: int) -> None:
@@ -254,10 +244,9 @@ class ScriptData:
         try:
             splits = self.reading_from(data).splits
         except (DataError, UsageError):
-            return Fewshot()  # said again, and loudly, when its rows are opened
-        if "train" in splits and split != "train" and len(splits) > 1:
-            return Fewshot(split="train")
-        return Fewshot()
+            return Fewshot()  # The same error is raised when the rows are opened.
+        has_shots = "train" in splits and split != "train" and len(splits) > 1
+        return Fewshot(split="train") if has_shots else Fewshot()
 
     @cached_property
     def splits(self) -> dict[str, Fields]:
@@ -374,9 +363,8 @@ def _paths(value: object) -> Iterator[Path]:
     """Yield the files that a split's generator gets."""
     if isinstance(value, (str, Path)):
         yield Path(value)
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _paths(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _paths(inner)
+        return
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    for inner in value if isinstance(value, (list, tuple)) else ():
+        yield from _paths(inner)

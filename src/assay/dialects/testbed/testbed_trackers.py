@@ -8,10 +8,11 @@ starts one.
 import copy
 import inspect
 import sys
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from types import FrameType, SimpleNamespace
+from types import FrameType
 from typing import Any, ClassVar
 
 from ..parameters import accepted_by
@@ -66,6 +67,13 @@ def clone_to_device(
 _ids = count()
 
 
+@dataclass
+class _Handle:
+    """Ends something when it is removed, as the handles of torch's hooks do."""
+
+    remove: Callable[[], object]
+
+
 class TrackerBase:
     """Base of the trackers: records values of modules from `track` until `remove`.
 
@@ -90,9 +98,8 @@ class TrackerBase:
         self._counts_itself = True
         self._ran: dict[int, bool] = {}
         """Ids of the modules that ran since the current list was started."""
-        self._modules: list[Any] = []
         self._handles: list[Any] = []
-        self._home: MutableMapping[int, Any] | None = None
+        """Objects whose `remove` ends the tracking."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in type(self).fields or name not in self.__dict__.get("_data", ()):
@@ -160,11 +167,10 @@ class TrackerBase:
                 f"modules should be a list of torch modules, not {modules!r}"
             )
         self.remove()
-        self._next = -1
-        self._modules = list(modules)
         self._ran = {id(module): self._counts_itself for module in modules}
         self._handles = [self._attach(module) for module in modules]
-        self.id, self._home = next(_ids), trackers_dict
+        self.id = next(_ids)
+        self._handles.append(_Handle(partial(trackers_dict.pop, self.id, None)))
 
     def keep(self, module: object, **values: object) -> None:
         """Add the values of a module to the list of this pass."""
@@ -189,13 +195,10 @@ class TrackerBase:
         """Stop tracking, and delete the recorded values."""
         if not self.is_tracking:
             return
-        for lists in self._data.values():
-            lists.clear()
+        self.clear()
         for handle in self._handles:
             handle.remove()
-        if self._home is not None and self.id is not None:
-            self._home.pop(self.id, None)
-        self._handles, self._modules, self.id, self._home = [], [], None, None
+        self._handles, self.id = [], None
 
     def _attach(self, module: object) -> object:
         raise NotImplementedError(
@@ -284,4 +287,4 @@ class LocalsTracker(TrackerBase):
 
         setattr(module, self.method_name, watched)
         restore = partial(setattr, module, self.method_name, method)
-        return SimpleNamespace(remove=restore)
+        return _Handle(restore)
