@@ -215,3 +215,22 @@ def test_a_built_in_dataset_takes_the_users_postprocess(tmp_path):
 
     assert task.name == "vqav2"
     assert task.scorers[0].reading("  YES ") == "yes"
+
+
+def test_a_metric_reads_predictions_by_the_post_process_of_its_own_dataset(tmp_path):
+    (tmp_path / "two.py").write_text(
+        "from testbed.data import register_dataset_retriever, register_postprocess\n\n"
+        "for name in ('first', 'second'):\n"
+        "    register_dataset_retriever(name)(lambda item, is_last: [])\n"
+        "    register_postprocess(name)(name.__add__)\n"
+    )
+    folder = tmp_path / "testbed" / "evaluate" / "share"
+    folder.mkdir(parents=True)
+    (folder / "share.py").write_text("")
+
+    metrics = [
+        task.but(scorers=("share",)).scorers[0]
+        for task in tasks(str(tmp_path / "two.py"), RunOptions())
+    ]
+
+    assert [metric.reading(" x") for metric in metrics] == ["firstx", "secondx"]

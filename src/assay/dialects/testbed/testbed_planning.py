@@ -23,6 +23,7 @@ from ...runner.options import RunOptions
 from ..returned import defined_at
 from ..shapes import Fields
 from .contexts import Contexts
+from .data_registry import SHIPPED
 from .metrics import FolderMetric, find_metric
 from .script import ScriptData
 from .testbed_loading import Loaded, known_retriever, load_path
@@ -115,16 +116,17 @@ def _from_rows(
         retriever,
         str(folder if folder.is_dir() else folder.parent),
     )
-    task = RetrievedTask(
+    task = _task(
+        name,
+        loaded,
+        run,
         name=name,
         dataset=dataset,
         to_sample=ToSample(retrieval, run.columns.get("target")),
         template=Conversation(retrieval),
-        scorers=(_accuracy(name, loaded, run),),
         fewshot=fewshot,
         description=f"a dataset of the testbed, by its retriever {getattr(retriever, '__name__', '')!r}",
         data_hint=f"the rows that the retriever of {name!r} reads",
-        find=_metrics(loaded, run),
     )
     _check_reading(task, run)
     return task
@@ -151,39 +153,41 @@ def _from_loader(
         [Retrieval(name, retrievers[name], folder) for name in spread],
         run.columns.get("target"),
     )
-    return RetrievedTask(
+    return _task(
+        spread[-1],
+        loaded,
+        run,
         name=spread[-1] if len(loaded.loaders) == 1 else f"{spread[-1]}_{key}",
         dataset=contexts.samples,
         template=contexts,
-        scorers=(_accuracy(spread[-1], loaded, run),),
         system=None,
         description=f"the contexts of {key!r}, as its samplers choose them",
-        find=_metrics(loaded, run),
     )
 
 
-def _accuracy(name: str, loaded: Loaded, run: RunOptions) -> Accuracy:
-    return Accuracy(_reading(name, loaded, run), typed="target" in run.columns)
+def _task(
+    registered: str,
+    loaded: Loaded,
+    run: RunOptions,
+    **fields: Any,
+) -> RetrievedTask:
+    """Return a task whose scorers read predictions by the post-process of a registered dataset.
 
-
-def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
-    """Return how predictions of a dataset are read: by its post-process, after the stop words of the run."""
-    from .data_registry import SHIPPED
-
-    postprocess = loaded.postprocesses.get(name)
-    if postprocess is None and name in SHIPPED and name not in loaded.retrievers:
-        postprocess = SHIPPED[name][1]
+    Predictions are cut at the stop words of the run before.
+    """
+    postprocess = loaded.postprocesses.get(registered)
+    is_shipped = registered in SHIPPED and registered not in loaded.retrievers
+    if postprocess is None and is_shipped:
+        postprocess = SHIPPED[registered][1]
     stop = run.generation.get("stop") or ()
-    return Reading(postprocess, (stop,) if isinstance(stop, str) else tuple(stop))
-
-
-def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], FolderMetric | None]:
-    """Return a function that finds a metric by name, near the user's file or in the working folder."""
-    names = [*loaded.retrievers, *loaded.postprocesses]
-    reading = _reading(names[0], loaded, run) if names else Reading()
+    reading = Reading(postprocess, (stop,) if isinstance(stop, str) else tuple(stop))
     folder = loaded.folder.resolve()
     near = [folder, *folder.parents[:3], Path.cwd()]
-    return partial(find_metric, near=near, reading=reading)
+    return RetrievedTask(
+        scorers=(Accuracy(reading, typed="target" in run.columns),),
+        find=partial(find_metric, near=near, reading=reading),
+        **fields,
+    )
 
 
 def _data(
