@@ -65,16 +65,15 @@ class Direct:
         requests = [
             self._request(prompt, options or DEFAULT_OPTIONS) for prompt in prompts
         ]
-        scheduler = Scheduler(self.model)
-        if not requests or not scheduler.is_async:
-            if requests:
-                return call_model(self.model, requests)
+        if not requests:
             return []
+        scheduler = Scheduler(self.model)
+        if not scheduler.is_async:
+            return call_model(self.model, requests)
 
         async def ask() -> list[Output]:
-            return await Standing(scheduler).ask(
-                [Job(Sample(""), request) for request in requests], Unkept()
-            )
+            jobs = [Job(Sample(""), request) for request in requests]
+            return await Standing(scheduler).ask(jobs, Unkept())
 
         # Use a separate thread: a notebook's thread already has a running loop.
         with ThreadPoolExecutor(1) as pool:
@@ -85,12 +84,8 @@ class Direct:
         repeat = self._repeats[key]
         self._repeats[key] += 1
         self.calls += 1
-        return Request(
-            prompt,
-            options,
-            None if options.seed is None else repeated(options.seed, repeat),
-            repeat,
-        )
+        seed = None if options.seed is None else repeated(options.seed, repeat)
+        return Request(prompt, options, seed, repeat)
 
 
 class RWKVInferenceEngine(Engine):
