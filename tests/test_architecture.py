@@ -224,7 +224,6 @@ REASON = "# Long because"
 """Stands in a function that is longer, with why."""
 UPSTREAMS = {
     "dialects/televal/facade/dataset.py __init__": "the constructor of TELEVAL's BatchLoader",
-    "dialects/testbed/context_loaders.py chunk_loader": "the keywords of ICLTestbed's prepare_dataloader",
     "models/local_transformers/triton_attention.py attend": "a GPU kernel: tensors and strides one by one",
 }
 """Functions whose parameters are another system's, and why they cannot be fewer."""
