@@ -99,7 +99,7 @@ class FolderMetric:
 
             def keep(**inputs: object) -> object:
                 returned.append(compute(**inputs))
-                return returned[-1] if isinstance(returned[-1], Mapping) else {}
+                return {}
 
             metric._compute = keep  # `evaluate` itself only accepts a dictionary.
             features = metric.features
@@ -109,10 +109,9 @@ class FolderMetric:
                 name: [self._cell(name, shape, *row) for row in rows]
                 for name, shape in features.items()
             }
-            computed = metric.compute(**columns)
-        if returned and not isinstance(returned[-1], Mapping):
-            computed = returned[-1]
-        return dict(checked_metrics(computed, kind._compute, f"metric {self.name!r}"))
+            metric.compute(**columns)
+        [metrics] = returned
+        return dict(checked_metrics(metrics, kind._compute, f"metric {self.name!r}"))
 
     def _cell(
         self,
