@@ -99,11 +99,16 @@ def perplexity(
 
 
 def _target(item: Fields) -> tuple[str, "Row"]:
-    reference, raw = item["reference"], item.get("raw") or {}
+    prompt = item["prompt"]
+    reference = item["reference"]
+    raw = item.get("raw") or {}
     if reference in ("", None) and isinstance(raw.get("text"), str):
         context, blank, word = raw["text"].rpartition(" ")
-        return "last_word", Row(context, blank and blank + word, item["prompt"])
-    return "reference", Row(item["prompt"], str(reference), item["prompt"])
+        target = ""
+        if blank:
+            target = f" {word}"
+        return "last_word", Row(context, target, prompt)
+    return "reference", Row(prompt, str(reference), prompt)
 
 
 def perplexity_as_upstream(

@@ -57,8 +57,10 @@ def register_all(
 
 def listing() -> list[str]:
     """Return one line for each registered name; under upstream's rules, with sizes and metrics."""
-    datasets = [dataset_named(name) for name in DatasetRegistry.list_datasets()]
-    evaluators = [evaluator_named(name) for name in EvaluatorRegistry.list_evaluators()]
+    names_of_datasets = DatasetRegistry.list_datasets()
+    names_of_evaluators = EvaluatorRegistry.list_evaluators()
+    datasets = [dataset_named(name) for name in names_of_datasets]
+    evaluators = [evaluator_named(name) for name in names_of_evaluators]
     if is_upstream("pipeline"):
         lines = ["", "=" * 80, "Available Components", "=" * 80, "", "Datasets:"]
         for d in datasets:
@@ -72,8 +74,8 @@ def listing() -> list[str]:
             lines.append(f"  • {e.name:15s} - {e.description}")
             lines.append(f"{'':22s}metrics: {', '.join(e.metrics)}")
         return [*lines, ""]
-    names = [d.name for d in datasets] + [e.name for e in evaluators]
-    width = max(map(len, names))
+    names = [*names_of_datasets, *names_of_evaluators]
+    width = max(len(name) for name in names)
     lines = ["datasets:"]
     for d in datasets:
         lines.append(f"  {d.name:<{width}}  {d.description}".rstrip())
@@ -102,7 +104,10 @@ def evaluation_of(
     dataset, evaluator = options.dataset, options.evaluator
     if options.name is not None:
         evaluator = evaluator or options.name
-        dataset = dataset or (f"{options.name}_cot" if options.cot else options.name)
+        usual_dataset = options.name
+        if options.cot:
+            usual_dataset = f"{options.name}_cot"
+        dataset = dataset or usual_dataset
     required = {
         "--dataset": dataset,
         "--dataset-path": options.dataset_path,

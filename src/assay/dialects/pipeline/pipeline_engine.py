@@ -448,15 +448,22 @@ def _seconds(outputs: Sequence[Output]) -> float:
 
 
 def _tokens_read(output: Output) -> int:
-    read = output.usage.input_tokens if output.usage is not None else None
-    weighed = sum(likelihood.tokens or 0 for likelihood in output.likelihoods)
-    return (read or 0) + weighed
+    total = 0
+    if output.usage is not None:
+        total += output.usage.input_tokens or 0
+    for likelihood in output.likelihoods:
+        total += likelihood.tokens or 0
+    return total
 
 
 def _written(output: Output, row: Sequence[int]) -> int:
     """Return how many tokens an answer has, as the model counted them, else as they were put into its row."""
-    counted = output.usage.output_tokens if output.usage is not None else None
-    return len(row) if counted is None else counted
+    counted = None
+    if output.usage is not None:
+        counted = output.usage.output_tokens
+    if counted is None:
+        return len(row)
+    return counted
 
 
 def speed_of(

@@ -74,11 +74,15 @@ class Evaluation:
         if isinstance(self.model, str):
             model = Path(options.models[0].partition(":")[0]).stem
         else:
-            names = (getattr(self.model, key, None) for key in ("name", "__name__"))
-            model = next(filter(None, names), type(self.model).__name__)
+            model = (
+                getattr(self.model, "name", None)
+                or getattr(self.model, "__name__", None)
+                or type(self.model).__name__
+            )
         task = file_name(f"{self.dataset}_{self.evaluator}", 40)
-        label = f"{task}--{file_name(str(model), 24)}-{bare.folder_digest()}"
-        return options.but(output=str(Path(self.output_dir) / label))
+        model = file_name(str(model), 24)
+        folder = Path(self.output_dir) / f"{task}--{model}-{bare.folder_digest()}"
+        return options.but(output=str(folder))
 
     def run(self, watcher: Watcher | None = None) -> RunResult:
         """Run the evaluation, or resume it."""
@@ -111,21 +115,27 @@ def model_name(name: str) -> str:
 def config_of(evaluation: Evaluation) -> Record:
     """Return the evaluator's arguments, with the dataset's default sizes if none were given."""
     config = dataset_named(evaluation.dataset)
-    batch_size, max_length = evaluation.batch_size, evaluation.max_length
+    batch_size = evaluation.batch_size
+    if batch_size is None:
+        batch_size = config.default_batch_size
+    max_length = evaluation.max_length
+    if max_length is None:
+        max_length = config.default_max_length
     return {
-        "batch_size": config.default_batch_size if batch_size is None else batch_size,
-        "max_length": config.default_max_length if max_length is None else max_length,
+        "batch_size": batch_size,
+        "max_length": max_length,
         **evaluation.settings,
     }
 
 
 def rounded(speed: Mapping[str, float]) -> dict[str, float]:
     """Return the four speeds as in result files."""
-    return {
-        name: round(speed[name], 2 if name.endswith("tps") else 3)
-        for name in SPEED
-        if name in speed
-    }
+    speeds = {}
+    for name in SPEED:
+        if name in speed:
+            digits = 2 if name.endswith("tps") else 3
+            speeds[name] = round(speed[name], digits)
+    return speeds
 
 
 def document(
@@ -163,7 +173,8 @@ def document_of(evaluation: Evaluation, result: RunResult) -> Record:
     metrics = dict(first.details.get("metrics", {}))
     if checkout.measures_speed():
         metrics.update(rounded(first.details.get("speed", {})))
-    upstreams = document(evaluation, first.n_expected or 0, metrics)
+    size = first.n_expected or 0
+    upstreams = document(evaluation, size, metrics)
     if is_upstream("pipeline"):
         return upstreams
     return {
@@ -219,5 +230,7 @@ def save(
         file = file.with_name(f"{stem}_{number}.json")
         number += 1
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_json(file, json.loads(json.dumps(document, default=str)))
+    # Values that JSON does not know, such as paths, are written as texts.
+    text = json.dumps(document, default=str)
+    write_json(file, json.loads(text))
     return file

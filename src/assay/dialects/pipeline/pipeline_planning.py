@@ -63,7 +63,9 @@ def parse(text: str) -> Reference:
         file, names = split_reference(bare)
     dataset, _, evaluator = (names or "").partition("/")
     try:
-        keywords = json.loads(settings) if mark else {}
+        keywords = {}
+        if mark:
+            keywords = json.loads(settings)
     except ValueError as error:
         raise UsageError(
             f"the settings are not valid JSON: {error}", where=text
@@ -112,13 +114,14 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
     """Run a registration file; return the names of the datasets and evaluators that it registered."""
     file = Path(path).expanduser()
     checkout.notice(file)
-    datasets = dict(DatasetRegistry._registry)
-    evaluators = dict(EvaluatorRegistry._registry)
+    datasets = DatasetRegistry._registry
+    evaluators = EvaluatorRegistry._registry
+    datasets_before = dict(datasets)
+    evaluators_before = dict(evaluators)
     Guest.of_file("pipeline", NAMES, file).load(file)
-    return (
-        list(new_entries(DatasetRegistry._registry, datasets)),
-        list(new_entries(EvaluatorRegistry._registry, evaluators)),
-    )
+    new_datasets = list(new_entries(datasets, datasets_before))
+    new_evaluators = list(new_entries(evaluators, evaluators_before))
+    return new_datasets, new_evaluators
 
 
 def discover(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -134,8 +137,10 @@ def discover(folder: Path) -> tuple[list[Path], list[Path]]:
                 files.append(file)
             continue
         text = file.read_text(encoding="utf-8", errors="replace")
-        is_ours = any(name in text for name in TELLING_NAMES)
-        (files if is_ours else broken).append(file)
+        if any(name in text for name in TELLING_NAMES):
+            files.append(file)
+        else:
+            broken.append(file)
     return files, broken
 
 
@@ -149,7 +154,9 @@ def make_task(
     Under upstream's rules, an empty answer, 0 and `False` are not answers, and shipped evaluators follow upstream's.
     """
     follows_upstream = is_upstream("pipeline")
-    chosen = reference.evaluator or (run.scorers[0] if run.scorers else None)
+    chosen = reference.evaluator
+    if not chosen and run.scorers:
+        chosen = run.scorers[0]
     if chosen and chosen.endswith(UPSTREAM) and not EvaluatorRegistry.get(chosen):
         # `my_evaluator@upstream`: the user's own evaluator on references read by upstream's rules.
         chosen = chosen.removesuffix(UPSTREAM)
@@ -164,14 +171,17 @@ def make_task(
         name = name.removesuffix(UPSTREAM)
         protocol = f"{name}{UPSTREAM}{'+own_words' if in_own_words else ''}"
     length = run.generation.get("max_tokens")
+    if length is None:
+        length = dataset.default_max_length
+    batch_size = run.batch_size
+    if not isinstance(batch_size, int):
+        batch_size = dataset.default_batch_size
     drive = Drive(
         dataset,
         evaluator,
         dict(reference.settings),
-        dataset.default_max_length if length is None else int(length),
-        run.batch_size
-        if isinstance(run.batch_size, int)
-        else dataset.default_batch_size,
+        int(length),
+        batch_size,
         follows_upstream,
     )
     return Task(
@@ -191,18 +201,22 @@ def source_files(reference: Reference) -> tuple[str, ...]:
     """Return the files that registered a dataset and an evaluator, so that a run can be repeated from `run.json`."""
     dataset = dataset_named(reference.dataset or "")
     evaluator = evaluator_named(reference.evaluator or "")
-    files = map(
-        _source_file,
-        (dataset.loader, dataset.prompt_template, evaluator.evaluator),
-    )
-    return tuple(dict.fromkeys(file for file in files if file is not None))
+    functions = (dataset.loader, dataset.prompt_template, evaluator.evaluator)
+    files: list[str] = []
+    for function in functions:
+        file = _source_file(function)
+        if file is not None and file not in files:
+            files.append(file)
+    return tuple(files)
 
 
 def _source_file(function: object) -> str | None:
     """Return the file of a user's function, or None for the main program and assay's own functions."""
     scope: Fields = getattr(function, "__globals__", {})
     module = str(scope.get("__name__", ""))
-    if module == "__main__" or module.startswith("assay."):
+    if module == "__main__":
+        return None
+    if module.startswith("assay."):
         return None
     return scope.get("__file__")
 

@@ -252,8 +252,11 @@ def chunk_loader(
     ]
 
     def contexts(rows: list[Any]) -> object:
-        batch = [rows[start : start + size] for start in range(0, len(rows), size)]
-        return batch if collate_fn is None else collate_fn(batch)
+        starts = range(0, len(rows), size)
+        batch = [rows[start : start + size] for start in starts]
+        if collate_fn is None:
+            return batch
+        return collate_fn(batch)
 
     joined = torch_data.ConcatDataset(datasets)
     merged = ConcatSampler(chunked, joined.cumulative_sizes)

@@ -74,4 +74,6 @@ class Contexts:
 
     def _id(self, place: Place) -> str:
         dataset, index = place
-        return str(index) if len(self.loader.datasets) == 1 else f"{dataset}:{index}"
+        if len(self.loader.datasets) == 1:
+            return str(index)
+        return f"{dataset}:{index}"

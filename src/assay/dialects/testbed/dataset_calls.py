@@ -116,11 +116,17 @@ def _of_split(
 
 def _part(data: ScriptData, text: str, streams: bool) -> object:
     part = _PART.fullmatch(text)
-    rows = _rows(data, data.split_name(part["name"] if part else text), streams)
+    if part is None:
+        name = text
+    else:
+        name = part["name"]
+    rows = _rows(data, data.split_name(name), streams)
     if part is None or part["first"] is None:
         return rows
-    first, last = (_position(part[end], len(rows)) for end in ("first", "last"))
-    return rows.select(range(len(rows))[first:last])
+    size = len(rows)
+    first = _position(part["first"], size)
+    last = _position(part["last"], size)
+    return rows.select(range(size)[first:last])
 
 
 def _position(text: str, size: int) -> int | None:

@@ -28,7 +28,9 @@ def _metric_file(name: str, near: Sequence[Path]) -> Path | None:
     """Return the file of a metric at a path, or of the first one with that name below the folders in `near`."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
-        file = path / f"{path.name}.py" if path.is_dir() else path
+        file = path
+        if path.is_dir():
+            file = path / f"{path.name}.py"
         return file if file.is_file() else None
     for tree in near:
         for folder in METRIC_FOLDERS:
@@ -56,8 +58,11 @@ def load(path: str, *args: object, **kwargs: object) -> object:
     import evaluate
 
     name = path.removeprefix("Kamichanw/")
-    file = _metric_file(name, bases()) if name != path else None
-    return evaluate.load(str(file.parent) if file else path, *args, **kwargs)
+    if name != path:
+        file = _metric_file(name, bases())
+        if file is not None:
+            path = str(file.parent)
+    return evaluate.load(path, *args, **kwargs)
 
 
 NAMES = {"load": load}
@@ -152,7 +157,10 @@ class FolderMetric:
 
 def _several(sample: Sample) -> list[Any] | None:
     """Return all references of a row: a list of targets, the annotators' answers, or all captions of the image."""
-    for cell in (sample.target, *map(sample.fields.get, REFERENCE_LISTS)):
+    cells = [sample.target]
+    for column in REFERENCE_LISTS:
+        cells.append(sample.fields.get(column))
+    for cell in cells:
         if isinstance(cell, (list, tuple)) and cell:
             return [
                 entry["answer"] if isinstance(entry, Mapping) else entry
@@ -170,7 +178,10 @@ def is_list(shape: object) -> bool:
 def cast(value: Any, shape: Any) -> object:
     """Convert a value to the type that a feature of the metric declares."""
     if is_list(shape):
-        inner = shape[0] if isinstance(shape, list) else shape.feature
+        if isinstance(shape, list):
+            inner = shape[0]
+        else:
+            inner = shape.feature
         several = value
         if not isinstance(value, (list, tuple)):
             several = [value]

@@ -82,10 +82,16 @@ class Downloads:
         text = str(url)
         if not text.startswith(("http://", "https://")):
             return str(self.base / Path(text).expanduser())
-        name = Path(text.partition("?")[0]).name or "data"
+        address = text.partition("?")[0]
+        name = Path(address).name or "data"
         digest = hashlib.sha256(text.encode()).hexdigest()
         target = self._cache / f"{digest[:16]}-{name[-40:]}"
-        return str(fetch_declared(text, target, allow_private=self._allow_private))
+        file = fetch_declared(
+            text,
+            target,
+            allow_private=self._allow_private,
+        )
+        return str(file)
 
     def _unpacked(self, path: object) -> str:
         """Return the folder in the cache with an archive's files, unpacked on first use."""

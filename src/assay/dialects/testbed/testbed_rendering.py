@@ -109,8 +109,13 @@ def in_either_form(conversation: Conversation, renders: Render) -> str:
 
 def lost(conversation: Conversation, text: str) -> list[str]:
     """Return the texts of a conversation that are missing from its rendering."""
-    pieces = (piece.strip() for message in conversation for piece in _texts(message))
-    return [piece for piece in pieces if piece and piece not in text]
+    missing = []
+    for message in conversation:
+        for piece in _texts(message):
+            words = piece.strip()
+            if words and words not in text:
+                missing.append(words)
+    return missing
 
 
 def _texts(message: Fields) -> list[str]:

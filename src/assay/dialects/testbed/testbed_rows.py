@@ -138,9 +138,13 @@ class Conversation:
         return self._messages(sample, is_last=False)
 
     def _messages(self, sample: Sample, is_last: bool) -> tuple[Message, ...]:
-        where = f"retriever of {self.retrieval.name!r}, sample {sample.id!r}"
+        retrieval = self.retrieval
+        where = f"retriever of {retrieval.name!r}, sample {sample.id!r}"
         with as_template_errors(where):
-            return self.retrieval.messages(sample.fields, is_last=is_last)
+            return retrieval.messages(
+                sample.fields,
+                is_last=is_last,
+            )
 
 
 @contextmanager
@@ -149,7 +153,11 @@ def as_template_errors(where: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise TemplateError(error.what, where=where, fix=error.fix) from error
+        raise TemplateError(
+            error.what,
+            where=where,
+            fix=error.fix,
+        ) from error
 
 
 @dataclass(frozen=True)

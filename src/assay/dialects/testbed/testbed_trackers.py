@@ -102,9 +102,10 @@ class TrackerBase:
         """Objects whose `remove` ends the tracking."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in type(self).fields or name not in self.__dict__.get("_data", ()):
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        return self._of(name)
+        recorded = self.__dict__.get("_data", ())
+        if name in type(self).fields and name in recorded:
+            return self._of(name)
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     def _of(self, name: str) -> list[list[Any]]:
         if not self.is_tracking:
