@@ -352,6 +352,7 @@ def white_box_cases() -> Iterator[tuple[str, Case]]:
     yield "replace_module", replaced
     yield "torch_module", torch_module
     yield "utils", helpers
+    yield "fingerprint", fingerprint
     one, two = (lambda: pictures("green")), (lambda: pictures("red", "blue"))
     for kind in ("idefics-9b", "llava-1.5-7b-hf"):
         short, single = CONVERSATIONS["vqa_0shot"], CONVERSATIONS["vqa_1shot"]
@@ -363,3 +364,21 @@ def white_box_cases() -> Iterator[tuple[str, Case]]:
                 kind, one, short, return_inputs=True, return_generated_ids=True
             ),
         )
+
+
+def fingerprint(load: Load) -> Any:
+    made = load("testbed.utils.fingerprint")
+    print_of = made.Fingerprint(lambda sample: sample.encode())
+    print_of.update("a", "hello")
+    return [
+        print_of.to_dict()["a"]["sample"],
+        "a" in print_of,
+        "b" in print_of,
+        print_of.validate("a"),
+        print_of.validate("a", "other"),
+        made.Hasher.hash_bytes(b"x", "sha256"),
+        made.Hasher.hash_bytes([b"x", b"y"], "md5"),
+        raised(lambda: made.Hasher.hash_bytes(b"x", "none")),
+        raised(lambda: print_of.load_from_dict([])),
+        raised(lambda: print_of.load_from_dict({"a": {}})),
+    ]
