@@ -29,6 +29,10 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
         turns, extras = retrieved[0], retrieved[1:]
     else:
         turns, extras = retrieved, ()
+    if type(turns) is list and not extras:
+        messages = _text_messages(turns)
+        if messages is not None:
+            return messages
     if (
         isinstance(turns, (str, Mapping))
         or not isinstance(turns, Sequence)
@@ -47,6 +51,25 @@ def as_messages(retrieved: object, *, folder: str = "") -> tuple[Message, ...]:
         )
     waiting = iter(images)
     return tuple(_message(turn, waiting) for turn in query_last(turns))
+
+
+def _text_messages(turns: list[Any]) -> tuple[Message, ...] | None:
+    """Return turns of text as messages, without the checks that images need; None for any other turns.
+
+    Nearly all conversations are of this kind, and there are two or more for each sample.
+    """
+    complete_turns: list[Message] = []
+    open_turns: list[Message] = []
+    for turn in turns:
+        if type(turn) is not dict or type(turn.get("role")) is not str:
+            return None
+        if "content" not in turn:
+            open_turns.append(Message(turn["role"]))
+        elif type(turn["content"]) is str:
+            complete_turns.append(Message(turn["role"], (Text(turn["content"]),)))
+        else:
+            return None
+    return (*complete_turns, *open_turns)
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:

@@ -78,7 +78,10 @@ class Retrieval:
 
     def _retrieved(self, row: object, is_last: bool) -> object:
         """Return the retriever's result for a row, with the images of a row of a file opened."""
-        item = as_item(row) if isinstance(row, Mapping) else row
+        item = row
+        # The type is compared first, because asking for a Mapping costs more than the copy.
+        if type(row) is dict or isinstance(row, Mapping):
+            item = as_item(row)
         try:
             return self.retriever(item, is_last)
         except AssayError:
