@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.dialects.televal.data_templates import DataTemplate
-from assay.dialects.televal.facade.dataset import BatchLoader, BatchSaver
+from assay.dialects.televal.facade.dataset import BatchLoader
 from assay.dialects.televal.parquet2jsonl import convert
 
 AUDIO = [{"role": "user", "content": {"audio": "{{audio}}"}}]
@@ -326,11 +326,11 @@ def test_templates_cannot_reach_into_python(project):
         project.run("task")
 
 
-def test_a_saver_keeps_tuples(tmp_path):
-    saver = BatchSaver(tmp_path / "deep/x.jsonl")
-    saver.save_one({"ref": ("a", ["b"])})
+def test_a_file_of_rows_keeps_tuples(tmp_path):
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"ref": {"__tuple__": true, "items": ["a", ["b"]]}}\n')
 
-    assert BatchLoader.load_jsonl(tmp_path / "deep/x.jsonl") == [{"ref": ("a", ["b"])}]
+    assert BatchLoader.load_jsonl(file) == [{"ref": ("a", ["b"])}]
 
 
 def test_a_folder_on_the_hub_is_fetched_with_its_sounds_undecoded(monkeypatch):

@@ -28,7 +28,7 @@ OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
 MERGE = "tag:yaml.org,2002:merge"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's loader if available: upstream's registry has hundreds of entries."""
-RESERVED = frozenset({"key", "group", "cls"})
+RESERVED = ("key", "group", "cls")
 
 
 @dataclass(frozen=True, slots=True)

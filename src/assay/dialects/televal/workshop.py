@@ -13,7 +13,7 @@ from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ..protocol import is_upstream
 from .answer_evaluators import BuiltInEvaluator, ExistMatch, SingleOptionMatch
 from .eras import Era, Rule, era_of
-from .facade.config import EvalTaskCfg, InferTaskCfg
+from .facade.registry import EvalTaskCfg, InferTaskCfg
 from .facade.dataset import BatchLoader
 from .guest_model import GuestModel
 from .judge_evaluators import LLMScorer

@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from ....core import Audio, DataError, UsageError, library
-from ....store.file_ledger import own_file
 from ...protocol import error_of_rule, is_upstream
 from ...shapes import Fields, Record
 from ..eras import SEED, era_here
-from ..references import decoded, encoded
+from ..references import decoded
 from ..spoken import AudioFolder, audio_bytes, file_stem
-from .utils import TupleJSONLConverter, load_and_process_parquet_dataset
+from .utils import (
+    TupleJSONLConverter,
+    audio_stem,
+    load_and_process_parquet_dataset,
+    read_answer,
+)
 
 AUDIO_COLUMNS = (
     "audio",
@@ -45,7 +49,7 @@ class BatchLoader:
     do_infer: Any = True
     ref_col: str | None = None
     query_col: str | None = None
-    extra_col: list[str] | None = None
+    extra_col: str | list[str] | None = None
     batch_size: int = field(default=1, compare=False)
     start: int = 0
     limit: int = 0
@@ -58,26 +62,23 @@ class BatchLoader:
     def __post_init__(self) -> None:
         if not isinstance(self.do_infer, bool):
             # The first era has no `do_infer`: as positional arguments, the columns come one position earlier.
-            columns: tuple[Any, Any, Any] = (
-                self.do_infer,
-                self.ref_col,
-                self.query_col,
-            )
+            self.extra_col = self.query_col
+            self.query_col = self.ref_col
+            self.ref_col = self.do_infer
             self.do_infer = True
-            self.ref_col, self.query_col, self.extra_col = columns
+        if isinstance(self.extra_col, str):
+            self.extra_col = [self.extra_col]
         source = self.file
-        self.file = _place(source)
-        self.extra_col = (
-            [self.extra_col] if isinstance(self.extra_col, str) else self.extra_col
-        )
+        self.file = _path_of(source)
         self.index = 0
         self._assay_df: Any = None
+        self.keeps_audio = bool(self.save_query_audio_dir)
+        folder = None
         if self.save_query_audio_dir:
-            folder = Path(self.save_query_audio_dir).expanduser()
-        else:
-            folder = None
-        self.sounds = AudioFolder(folder / self._assay_label if folder else None)
-        self.keeps_audio = folder is not None
+            root = Path(self.save_query_audio_dir).expanduser()
+            path = Path(self.file)
+            folder = root / (path.stem if path.suffix == ".parquet" else path.name)
+        self.sounds = AudioFolder(folder)
         self._assay_check_place(source)
         if is_upstream("televal"):
             self._assay_df = self._assay_table()
@@ -87,17 +88,11 @@ class BatchLoader:
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
-        is_data = (
-            path.exists()
-            and str(source)
-            and "/" in str(path)
-            and not (path.is_file() and path.suffix == ".csv")
-        )
-        parts = str(source).removeprefix("hf://").strip("/").split("/")
-        if self.do_infer and (
-            is_data
-            or (len(parts) > 2 and not self.is_jsonl and not Path(source).is_absolute())
-        ):
+        parts = _hub_parts(source)
+        is_here = path.exists() and "/" in str(path) and path.suffix != ".csv"
+        is_absolute = Path(source).is_absolute()
+        is_on_hub = len(parts) > 2 and not self.is_jsonl and not is_absolute
+        if self.do_infer and (is_here or is_on_hub):
             return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
         kind = ValueError if self.do_infer and len(parts) > 1 else NotImplementedError
@@ -135,6 +130,13 @@ class BatchLoader:
 
     def prepare(self, row: Fields) -> tuple[Row, dict[str, Audio]]:
         """Return a row with its tuples restored and paths for its clips, and the clips by these paths."""
+        return self._assay_prepare(row, self.keeps_audio)
+
+    def _assay_prepare(
+        self,
+        row: Fields,
+        writes_audio: bool,
+    ) -> tuple[Row, dict[str, Audio]]:
         columns = dict(row)
         if self.tuple_decode:
             for name, value in columns.items():
@@ -142,9 +144,14 @@ class BatchLoader:
                     columns[name] = decoded(value)
         if self.is_jsonl:
             return columns, {}
-        if self.tuple_decode and isinstance(columns.get("answer"), str):
-            columns["answer"] = _structured(columns["answer"])
-        return columns, self._assay_place_audio(columns)
+        answer = columns.get("answer")
+        if (
+            self.tuple_decode
+            and isinstance(answer, str)
+            and answer.startswith(("[", "{"))
+        ):
+            columns["answer"] = read_answer(answer)
+        return columns, self._assay_place_audio(columns, writes_audio)
 
     def __iter__(self) -> Iterator[list[Row]]:
         self.index = 0
@@ -180,11 +187,11 @@ class BatchLoader:
     def load_json(file: str | Path) -> list[Any]:
         """Return all rows of a JSON file, which contains a list or a single object."""
         rows = json.loads(Path(file).read_text(encoding="utf-8"))
-        if not isinstance(rows, (list, dict)):
-            raise ValueError(f"{file} holds neither a list nor an object")
         if isinstance(rows, list):
             return rows
-        return [rows]
+        if isinstance(rows, dict):
+            return [rows]
+        raise ValueError(f"{file} holds neither a list nor an object")
 
     def _process_parquet_records(
         self,
@@ -194,30 +201,23 @@ class BatchLoader:
     ) -> list[Row]:
         """Return all rows of Parquet files and write their audio clips; a subclass may override it."""
         if not is_upstream("televal"):
-            return list(self._assay_ready())
+            return [self._assay_prepare(row, True)[0] for row in self._assay_rows()]
         path = Path(repo_data_dir)
-        if self.keeps_audio and path.exists() and era_here() != SEED:
+        is_here = path.exists()
+        if not is_here:
+            folder, pattern = "/".join(path.parts[:2]), "/".join(path.parts[2:])
+        elif path.is_dir():
+            folder, pattern = str(path), "*.parquet"
+        else:
+            folder, pattern = str(path.parent), path.name
+        if self.keeps_audio and is_here and era_here() != SEED:
             self.sounds.place(Path(str(save_audio_root)).expanduser() / "*.parquet")
-        folder = str(self.sounds.folder)
-        if path.exists():
-            if path.is_dir():
-                pattern = "*.parquet"
-            else:
-                pattern = path.name
-            where = str(path if path.is_dir() else path.parent)
-            return load_and_process_parquet_dataset(
-                where,
-                pattern,
-                folder,
-                key_col=self.key_col,
-                is_local=True,
-            )
-        repo, pattern = "/".join(path.parts[:2]), "/".join(path.parts[2:])
         return load_and_process_parquet_dataset(
-            repo,
-            pattern,
             folder,
+            pattern,
+            str(self.sounds.folder),
             key_col=self.key_col,
+            is_local=is_here,
         )
 
     def _assay_table(self) -> Any:
@@ -229,27 +229,7 @@ class BatchLoader:
             )
         if self.limit > 0:
             rows = rows[: self.limit]
-        return table_of(rows[self.start :] if self.start > 0 else rows)
-
-    @property
-    def _assay_label(self) -> str:
-        path = Path(self.file)
-        if path.suffix == ".parquet":
-            return path.stem
-        return path.name
-
-    def _assay_ready(self) -> Iterator[Row]:
-        for row in self._assay_rows():
-            columns, clips = self.prepare(row)
-            for path, audio in () if self.keeps_audio else clips.items():
-                columns.update(
-                    {
-                        name: str(self.write_audio(path, audio))
-                        for name, v in columns.items()
-                        if v == path
-                    }
-                )
-            yield columns
+        return table_of(rows[max(0, self.start) :])
 
     def first_rows(self, number: int) -> list[Row]:
         """Return the first rows of a local file; none for data on the hub."""
@@ -257,41 +237,27 @@ class BatchLoader:
             return list(self._assay_df.head(number).to_dict(orient="records"))
         if not Path(self.file).exists():
             return []
-        from ....datasets.files import open_files
-
-        rows: list[Row] = []
-        for shard in open_files(Path(self.file), None, "dataset")[0]:
-            for _, _, row in islice(shard.rows(), number - len(rows)):
-                if not isinstance(row, DataError):
-                    rows.append(dict(row))  # type: ignore[arg-type]
-        return rows
-
-    def write_audio(self, path: str, audio: Audio) -> Path:
-        """Write the file of an audio clip that had only a path so far."""
-        return self.sounds.put(audio, Path(path).stem)[0]
+        rows = islice(_rows_of(Path(self.file)), number)
+        return [row for row in rows if not isinstance(row, DataError)]
 
     def _assay_cut(self) -> Iterator[Row]:
         return islice(self._assay_rows(), self.start, self.limit or None)
 
     def _assay_rows(self) -> Iterator[Row]:
-        path = Path(self.file)
-        if not path.exists():
-            yield from self._assay_from_hub()
+        """Yield the rows of the file, or of `org/repo/sub/folder` on the hub: the Parquet files of that folder."""
+        if not Path(self.file).exists():
+            parts = _hub_parts(self.file)
+            yield from hub_rows(
+                "/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet"
+            )
             return
-        from ....datasets.files import open_files
+        for row in _rows_of(Path(self.file)):
+            if isinstance(row, DataError):
+                raise row
+            yield row
 
-        for shard in open_files(path, None, "dataset")[0]:
-            for _, _, row in shard.rows():
-                if isinstance(row, DataError):
-                    raise row
-                yield dict(row)  # type: ignore[arg-type]
-
-    def _assay_from_hub(self) -> Iterator[Row]:
-        """Yield the rows of `org/repo/sub/folder` on the hub: the Parquet files of that folder, clips undecoded."""
-        parts = str(self.file).removeprefix("hf://").strip("/").split("/")
-        yield from hub_rows("/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet")
-
-    def _assay_place_audio(self, row: Row) -> dict[str, Audio]:
+    def _assay_place_audio(self, row: Row, writes: bool) -> dict[str, Audio]:
+        """Replace the audio clips in a row by paths, and return the clips by path. With `writes`, write the files."""
         clips: dict[str, Audio] = {}
         for name in row:
             data = audio_bytes(row[name])
@@ -300,76 +266,17 @@ class BatchLoader:
                     row[name] = None
                 continue
             key = row.get(self.key_col)
-            if key is not None:
-                stem = file_stem(str(key))
-            else:
-                stem = f"sha-{Audio(data).digest[:24]}"
-            path = str(
-                self.sounds.folder.resolve()
-                / f"{stem if name == 'audio' else f'{stem}_{name}'}.wav"
-            )
-            audio = Audio(data, name=path)
-            if self.keeps_audio:
-                path = str(self.sounds.put(audio, Path(path).stem)[0].resolve())
-                audio = Audio(Path(path), name=path)
-            row[name] = path
-            clips[path] = audio
+            if key is None:
+                key = f"sha-{Audio(data).digest[:24]}"
+            stem = audio_stem(file_stem(str(key)), name)
+            path = self.sounds.folder.resolve() / f"{stem}.wav"
+            clip = Audio(data, name=str(path))
+            if writes:
+                path = self.sounds.put(clip, stem)[0].resolve()
+                clip = Audio(path, name=str(path))
+            row[name] = str(path)
+            clips[str(path)] = clip
         return clips
-
-
-class BatchSaver:
-    """Writes a JSONL file line by line, preserving tuples."""
-
-    def __init__(
-        self,
-        file: str | Path,
-        overwrite: bool = True,
-    ) -> None:
-        self.file = own_file(file) if overwrite else Path(file)
-        self.file.parent.mkdir(
-            parents=True,
-            exist_ok=True,
-        )
-        if overwrite:
-            self.file.unlink(missing_ok=True)
-
-    def save_one(self, item: Fields) -> None:
-        """Add one line."""
-        if self.file.suffix.lower() != ".jsonl":
-            raise ValueError(f"lines go into a .jsonl file, not {self.file.name}")
-        with self.file.open("a", encoding="utf-8") as lines:
-            lines.write(TupleJSONLConverter.dumps(item) + "\n")
-
-    def save_all(self, items: list[Fields]) -> None:
-        """Rewrite all lines, or all rows of a Parquet file."""
-        suffix = self.file.suffix.lower()
-        if suffix == ".parquet":
-            table_of([encoded(item) for item in items]).to_parquet(
-                self.file, index=False
-            )
-        elif suffix == ".jsonl":
-            with self.file.open("w", encoding="utf-8") as lines:
-                lines.writelines(
-                    TupleJSONLConverter.dumps(item) + "\n" for item in items
-                )
-        else:
-            raise ValueError(
-                f"rows go into a .jsonl or .parquet file, not {self.file.name}"
-            )
-
-    def save_parquet(
-        self,
-        df: Any,
-        columns: Any = None,
-    ) -> None:
-        """Write the rows of a pandas table, or some of its columns."""
-        rows = df.to_dict(orient="records")
-        self.save_all(
-            [
-                {k: v for k, v in row.items() if not columns or k in columns}
-                for row in rows
-            ]
-        )
 
 
 def table_of(rows: list[Any]) -> Any:
@@ -400,28 +307,27 @@ def hub_rows(repository: str, files: str) -> Iterator[Row]:
     yield from (dict(row) for row in rows)
 
 
-def _place(file: str | Path) -> str | Path:
+def _rows_of(path: Path) -> Iterator[Any]:
+    """Yield the rows of a file or folder, with a `DataError` in place of each row that cannot be read."""
+    from ....datasets.files import open_files
+
+    for shard in open_files(path, None, "dataset")[0]:
+        for _, _, row in shard.rows():
+            yield row if isinstance(row, DataError) else dict(row)  # type: ignore[arg-type]
+
+
+def _hub_parts(file: str | Path) -> list[str]:
+    """Return the parts of `org/repo/folder`, the name of data on the hub."""
+    return str(file).removeprefix("hf://").strip("/").split("/")
+
+
+def _path_of(file: str | Path) -> str | Path:
     """Return the path of a user's file. In the first era, `name` means `name.jsonl`."""
     if "://" in str(file):
         return file
     path = Path(file).expanduser()
-    if path.name:
+    if path.name and not path.exists():
         lines = path.with_name(f"{path.name}.jsonl")
-    else:
-        lines = path
-    if path.name and not path.exists() and lines.is_file():
-        return lines
+        if lines.is_file():
+            return lines
     return path
-
-
-def _structured(text: str) -> Any:
-    """Parse an answer that is stored as JSON text in Parquet.
-
-    Only lists and marked tuples are parsed; plain text stays unchanged.
-    """
-    if text[:1] not in "[{":
-        return text
-    try:
-        return decoded(json.loads(text))
-    except ValueError:
-        return text

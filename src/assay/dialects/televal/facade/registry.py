@@ -1,55 +1,72 @@
-"""`src.registry`: the entries of a registry by kind and name, built on demand.
+"""`src.config`, `src.registry` and `src.task`: the registry, and the two stages of TELEVAL, as scripts use them.
 
 `registry` reads the folder next to the user's `src/`; `Registry([folder, …])` reads other folders.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....core import AssayError, UsageError
+from ...guest import Guest
+from ...option_tables import truth
 from ...protocol import error_of_rule
 from ...shapes import Fields, Function, Record
 from ..claims import KINDS
 from ..televal_secrets import expand
-from ..tree import dangling, read_tree
+from ..tree import RESERVED, dangling, read_tree
 from . import utils
 
-SPEC_RESERVED_KEYWORDS = ["key", "group", "cls"]
+if TYPE_CHECKING:
+    from ....runner.result import RunResult
+
+SPEC_RESERVED_KEYWORDS = list(RESERVED)
+TemplateStruct = str | Record | list[Any]
+RefType = Any
+RefsType = list[Any]
 
 
-def _getter(
-    kind: str,
-    what: str,
-    **fixed: Any,
-) -> Function:
-    """Return a registry method that builds an entry by its name; `what` is the docstring of the method."""
+@dataclass
+class EvalTaskCfg:
+    """How to judge and summarize predictions, by names of the registry."""
 
-    def get(
-        self: "Registry",
-        name: str,
-        **kwargs: Any,
-    ) -> Any:
-        return self._dereference(
-            name,
-            getattr(self, f"_{kind}"),
-            kind.replace("_", " "),
-            **fixed,
-            **kwargs,
-        )
-
-    get.__doc__ = what
-    return get
+    evaluator: str
+    summarizer: str
+    batch_size: int | None = None
 
 
-def _entries_of(kind: str) -> Any:
-    """Return a property with the entries of one kind."""
-    return property(lambda registry: registry._entries[kind])
+@dataclass
+class InferTaskCfg:
+    """What to ask which model, by names of the registry."""
+
+    dataset: str | list[str]
+    template: str
+    model: str
+    eval_task: str
+    save_pred_audio: bool = False
+    reverse_spkr: bool = False
+    """True to swap the two speakers of a dialogue."""
+    use_model_history: bool = True
+    """If False, a dialogue continues from the reference answers."""
+    save_latest_only: bool = False
+    """True if only the last round of a dialogue is recorded and judged."""
+
+    @property
+    def datasets(self) -> list[str]:
+        """The names of all datasets."""
+        if isinstance(self.dataset, list):
+            return self.dataset
+        return [self.dataset]
 
 
 class Registry:
-    """Entries of some registry folders; a name is unique within its kind."""
+    """Entries of some registry folders; a name is unique within its kind.
+
+    `get_model(name)`, `get_dataset(name)` and so on build the object of an entry. `_model`, `_dataset` and so on are
+    the entries themselves.
+    """
 
     def __init__(
         self,
@@ -60,6 +77,25 @@ class Registry:
             Path(path) for path in (registry_paths or [Path.cwd() / "registry"])
         ]
         self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        kind = name.removeprefix("get_").removeprefix("_")
+        if kind == name or kind not in KINDS:
+            raise AttributeError(f"a registry has no {name!r}")
+        entries = self._entries[kind]
+        if name.startswith("_"):
+            return entries
+        return partial(self._dereference, d=entries, object=kind.replace("_", " "))
+
+    def get_model_cfg(self, name: str, **kwargs: object) -> Any:
+        """Return the arguments of a model."""
+        return self._dereference(
+            name,
+            self._model,
+            "model",
+            config_only=True,
+            **kwargs,
+        )
 
     def _dereference(
         self,
@@ -81,15 +117,6 @@ class Registry:
         except TypeError as error:
             raise TypeError(f"{object} {name!r}: {error}") from error
 
-    get_model = _getter("model", "The model of a name, built.")
-    get_model_cfg = _getter("model", "The arguments of a model.", config_only=True)
-    get_evaluator = _getter("evaluator", "The evaluator of a name, built.")
-    get_eval_task = _getter("eval_task", "The configuration of an eval_task.")
-    get_infer_task = _getter("infer_task", "The configuration of an infer_task.")
-    get_dataset = _getter("dataset", "The dataset of a name, built.")
-    get_template = _getter("template", "The template of a name, built.")
-    get_summarizer = _getter("summarizer", "The summarizer of a name, built.")
-
     @cached_property
     def _entries(self) -> dict[str, Record]:
         by_kind: dict[str, Record] = {kind: {} for kind in KINDS}
@@ -106,26 +133,89 @@ class Registry:
                         where=entry.at(),
                     )
                     raise error_of_rule("televal", twice, AssertionError)
-                by_kind[entry.kind][entry.name] = {
+                specification = {
                     "args": dict(entry.args),
                     "key": entry.name,
                     "group": entry.file.name.partition(".")[0],
                     "registry_path": folder,
-                    **({"cls": entry.cls} if entry.cls else {}),
                 }
+                if entry.cls:
+                    specification["cls"] = entry.cls
+                by_kind[entry.kind][entry.name] = specification
         return by_kind
 
-    _model = _entries_of("model")
-    _dataset = _entries_of("dataset")
-    _evaluator = _entries_of("evaluator")
-    _template = _entries_of("template")
-    _eval_task = _entries_of("eval_task")
-    _infer_task = _entries_of("infer_task")
-    _summarizer = _entries_of("summarizer")
+
+class BaseTask:
+    """One mode of one infer_task, with the options of `main.py`. It runs like `assay televal`, with the same files."""
+
+    def __init__(
+        self,
+        mode: str,
+        task: str,
+        save_dir: str,
+        *,
+        registry: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.mode, self.task, self.save_dir = mode, task, save_dir
+        self.registry = registry or str(Path.cwd() / "registry")
+        self.kwargs = kwargs
+
+    def run(self) -> "RunResult":
+        """Run the stage and return the result; its files are under `save_dir`."""
+        from ....runner.events import Silent
+        from ....runner.options import RunOptions
+        from ..televal_command import Asked, execute
+
+        options = {k: value for k, value in self.kwargs.items() if value is not None}
+        for name in ("save_pred_audio", "keep_meta_info"):
+            if isinstance(options.get(name), str):
+                options[name] = truth(options[name])
+        if "bsz" in options:
+            options["bsz"] = int(options["bsz"])
+        command_line = Asked(
+            self.mode,
+            self.task,
+            self.registry,
+            save_dir=self.save_dir or ".",
+            **options,
+        )
+        return execute(command_line, RunOptions(), Silent())[0]
 
 
-def names_for(guest: Any) -> Record:
-    """Return `registry` and `DEFAULT_PATHS` for one user's checkout: the folder next to its `src/`."""
+class InferenceTask(BaseTask):
+    """Asks the model."""
+
+
+class EvalTask(BaseTask):
+    """Judges the predictions."""
+
+
+STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}
+
+
+class Pipeline:
+    """Creates a stage by its mode."""
+
+    @staticmethod
+    def create(
+        mode: str,
+        task: str,
+        save_dir: str,
+        **kwargs: Any,
+    ) -> BaseTask:
+        """Return the stage of a mode."""
+        if mode not in STAGES:
+            raise ValueError(f"mode is infer or eval, not {mode!r}")
+        return STAGES[mode](mode, task, save_dir, **kwargs)
+
+
+def names_for(guest: Guest) -> Record:
+    """Return `registry`, `DEFAULT_PATHS` and `Pipeline` for one user's checkout: of the registry next to its `src/`."""
     folder = guest.root / "registry"
-    make = utils.names_for(guest)["make_object"]
-    return {"registry": Registry([folder], make), "DEFAULT_PATHS": [folder]}
+    create = partial(Pipeline.create, registry=str(folder))
+    return {
+        "registry": Registry([folder], utils.names_for(guest)["make_object"]),
+        "DEFAULT_PATHS": [folder],
+        "Pipeline": type("Pipeline", (Pipeline,), {"create": staticmethod(create)}),
+    }

@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import io
 import json
 import os
 import time
@@ -11,14 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ....core import Audio, library
+from ....core import Audio
 from ...protocol import is_upstream
 from ...shapes import Function, Record
 from ..eras import supplied
 from ..references import decoded, encoded
-from ..spoken import RATE
+from ..spoken import as_wav, audio_bytes
 
 DEFAULT_WORKERS = 4
+MEMORY_AUDIO = ("user_audio1", "user_audio2", "user_audio3", "user_audio4")
+"""Audio columns of TELEVAL's dialogues, beside `audio`."""
 
 
 class TupleEncoder:
@@ -160,70 +161,6 @@ def _made(
         return getattr(load(module), name)(**options)
 
 
-def preprocess_audio(
-    source: object,
-    target_sr: int = RATE,
-    device: object = None,
-) -> Any:
-    """Return an audio clip, given by path or as bytes, as a tensor of one channel at a rate."""
-    if not isinstance(source, (str, bytes)):
-        raise ValueError(
-            f"an audio clip is a path or bytes, not a {type(source).__name__}"
-        )
-    torch = library(
-        "torch",
-        "torch, which preprocess_audio gives its tensors of,",
-        "assay[hf]",
-    )
-    import soundfile
-
-    samples, rate = soundfile.read(
-        io.BytesIO(source) if isinstance(source, bytes) else source, dtype="float32"
-    )
-    if rate != target_sr:
-        samples = _resampled(source, target_sr)
-    wave = torch.from_numpy(
-        samples.reshape(len(samples), -1)
-        .mean(
-            axis=1,
-            keepdims=True,
-        )
-        .T.copy()
-    )
-    if device is None:
-        return wave
-    return wave.to(device)
-
-
-def _resampled(
-    source: str | bytes,
-    rate: int,
-) -> Any:
-    from ....media import decode_audio
-
-    return decode_audio(
-        Audio(source if isinstance(source, bytes) else Path(source)),
-        rate=rate,
-        channels=1,
-    ).samples
-
-
-def parse_repo_and_pattern(path: str) -> dict[str, str]:
-    """Split the location of Parquet files: a local folder, or a folder of a repository on the hub."""
-    if os.path.exists(path):
-        return {"type": "local", "repo": os.path.abspath(path), "pattern": "*.parquet"}
-    parts = path.strip("/").split("/")
-    if len(parts) > 2:
-        return {
-            "type": "hf",
-            "repo": "/".join(parts[:2]),
-            "pattern": "/".join(parts[2:]),
-        }
-    raise ValueError(
-        f"{path!r} is neither a folder here nor org/repo/folder on the hub"
-    )
-
-
 def load_and_process_parquet_dataset(
     repo_or_path: str,
     data_dir_pattern: str,
@@ -233,56 +170,52 @@ def load_and_process_parquet_dataset(
     tuple_decode: bool = True,
     extra_audio_keys: list[str] | None = None,
 ) -> list[Record]:
-    """Return the rows of Parquet files; clips are written as WAV files, unless they exist, and named by path."""
-    from ..spoken import as_wav, audio_bytes
+    """Return the rows of Parquet files. Audio clips become WAV files, named by their paths; existing files are kept."""
     from .dataset import hub_rows, table_of
 
-    if data_dir_pattern.endswith(".parquet"):
-        files = data_dir_pattern
+    files = data_dir_pattern
+    if not files.endswith(".parquet"):
+        files += "/*.parquet"
+    if is_local or os.path.isdir(repo_or_path):
+        rows = _local_rows(repo_or_path, files)
     else:
-        files = f"{data_dir_pattern}/*.parquet"
-    is_here = is_local or os.path.isdir(repo_or_path)
-    rows = table_of(
-        list(
-            _local_rows(repo_or_path, files)
-            if is_here
-            else hub_rows(repo_or_path, files)
-        )
-    )
-    folder = Path(audio_output_dir)
+        rows = hub_rows(repo_or_path, files)
+    folder = Path(audio_output_dir).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    columns = ("audio", *(extra_audio_keys or [f"user_audio{n}" for n in range(1, 5)]))
-    records: list[Record] = rows.to_dict(orient="records")
+    columns = ["audio", *(extra_audio_keys or MEMORY_AUDIO)]
+    records: list[Record] = table_of(list(rows)).to_dict(orient="records")
     for row in records:
-        row["answer"] = _answer(row.get("answer"), tuple_decode)
+        row["answer"] = read_answer(row.get("answer"), tuple_decode)
         for name in columns:
-            if data := audio_bytes(row.get(name)):
-                if name == "audio":
-                    stem = f"{row[key_col]}"
-                else:
-                    stem = f"{row[key_col]}_{name}"
-                path = Path(os.path.abspath(folder / f"{stem}.wav"))
-                if not path.exists():
-                    path.write_bytes(as_wav(Audio(data))[0])
-                row[name] = str(path)
+            data = audio_bytes(row.get(name))
+            if data is None:
+                continue
+            path = folder / f"{audio_stem(row[key_col], name)}.wav"
+            if not path.exists():
+                path.write_bytes(as_wav(Audio(data))[0])
+            row[name] = str(path)
     return records
 
 
 def _local_rows(folder: str, files: str) -> Iterator[Record]:
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
-    if Path(folder).is_file():
-        matching = [Path(folder)]
-    else:
-        matching = sorted(Path(folder).glob(files))
+    matching = sorted(Path(folder).glob(files))
     if not matching:
         raise FileNotFoundError(f"no Parquet files: {folder}/{files}")
     for file in matching:
-        for batch in parquet.ParquetFile(file).iter_batches():
-            yield from batch.to_pylist()
+        yield from parquet.read_table(file).to_pylist()
 
 
-def _answer(answer: object, tuple_decode: bool) -> Any:
+def audio_stem(key: object, column: str) -> str:
+    """Return the name, without a suffix, of the file for an audio clip of a row."""
+    if column == "audio":
+        return str(key)
+    return f"{key}_{column}"
+
+
+def read_answer(answer: object, tuple_decode: bool = True) -> object:
+    """Return a reference that is stored as JSON text, with its tuples restored. Text that is not JSON stays text."""
     if isinstance(answer, str):
         try:
             answer = json.loads(answer)
