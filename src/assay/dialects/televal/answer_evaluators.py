@@ -18,7 +18,7 @@ from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from .eras import SEED, era_here
 from .facade.utils import parallel_batch
-from .references import as_reference, as_target
+from .structures import as_reference, as_target
 
 TAKEN_FOR_CHINESE = (
     (0x4E00, 0x9FFF),

@@ -17,7 +17,7 @@ from ...rendering import PlainSandbox, plain_values
 from ..protocol import is_upstream
 from ..shapes import Fields, Function, Record
 from .eras import SEED, Era, era_here
-from .references import decoded, encoded
+from .structures import decoded, encoded
 
 Row = Fields
 Render = Callable[[Row], Any]

@@ -12,10 +12,8 @@ from typing import Any
 
 from ...code.userfiles import file_digest
 from ...core import (
-    EMPTY,
     Abilities,
     Audio,
-    Candidate,
     Message,
     Output,
     Prompt,
@@ -24,16 +22,14 @@ from ...core import (
     Text,
     digest_of,
 )
-from ...media import check_media
 from ...models.answers import failure
 from ..request_models import RequestModel
 from ..returned import LEAVES
 from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, Rule
-from .own_inference import infer_dialogue, infer_once, infers_itself
-from .references import decoded, encoded
-from .spoken import RATE, AudioFolder, Question, Script, Turn, file_stem
-from .televal_calling import FLAGS, Dialogue, checked
+from .spoken import RATE, AudioFolder, audio_form, file_stem, fitted
+from .structures import Question, Script, Turn, decoded, encoded
+from .televal_calling import FLAGS, Dialogue, checked, infer, infer_dialogue
 from .televal_classes import Classes
 from .televal_lines import (
     HEAD,
@@ -43,7 +39,7 @@ from .televal_lines import (
     spoken_output,
     with_head,
 )
-from .televal_model_bases import without_gradients
+from .televal_model_bases import Model, without_gradients
 from .televal_rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
 from .televal_secrets import hidden, known_secrets, without_secrets
 from .tree import Entry
@@ -147,9 +143,13 @@ class GuestModel(RequestModel):
 
     def answer(self, model: object, request: Request) -> Output:
         """Return the answer to one question, or to one round of a dialogue."""
-        if _is_dialogue(request):
-            return self._round(request)
-        return self._once(request)
+        messages = request.messages
+        extras = head_of(request)
+        if messages[0].role == HEAD:
+            messages = messages[1:]
+        if "users" in extras:
+            return self._round(request, extras, messages)
+        return self._once(request, extras, messages)
 
     def failed(self, error: Exception) -> Output:
         """Return the failure of a request, without the keys of the YAML file in its message."""
@@ -158,11 +158,19 @@ class GuestModel(RequestModel):
         message = without_secrets(output.error.message, self._secrets)
         return replace(output, error=replace(output.error, message=message))
 
-    def _once(self, request: Request) -> Output:
+    def _once(
+        self,
+        request: Request,
+        extras: Fields,
+        messages: Sequence[Message],
+    ) -> Output:
         """Return the answer to a single question."""
-        extras, messages = _split_head(request)
+        flags = {**FLAGS, **extras.get("flags", {})}
+        path = self._output_path(request, extras)
         if "structure" in extras:
-            return self._as_upstream(extras, request)
+            structure = decoded(extras["structure"])
+            returned = infer(self.built, structure, flags, path)
+            return self._as_returned(returned)[1]
         user = next(message for message in reversed(messages) if message.role == "user")
         texts = [part.text for part in user.parts or () if isinstance(part, Text)]
         systems = [message.text for message in messages if message.role == "system"]
@@ -174,121 +182,83 @@ class GuestModel(RequestModel):
             instruct=extras.get("instruct", ""),
             system=systems[0] if systems else None,
         )
-        flags = extras.get("flags", {})
-        path = self._output_path(request, extras)
         if infers_itself(self.built):
-            answer = infer_once(self.built, question, flags, path)
+            method = "inference"
+            returned = infer(self.built, question.roles(), flags, path)
         else:
-            words = {**question.keywords(), **FLAGS, **flags}
+            method = "generate_once"
+            words = {**question.keywords(), **flags}
             if path is not None:
                 words["pred_audio"] = path
             returned = self.built.generate_once(**words)
-            answer = checked(returned, self.built, "generate_once")
-        return self._output(answer, path, changes)
+        return self._output(checked(returned, self.built, method), path, changes)
 
-    def _round(self, request: Request) -> Output:
+    def _round(
+        self,
+        request: Request,
+        extras: Fields,
+        messages: Sequence[Message],
+    ) -> Output:
         """Return the answer of one round of a dialogue, with the dialogue as the state for the next one."""
-        extras, messages = _split_head(request)
+        flags = {**FLAGS, **extras.get("flags", {})}
         questions = [message for message in messages if message.role == "user"]
-        if len(questions) > 1:
-            earlier = request.state
-        else:
-            earlier = None
-        dialogue: Dialogue = earlier or self._begun(extras)
+        dialogue: Dialogue | None = request.state if len(questions) > 1 else None
+        if dialogue is None:
+            script = Script(
+                tuple(Turn(*turn) for turn in extras["users"]),
+                tuple(Turn(*turn) for turn in extras["replies"]),
+                extras["instruct"],
+            )
+            dialogue = Dialogue(script, flags["use_model_history"], self.rule.era)
+        number = dialogue.round
         changes: list[str] = []
-        heard = self._heard(questions[-1], changes)
-        dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
+        dialogue.audio[number] = self._heard(questions[-1], changes)
         if "structure" in extras:
-            output = self._round_as_upstream(dialogue, extras, request, changes)
-            return replace(output, state=dialogue)
-        path = self._output_path(request, extras, dialogue.round + 1)
-        if not infers_itself(self.built):
-            answer = dialogue.ask(self.built, path)
-        else:
-            if dialogue.inferred is None:
-                flags = extras.get("flags", {})
-                script = dialogue.script
-                dialogue.inferred = infer_dialogue(
-                    self.built, script, heard, flags, path
+            if number == 0:
+                dialogue.inferred = infer(
+                    self.built,
+                    decoded(extras["structure"]),
+                    {**flags, "save_latest_only": False},
+                    self._output_path(request, extras),
                 )
-            answer = dialogue.inferred[dialogue.round]
+            answer, output = self._as_returned(dialogue.inferred, number)
             dialogue.answers.append(answer)
+            return replace(output, state=dialogue)
+        path = self._output_path(request, extras, number + 1)
+        if infers_itself(self.built):
+            if number == 0:
+                first, *others = dialogue.script.users
+                heard = replace(first, audio=dialogue.audio[0])
+                script = replace(dialogue.script, users=(heard, *others))
+                dialogue.inferred = infer_dialogue(self.built, script, flags, path)
+            answer = dialogue.inferred[number]
+            dialogue.answers.append(answer)
+        else:
+            answer = dialogue.ask(self.built, path)
         output = self._output(answer, path, changes)
-        spoken = audio_path(output)
-        answer["pred_audio"] = spoken or answer.get("pred_audio")
+        answer["pred_audio"] = audio_path(output) or answer.get("pred_audio")
         rounds = [_plain(each) for each in dialogue.answers]
         details = {**output.details, "answers": rounds}
         return replace(output, state=dialogue, details=details)
 
-    def _begun(self, extras: Fields) -> Dialogue:
-        """Return the state of a dialogue before its first round."""
-        users, replies = _turns(extras["users"]), _turns(extras["replies"])
-        own_history = extras.get("flags", {}).get("use_model_history", True)
-        script = Script(users, replies, extras["instruct"])
-        return Dialogue(script, own_history, self.rule.era)
-
-    def _round_as_upstream(
+    def _as_returned(
         self,
-        dialogue: Dialogue,
-        extras: Fields,
-        request: Request,
-        changes: Sequence[str],
-    ) -> Output:
-        """Return one round of the records that the class's own `inference` returns for the whole dialogue."""
-        if dialogue.inferred is None:
-            every_round = {"save_latest_only": False}
-            dialogue.inferred = self._inferred(extras, request, settled=every_round)
-        returned: Any = dialogue.inferred
+        returned: object,
+        number: int = -1,
+    ) -> tuple[Record, Output]:
+        """Return the record of a round in what `inference` returned, and its output, which keeps all of that.
+
+        TELEVAL's own rule writes the return value unchanged. Only dictionaries and lists are recorded.
+        """
         record = returned
-        if isinstance(returned, list):
-            record = returned[min(dialogue.round, len(returned) - 1)]
-        if isinstance(record, Mapping):
-            fields = record
-        else:
-            fields = {}
-        dialogue.answers.append({"pred": "", **fields})
-        output = self._output(dialogue.answers[-1], None, changes)
-        is_kept = isinstance(returned, (list, Mapping))
-        return replace(
-            output, details={RETURNED: encoded(returned) if is_kept else False}
-        )
-
-    def _as_upstream(self, extras: Fields, request: Request) -> Output:
-        """Return the answer of the class's own `inference` unchanged. Only dictionaries are recorded."""
-        answer = self._inferred(extras, request)
-        if isinstance(answer, Mapping):
-            output = self._output({"pred": "", **answer}, None, ())
-            return replace(output, details={RETURNED: encoded(answer)})
-        if isinstance(answer, list):
-            records = answer
-        else:
-            records = []
-        if records and isinstance(records[-1], Mapping):
-            text = str(records[-1].get("pred"))
-        else:
-            text = str(answer)
-        return Output(
-            (Candidate((Text(text),)),),
-            details={RETURNED: encoded(records) if records else False},
-        )
-
-    def _inferred(
-        self,
-        extras: Fields,
-        request: Request,
-        settled: Fields = EMPTY,
-    ) -> Any:
-        path = self._output_path(request, extras)
-        if path is None:
-            paths = {}
-        else:
-            paths = {"pred_audio": [path]}
-        flags = {**FLAGS, **extras.get("flags", {}), **settled}
-        return self.built.inference(
-            [decoded(extras["structure"])],
-            **flags,
-            **paths,
-        )[0]
+        if isinstance(returned, list) and returned:
+            record = returned[min(number, len(returned) - 1)]
+        if not isinstance(record, Mapping):
+            record = {"pred": str(record)}
+        answer = {"pred": "", **record}
+        is_recorded = isinstance(returned, (list, Mapping))
+        details = {RETURNED: encoded(returned) if is_recorded else False}
+        return answer, replace(self._output(answer, None, ()), details=details)
 
     def _output_path(
         self,
@@ -347,41 +317,21 @@ class GuestModel(RequestModel):
         changes: list[str],
     ) -> str:
         """Return a path of the audio clip, converted to the channels and the rate that the class declares."""
-        rate = int(getattr(self.built, "inputs_sr", RATE))
-        mono = bool(getattr(self.built, "mono_only", True))
         if isinstance(audio.source, Path):
-            facts = check_media(audio)
-            has_right_channels = facts.channels == 1 or not mono
-            if facts.rate == rate and has_right_channels:
-                return str(audio.source)
-            parent, stem = None, audio.digest[:24]
+            path, conversions = fitted(audio, self.built, self._clips[None])
         else:
             # Bytes of a table get the file name that their row gives.
             name = Path(str(audio.name))
-            parent, stem = name.parent, name.stem
-        folder = self._clips.setdefault(parent, AudioFolder(parent))
-        path, conversions = folder.put(
-            audio,
-            stem,
-            rate=rate,
-            mono=mono,
-        )
+            folder = self._clips.setdefault(name.parent, AudioFolder(name.parent))
+            rate, mono = audio_form(self.built)
+            path, conversions = folder.put(audio, name.stem, rate=rate, mono=mono)
         changes += conversions
         return str(path)
 
 
-def _is_dialogue(request: Request) -> bool:
-    return "users" in head_of(request)
-
-
-def _split_head(request: Request) -> tuple[Fields, Sequence[Message]]:
-    messages = request.messages
-    has_head = messages[0].role == HEAD
-    return head_of(request), messages[1:] if has_head else messages
-
-
-def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
-    return tuple(Turn(audio, text) for audio, text in pairs)
+def infers_itself(model: object) -> bool:
+    """Return True if a model's class defines its own `inference`."""
+    return getattr(type(model), "inference", Model.inference) is not Model.inference
 
 
 def _plain(answer: Fields) -> Record:

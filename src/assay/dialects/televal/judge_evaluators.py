@@ -30,7 +30,7 @@ from ..shapes import Fields, Record
 from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor
 from .eras import NEWEST, SEED, Era, era_here, root_here
 from .facade.utils import parallel_batch, retry
-from .references import as_reference
+from .structures import as_reference
 from .televal_lines import LINE
 from .televal_rows import SPOKEN, SWITCHES
 from .televal_secrets import PLACEHOLDERS, without_secrets

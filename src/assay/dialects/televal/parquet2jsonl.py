@@ -7,7 +7,7 @@ from ...code.userfiles import file_digest
 from ...core import UsageError
 from ...store.file_ledger import FileLedger, own_file
 from .facade.dataset import AUDIO_COLUMNS, BatchLoader
-from .references import encoded
+from .structures import encoded
 
 
 def convert(

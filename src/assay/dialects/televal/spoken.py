@@ -1,4 +1,4 @@
-"""Audio of rows and of models: as files that models read, and as parts of prompts."""
+"""Audio clips as files: those in the rows of a table, and those converted for a model."""
 
 import hashlib
 import json
@@ -7,14 +7,11 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from ...core import Audio, shorten
+from ...core import Audio
+from ...media import check_media
 from ...store.layout import write_whole
-from ..shapes import Fields, Record
 
 RATE = 16_000
 INDEX = ".sounds.jsonl"
@@ -130,138 +127,20 @@ def audio_bytes(cell: object) -> bytes | None:
     return None
 
 
-ROLES = ("user", "assistant", "instruct", "system")
+def audio_form(model: object) -> tuple[int, bool]:
+    """Return the rate that a model's class declares for its audio, and whether it takes only one channel."""
+    rate = int(getattr(model, "inputs_sr", RATE))
+    return rate, bool(getattr(model, "mono_only", True))
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One speaker's turn: an audio clip, its text, and further fields of the template."""
-
-    audio: str | None = None
-    text: Any = None
-    meta: Fields = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A single question."""
-
-    audio: str | None = None
-    query: str | None = None
-    assistant: str | None = None
-    instruct: str = ""
-    system: str | None = None
-
-    def keywords(self) -> Record:
-        """Return the keyword arguments of `generate_once`."""
-        return {
-            "type": "single_turn",
-            "audio": self.audio,
-            "query": self.query,
-            "assistant": self.assistant,
-            "instruct": self.instruct,
-            "system": self.system,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """A dialogue: for each round, the user's turn and the reply of the other speaker that the data contain."""
-
-    users: tuple[Turn, ...]
-    replies: tuple[Turn, ...]
-    instruct: str = ""
-
-
-def read_structure(
-    structure: object,
-    *,
-    reverse: bool = False,
-    as_upstream: bool = False,
-) -> Question | Script:
-    """Read a question from a list of roles, or a script from a mapping with `dialogue`; raise for anything else.
-
-    `reverse` swaps the speakers: the second one becomes the user, and the *next* words of the first one are the
-    reference.
-    """
-    if isinstance(structure, Mapping) and "dialogue" in structure:
-        return _script(structure, reverse, as_upstream)
-    if isinstance(structure, list):
-        return _question(structure, as_upstream)
-    raise ValueError(
-        f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}"
-    )
-
-
-def _question(
-    turns: list[Any],
-    as_upstream: bool = False,
-) -> Question:
-    fields: Record = {}
-    for turn in turns:
-        if not isinstance(turn, Mapping):
-            raise ValueError(
-                f"a role with its content was expected, not {shorten(turn)}"
-            )
-        role = str(turn.get("role", "")).lower()
-        if role not in ROLES:
-            if as_upstream:
-                continue
-            raise ValueError(
-                f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}"
-            )
-        spoken = _turn(turn)
-        if role == "user":
-            fields["audio"], fields["query"] = spoken.audio, spoken.text
-        else:
-            fields[role] = spoken.text
-    if fields.get("audio") is None and fields.get("query") is None:
-        raise ValueError("a question needs the role `user` with audio or text")
-    fields["instruct"] = fields.get("instruct") or ""
-    return Question(**fields)
-
-
-def _script(
-    structure: Fields,
-    reverse: bool,
-    as_upstream: bool,
-) -> Script:
-    dialogue = structure["dialogue"]
-    if not isinstance(dialogue, list) or not dialogue:
-        raise ValueError(f"`dialogue` must be a list of turns, not {shorten(dialogue)}")
-    turns = [_turn(turn) for turn in dialogue]
-    first, second = turns[0::2], turns[1::2]
-    if reverse and as_upstream:
-        # TELEVAL takes the previous turn as the reference, and leaves the further fields of a text where they were.
-        users = [
-            replace(second_turn, meta=before.meta)
-            for second_turn, before in zip(second, first, strict=False)
-        ]
-        replies = [
-            replace(before, meta=second_turn.meta)
-            for second_turn, before in zip(second, first, strict=False)
-        ]
-    else:
-        users, replies = (second, first[1:]) if reverse else (first, second)
-    rounds = min(len(users), len(replies))
-    if not rounds:
-        after = ", the first of which speaks again" if reverse else ""
-        raise ValueError(f"a dialogue needs turns of two speakers{after}")
-    if structure.get("instruct"):
-        instruct = _turn(structure["instruct"]).text
-    else:
-        instruct = ""
-    return Script(tuple(users[:rounds]), tuple(replies[:rounds]), instruct or "")
-
-
-def _turn(turn: object) -> Turn:
-    if isinstance(turn, Mapping):
-        content = turn.get("content", {})
-    else:
-        content = turn
-    if not isinstance(content, Mapping):
-        raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
-    meta = dict(content)
-    audio = meta.pop("audio", None)
-    text = meta.pop("text", None)
-    return Turn(audio or None, text, meta)
+def fitted(
+    audio: Audio,
+    model: object,
+    folder: AudioFolder,
+) -> tuple[Path, tuple[str, ...]]:
+    """Return an audio file in the form that a model declares, and the conversions. If needed, write it to `folder`."""
+    rate, mono = audio_form(model)
+    facts = check_media(audio)
+    if facts.rate == rate and (facts.channels == 1 or not mono):
+        return Path(str(audio.source)), ()
+    return folder.put(audio, audio.digest[:24], rate=rate, mono=mono)

@@ -14,7 +14,7 @@ from ..protocol import error_of_rule, is_upstream
 from ..returned import bare, defined_at
 from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, SEED, Rule, era_here
-from .references import decoded
+from .structures import decoded
 from .televal_evaluation import counts_in
 
 Rescale = Literal["base", "linear", "power"]

@@ -20,7 +20,7 @@ from ..returned import LEAVES, plain
 from ..shapes import Fields, Function, Record
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
-from .references import as_target, encoded
+from .structures import as_target, encoded
 from .televal_lines import LINE, info_of, prediction_lines, spoken_output
 from .televal_secrets import without_secrets
 

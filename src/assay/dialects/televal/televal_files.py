@@ -16,8 +16,8 @@ from ...store.layout import write_whole
 from ..run_answers import answered, output_of
 from ..shapes import Fields, Record
 from .eras import Era
-from .references import encoded
 from .spoken import file_stem
+from .structures import encoded
 from .televal_lines import info_of, prediction_lines
 from .televal_rows import STRUCTURE
 

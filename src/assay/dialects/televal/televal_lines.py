@@ -17,8 +17,7 @@ from ...core import (
 )
 from ..shapes import Fields, Record
 from .eras import Era
-from .references import as_reference
-from .spoken import Script
+from .structures import Script, as_reference
 from .televal_calling import round_records
 from .televal_rows import KEY, SPOKEN, STRUCTURE, SWITCHES
 

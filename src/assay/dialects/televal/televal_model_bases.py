@@ -7,9 +7,22 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ...core import MissingExtra
+from ...core import AssayError, Audio, MissingExtra
+from ...media import Facts, check_media
 from ..protocol import is_upstream
-from ..shapes import Record
+from ..shapes import Fields, Record
+from .eras import SEED, era_here
+from .spoken import AudioFolder, fitted
+from .structures import (
+    Question,
+    Turn,
+    read_dialogue,
+    read_question,
+    read_structure,
+    read_turn,
+    script_of,
+)
+from .televal_calling import FLAGS, Dialogue, checked
 
 
 def without_gradients() -> AbstractContextManager[object]:
@@ -61,13 +74,10 @@ class Model:
 
     def inference(self, inputs: object, **kwargs: object) -> Any:
         """Answer a rendered template: one structure, or a list of them, each with its own options."""
-        from .televal_calling import converse, converse_as_upstream
-
-        ask = converse_as_upstream if is_upstream("televal") else converse
+        as_upstream = is_upstream("televal")
+        ask = _ask_as_upstream if as_upstream else _ask
         with without_gradients():
-            if not isinstance(inputs, list) or (
-                _is_roles(inputs) and not is_upstream("televal")
-            ):
+            if not isinstance(inputs, list) or (_is_roles(inputs) and not as_upstream):
                 return ask(self, inputs, kwargs)
             return [
                 ask(self, entry, self._split_kwargs(kwargs, index))
@@ -88,9 +98,23 @@ class Model:
 
     def _process_inputs(self, input_data: object) -> Record:
         """Split a rendered template into arguments, and check each audio clip."""
-        from .televal_calling import taken_apart
-
-        return taken_apart(self, input_data)
+        if isinstance(input_data, list):
+            for turn in input_data:
+                _check_clip(self, read_turn(turn).audio)
+            return read_question(input_data, as_upstream=True).keywords()
+        turns, instruct = read_dialogue(input_data)
+        for turn in turns:
+            _check_clip(self, turn.audio)
+        fields: Record = {
+            "type": "multi_turn",
+            "nrounds": input_data.get("nrounds"),  # type: ignore[attr-defined]
+            "audio": [turn.audio for turn in turns],
+            "query": [turn.text for turn in turns],
+            "instruct": instruct,
+        }
+        if era_here() != SEED:
+            fields["meta_info"] = [dict(turn.meta) for turn in turns]
+        return fields
 
 
 def _is_roles(inputs: list[Any]) -> bool:
@@ -98,6 +122,83 @@ def _is_roles(inputs: list[Any]) -> bool:
     return any(
         not isinstance(entry, (list, dict)) or "role" in entry for entry in inputs
     )
+
+
+def _ask(
+    model: Model,
+    structure: object,
+    options: Fields,
+) -> Any:
+    """Return the answer to a question, or the records of a dialogue's rounds. Clips are converted for the model."""
+    flags = {**FLAGS, **options}
+    spoken = read_structure(structure, reverse=bool(flags["reverse_spkr"]))
+    if isinstance(spoken, Question):
+        heard = _heard(model, spoken.audio)
+        answer = model.generate_once(**{**spoken.keywords(), "audio": heard, **options})
+        return checked(answer, model, "generate_once")
+    clips = [_heard(model, user.audio) for user in spoken.users]
+    own_history = bool(flags["use_model_history"])
+    return Dialogue(spoken, own_history, era_here(), clips).records(model, flags)
+
+
+def _heard(model: object, path: str | None) -> str | None:
+    """Return an audio file in the form that the model's class declares, converted if necessary."""
+    if path is None:
+        return None
+    audio, _ = _read_clip(path)
+    return str(fitted(audio, model, _converted)[0])
+
+
+_converted = AudioFolder()
+"""Audio files converted for models that are called directly; removed when the process ends."""
+
+
+def _ask_as_upstream(
+    model: Model,
+    structure: object,
+    options: Fields,
+) -> Any:
+    """Return the answer to a question, or the records of a dialogue's rounds, by TELEVAL's own rule."""
+    fields = model._process_inputs(structure)
+    if fields["type"] == "single_turn":
+        return model.generate_once(**fields, **options)
+    metas = fields.get("meta_info") or [{}] * len(fields["query"])
+    parts = zip(fields["audio"], fields["query"], metas, strict=False)
+    era = era_here()
+    script = script_of(
+        [Turn(*part) for part in parts],
+        fields.get("instruct"),
+        reverse=bool(options.get("reverse_spkr", False)),
+        as_upstream=True,
+    )
+    own_history = options.get("use_model_history", era != SEED)
+    return Dialogue(script, own_history, era).records(model, options)
+
+
+def _check_clip(model: Model, path: str | None) -> None:
+    """Raise for a clip that cannot be read. By TELEVAL's own rule, also for one in another form than the model's."""
+    if path is None:
+        return
+    _, facts = _read_clip(path)
+    if not is_upstream("televal"):
+        return  # converted when the model is called
+    if model.mono_only and facts.channels != 1:
+        raise ValueError(
+            f"{path} has {facts.channels} channels, and the model hears one"
+        )
+    if facts.rate != model.inputs_sr:
+        raise ValueError(
+            f"{path} has {facts.rate} samples a second, and the model expects {model.inputs_sr}"
+        )
+
+
+def _read_clip(path: str) -> tuple[Audio, Facts]:
+    """Return an audio file and the facts in its header."""
+    audio = Audio(Path(path).resolve())
+    try:
+        return audio, check_media(audio)
+    except (AssayError, OSError) as error:
+        raise FileNotFoundError(f"cannot read the audio {path}") from error
 
 
 def load_model_with_auto_device_map(

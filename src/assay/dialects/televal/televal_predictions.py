@@ -24,7 +24,7 @@ from ...datasets import open_dataset
 from ...datasets.files import open_file
 from ...store import RunReader
 from ..shapes import Fields, Record
-from .references import as_target, decoded
+from .structures import as_target, decoded
 from .televal_lines import LINE, head_of, spoken_output, with_head
 from .televal_rows import PLACE
 

@@ -11,8 +11,7 @@ from ..shapes import Fields, Record
 from .data_templates import DataTemplate
 from .eras import PLAIN_RULE, Rule
 from .facade.dataset import BatchLoader
-from .references import as_target
-from .spoken import Question, Script, Turn, read_structure
+from .structures import Question, Script, Turn, as_target, read_structure
 from .televal_calling import FLAGS
 
 SPOKEN = "televal"

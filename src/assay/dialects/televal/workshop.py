@@ -13,8 +13,8 @@ from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ..protocol import is_upstream
 from .answer_evaluators import BuiltInEvaluator, ExistMatch, SingleOptionMatch
 from .eras import Era, Rule, era_of
-from .facade.registry import EvalTaskCfg, InferTaskCfg
 from .facade.dataset import BatchLoader
+from .facade.registry import EvalTaskCfg, InferTaskCfg
 from .guest_model import GuestModel
 from .judge_evaluators import LLMScorer
 from .summaries import Statistic

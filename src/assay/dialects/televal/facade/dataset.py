@@ -16,8 +16,8 @@ from ....core import Audio, DataError, UsageError, library
 from ...protocol import error_of_rule, is_upstream
 from ...shapes import Fields, Record
 from ..eras import SEED, era_here
-from ..references import decoded
 from ..spoken import AudioFolder, audio_bytes, file_stem
+from ..structures import decoded
 from .utils import (
     TupleJSONLConverter,
     audio_stem,
@@ -247,9 +247,7 @@ class BatchLoader:
         """Yield the rows of the file, or of `org/repo/sub/folder` on the hub: the Parquet files of that folder."""
         if not Path(self.file).exists():
             parts = _hub_parts(self.file)
-            yield from hub_rows(
-                "/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet"
-            )
+            yield from hub_rows("/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet")
             return
         for row in _rows_of(Path(self.file)):
             if isinstance(row, DataError):

@@ -14,8 +14,8 @@ from ....core import Audio
 from ...protocol import is_upstream
 from ...shapes import Function, Record
 from ..eras import supplied
-from ..references import decoded, encoded
 from ..spoken import as_wav, audio_bytes
+from ..structures import decoded, encoded
 
 DEFAULT_WORKERS = 4
 MEMORY_AUDIO = ("user_audio1", "user_audio2", "user_audio3", "user_audio4")

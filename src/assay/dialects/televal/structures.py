@@ -1,0 +1,226 @@
+"""The data that TELEVAL's templates render, questions and dialogues, and the references of rows.
+
+In a reference, a list means any of its entries and a tuple means all of them, in any nesting. JSON has no tuples, so
+files contain `{"__tuple__": true, "items": […]}` for a tuple.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ...core import AllOf, shorten
+from ..returned import LEAVES, plain
+from ..shapes import Fields, Record
+
+MARK = "__tuple__"
+ROLES = ("user", "assistant", "instruct", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One speaker's turn: an audio clip, its text, and further fields of the template."""
+
+    audio: str | None = None
+    text: Any = None
+    meta: Fields = field(default_factory=dict)
+
+    def content(self) -> Record:
+        """Return the turn as a template renders it, without empty parts."""
+        parts = {"audio": self.audio, "text": self.text}
+        given_parts = {name: part for name, part in parts.items() if part is not None}
+        return {**self.meta, **given_parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A single question. The fields have the names of the arguments of `generate_once`."""
+
+    audio: str | None = None
+    query: str | None = None
+    assistant: str | None = None
+    instruct: str = ""
+    system: str | None = None
+
+    def keywords(self) -> Record:
+        """Return the keyword arguments of `generate_once`."""
+        return {"type": "single_turn", **asdict(self)}
+
+    def roles(self) -> list[Record]:
+        """Return the question as a template renders it: a list of roles with their content."""
+        turns = {
+            "system": Turn(text=self.system),
+            "instruct": Turn(text=self.instruct or None),
+            "user": Turn(self.audio, self.query),
+            "assistant": Turn(text=self.assistant),
+        }
+        contents = {role: turn.content() for role, turn in turns.items()}
+        return [
+            {"role": role, "content": content}
+            for role, content in contents.items()
+            if content
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A dialogue: for each round, the user's turn and the reply of the other speaker that the data contain."""
+
+    users: tuple[Turn, ...]
+    replies: tuple[Turn, ...]
+    instruct: str = ""
+
+    def structure(self) -> Record:
+        """Return the dialogue as a template renders it."""
+        dialogue = []
+        rounds = zip(self.users, self.replies, strict=True)
+        for number, turns in enumerate(rounds, 1):
+            for role, turn in zip("AB", turns, strict=True):
+                dialogue.append(
+                    {"role": role, "round": str(number), "content": turn.content()}
+                )
+        structure: Record = {"nrounds": len(self.users), "dialogue": dialogue}
+        if self.instruct:
+            structure["instruct"] = {"content": {"text": self.instruct}}
+        return structure
+
+
+def read_structure(
+    structure: object,
+    *,
+    reverse: bool = False,
+    as_upstream: bool = False,
+) -> Question | Script:
+    """Read a question from a list of roles, or a script from a mapping with `dialogue`; raise for anything else.
+
+    `reverse` swaps the speakers: the second one becomes the user, and the *next* words of the first one are the
+    reference.
+    """
+    if isinstance(structure, list):
+        return read_question(structure, as_upstream=as_upstream)
+    turns, instruct = read_dialogue(structure)
+    script = script_of(turns, instruct, reverse=reverse, as_upstream=as_upstream)
+    if not script.users:
+        after = ", the first of which speaks again" if reverse else ""
+        raise ValueError(f"a dialogue needs turns of two speakers{after}")
+    return script
+
+
+def read_question(turns: list[Any], *, as_upstream: bool) -> Question:
+    """Read a question from a list of roles. By TELEVAL's own rule, unknown roles are ignored."""
+    fields: Record = {"instruct": ""}
+    for turn in turns:
+        if not isinstance(turn, Mapping):
+            raise ValueError(
+                f"a role with its content was expected, not {shorten(turn)}"
+            )
+        role = str(turn.get("role", "")).lower()
+        content = read_turn(turn)
+        if role == "user":
+            fields |= {"audio": content.audio, "query": content.text}
+        elif role in ROLES:
+            fields[role] = content.text
+        elif not as_upstream:
+            raise ValueError(
+                f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}"
+            )
+    if fields.get("audio") is None and fields.get("query") is None:
+        raise ValueError("a question needs the role `user` with audio or text")
+    if not as_upstream:
+        fields["instruct"] = fields["instruct"] or ""
+    return Question(**fields)
+
+
+def read_dialogue(structure: object) -> tuple[list[Turn], Any]:
+    """Return the turns of both speakers in a mapping with `dialogue`, and its instruction."""
+    if not isinstance(structure, Mapping) or "dialogue" not in structure:
+        raise ValueError(
+            f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}"
+        )
+    dialogue = structure["dialogue"]
+    if not isinstance(dialogue, list) or not dialogue:
+        raise ValueError(f"`dialogue` must be a list of turns, not {shorten(dialogue)}")
+    instruct = ""
+    if structure.get("instruct"):
+        instruct = read_turn(structure["instruct"]).text
+    return [read_turn(turn) for turn in dialogue], instruct
+
+
+def read_turn(turn: object) -> Turn:
+    """Read the content of a role or of a dialogue's turn."""
+    content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
+    if not isinstance(content, Mapping):
+        raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
+    meta = dict(content)
+    audio = meta.pop("audio", None)
+    text = meta.pop("text", None)
+    return Turn(audio or None, text, meta)
+
+
+def script_of(
+    turns: Sequence[Turn],
+    instruct: str | None,
+    *,
+    reverse: bool,
+    as_upstream: bool,
+) -> Script:
+    """Return the rounds of a dialogue, whose turns alternate between two speakers.
+
+    If reversed, TELEVAL takes the previous turn as the reference, and leaves the further fields where they were.
+    """
+    first, second = turns[0::2], turns[1::2]
+    if not reverse:
+        rounds = list(zip(first, second, strict=False))
+    elif as_upstream:
+        rounds = [
+            (replace(user, meta=before.meta), replace(before, meta=user.meta))
+            for before, user in zip(first, second, strict=False)
+        ]
+    else:
+        rounds = list(zip(second, first[1:], strict=False))
+    users = tuple(user for user, _ in rounds)
+    replies = tuple(reply for _, reply in rounds)
+    return Script(users, replies, instruct or "")
+
+
+def encoded(value: object) -> Any:
+    """Return a value that JSON can hold, with its tuples marked."""
+    if type(value) in LEAVES:
+        return value
+    if isinstance(value, tuple):
+        return {MARK: True, "items": [encoded(item) for item in value]}
+    if isinstance(value, list):
+        return [encoded(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: encoded(item) for key, item in value.items()}
+    return plain(value)
+
+
+def decoded(value: object) -> Any:
+    """Return a value read from JSON with its tuples restored."""
+    if type(value) in LEAVES:
+        return value
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    if isinstance(value, Mapping):
+        if value.get(MARK) is True:
+            return tuple(decoded(item) for item in value["items"])
+        return {key: decoded(item) for key, item in value.items()}
+    return value
+
+
+def as_target(reference: object) -> Any:
+    """Turn a TELEVAL reference into a target: a list becomes alternatives, a tuple `AllOf`."""
+    if isinstance(reference, tuple):
+        return AllOf(tuple(as_target(item) for item in reference))
+    if isinstance(reference, list):
+        return tuple(as_target(item) for item in reference)
+    return reference
+
+
+def as_reference(target: object) -> Any:
+    """Return the TELEVAL reference behind a target."""
+    if isinstance(target, AllOf):
+        return tuple(as_reference(part) for part in target.parts)
+    if isinstance(target, tuple):
+        return [as_reference(item) for item in target]
+    return target
