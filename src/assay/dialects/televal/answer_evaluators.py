@@ -84,30 +84,31 @@ class SimpleTokenizer:
         """Return True if the answer contains one of the references: any of a list, all of a tuple."""
         tokens = cls.tokenize(pred, uncased, keep_punc)
 
-        def holds(wanted: object) -> bool:
-            if isinstance(wanted, str):
-                return cls._match_tokens(tokens, wanted, uncased, keep_punc)
-            if isinstance(wanted, (list, tuple)):
-                return (all if isinstance(wanted, tuple) else any)(map(holds, wanted))
-            raise ValueError(
-                f"a reference is a text, a list or a tuple, not a {type(wanted).__name__}"
-            )
+        def occurs(reference: object) -> bool:
+            if not isinstance(reference, str):
+                raise ValueError(
+                    f"a reference is a text, a list or a tuple, not a {type(reference).__name__}"
+                )
+            return _is_run(cls.tokenize(reference, uncased, keep_punc), tokens)
 
-        return any(map(holds, refs))
+        return any(_fulfils(reference, occurs) for reference in refs)
 
-    @classmethod
-    def _match_tokens(
-        cls,
-        tokens: list[str],
-        candidate: str,
-        uncased: bool = True,
-        keep_punc: bool = False,
-    ) -> bool:
-        sought = cls.tokenize(candidate, uncased, keep_punc)
-        return any(
-            tokens[n : n + len(sought)] == sought
-            for n in range(len(tokens) - len(sought) + 1)
-        )
+
+def _fulfils(reference: object, occurs: Callable[[object], bool]) -> bool:
+    """Return True if a reference occurs: any entry of a list, all entries of a tuple."""
+    if not isinstance(reference, (list, tuple)):
+        return occurs(reference)
+    combine = all if isinstance(reference, tuple) else any
+    return combine(_fulfils(part, occurs) for part in reference)
+
+
+def _is_run(sought: list[str], tokens: list[str]) -> bool:
+    """Return True if some tokens occur one after the other among others."""
+    size = len(sought)
+    return any(
+        tokens[start : start + size] == sought
+        for start in range(len(tokens) - size + 1)
+    )
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -320,15 +321,16 @@ def _optional(name: str) -> Any:
 
 @cache
 def _speller(language: str) -> Callable[[str], str]:
-    theirs = _optional(f"tn.{LANGUAGES[language]}.normalizer")
-    if theirs is not None:
-        spell: Callable[[str], str] = theirs.Normalizer().normalize
-        return spell
+    """Return the function of TELEVAL's normalizer, or else of wetext, which has the same rules."""
+    own_normalizer = _optional(f"tn.{LANGUAGES[language]}.normalizer")
     wetext = _optional("wetext")
-    if wetext is None:
+    if own_normalizer is not None:
+        normalizer = own_normalizer.Normalizer()
+    elif wetext is not None:
+        normalizer = wetext.Normalizer(lang=language, operator="tn")
+    else:
         raise MissingExtra("wetext", "assay[speech]", where="TextProcessor")
-    spell = wetext.Normalizer(lang=language, operator="tn").normalize
-    return spell
+    return normalizer.normalize  # type: ignore[no-any-return]
 
 
 class Evaluator:
@@ -355,21 +357,6 @@ class BuiltInEvaluator(Evaluator):
         if max_workers is not None:
             self.max_workers = max_workers
 
-    def score(
-        self,
-        pred: object,
-        ref: object,
-        pred_info: Record,
-    ) -> Score:
-        """Return the scorer's verdict on one prediction."""
-        sample = Sample(
-            str(pred_info.get("key", "")),
-            str(pred_info.get("query") or ""),
-            as_target(ref),
-        )
-        score: Score = self.scorer(sample, Output.of("" if pred is None else str(pred)))
-        return score
-
     @parallel_batch(default_workers=4)
     def evaluate(
         self,
@@ -388,8 +375,11 @@ class BuiltInEvaluator(Evaluator):
         pred_info: Record,
     ) -> Record:
         """Return the verdict on one prediction in TELEVAL's format."""
-        score = self.score(pred, ref, pred_info).value
-        return {"key": pred_info.get("key"), "pred": pred, "ref": ref, "score": score}
+        key = pred_info.get("key")
+        question = str(pred_info.get("query") or "")
+        sample = Sample(str("" if key is None else key), question, as_target(ref))
+        score: Score = self.scorer(sample, Output.of("" if pred is None else str(pred)))
+        return {"key": key, "pred": pred, "ref": ref, "score": score.value}
 
     @staticmethod
     def result_of(
@@ -409,25 +399,13 @@ class WithPunctuation:
         score = ExistsMatch()(sample, output)
         if score.outcome is not Outcome.SCORED or not score.value:
             return score
-        is_there = _holds(as_reference(sample.target), _with_marks(output.text))
-        if is_there:
+        tokens = _with_marks(output.text)
+        if _fulfils(
+            as_reference(sample.target),
+            lambda reference: _is_run(_with_marks(str(reference)), tokens),
+        ):
             return score
         return Score(0.0, details={"rule": "punctuation differs"})
-
-
-def _holds(
-    wanted: object,
-    tokens_there: list[str],
-) -> bool:
-    if isinstance(wanted, (list, tuple)):
-        return (all if isinstance(wanted, tuple) else any)(
-            _holds(reference, tokens_there) for reference in wanted
-        )
-    tokens = _with_marks(str(wanted))
-    return any(
-        tokens_there[n : n + len(tokens)] == tokens
-        for n in range(len(tokens_there) - len(tokens) + 1)
-    )
 
 
 def _with_marks(text: str) -> list[str]:

@@ -61,11 +61,15 @@ def using(era: Era) -> Iterator[None]:
 @contextmanager
 def supplied(cls: str) -> Iterator[None]:
     """Let a registry build a class that TELEVAL names but does not define, with a note, also under upstream's rules."""
-    if cls != NEVER_THERE or not is_upstream("televal"):
+    if not is_upstream("televal"):
         yield
-        return
-    warnings.warn(AVG_NOTE, stacklevel=2)
-    with following("televal", OURS):
+    elif cls == NEVER_THERE:
+        warnings.warn(AVG_NOTE, stacklevel=2)
+        with following("televal", OURS):
+            yield
+    elif era_here() in SUPPLIED.get(cls, ()):
+        raise ModuleNotFoundError(f"this revision of TELEVAL has no {cls}")
+    else:
         yield
 
 

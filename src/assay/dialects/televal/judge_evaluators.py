@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...core import (
     DEFAULT_OPTIONS,
@@ -20,11 +20,12 @@ from ...core import (
     Score,
     Text,
     UsageError,
-    nearest,
     shorten,
+    suggest,
 )
 from ...scorers.answers import no_verdict
 from ...scorers.given_models import GivenModels
+from ..guest import Guest
 from ..protocol import error_of_rule, is_upstream
 from ..shapes import Fields, Record
 from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor
@@ -61,18 +62,11 @@ class JudgePrompt:
         **info: object,
     ) -> str:
         columns = {**info, "ref": ref}
-        beside = {
-            label: next(
-                (
-                    text
-                    for name in names
-                    if columns.get(name) and (text := _text_of(columns[name]))
-                ),
-                "",
-            )
-            for label, names in self.shown.items()
-        }
-        blocks = {"user said": info.get("query"), **beside, "answer": pred}
+        blocks: Record = {"user said": info.get("query")}
+        for label, names in self.shown.items():
+            texts = [_text_of(columns.get(name) or "") for name in names]
+            blocks[label] = next(filter(None, texts), "")
+        blocks["answer"] = pred
         data = "\n".join(
             f"[{label}]\n{text}\n[end]"
             for label, text in blocks.items()
@@ -84,9 +78,8 @@ class JudgePrompt:
 def _text_of(value: object) -> str:
     """Return a value as text. Entries of a list are joined by "or", entries of a tuple by "and"."""
     if isinstance(value, (list, tuple)):
-        return (" and " if isinstance(value, tuple) else " or ").join(
-            _text_of(item) for item in value
-        )
+        word = " and " if isinstance(value, tuple) else " or "
+        return word.join(_text_of(item) for item in value)
     return "" if value is None else str(value)
 
 
@@ -129,32 +122,42 @@ TASK_PROMPT_MAP: Mapping[str, Callable[..., str]] = {
         },
     ),
 }
-ONLY_HERE = frozenset({"empathy_response"})
-"""A judge task that upstream's registry names but does not define; only assay has a prompt for it."""
-OF_ONE_ERA: Mapping[str, Era] = {"para_care": SEED, "nsv_care": NEWEST}
+ERAS: Mapping[str, tuple[Era, ...]] = {
+    "empathy_response": (),
+    "para_care": (SEED,),
+    "nsv_care": (NEWEST,),
+}
+"""The eras that define a judge task, where not both do. Upstream's registry names `empathy_response`, too."""
 
-_theirs: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}
+_own_prompts: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}
 """Functions that read the prompts of a checkout, by its folder."""
 
 
-def names_for(guest: Any) -> Record:
+def names_for(guest: Guest) -> Record:
     """Register the prompts of the user's checkout, which are used if upstream's rules were chosen."""
     if guest.has_own("src.prompt.llm_judge"):
-        _theirs[guest.root] = lambda: (
+        _own_prompts[guest.root] = lambda: (
             guest.own_module("src.prompt.llm_judge").TASK_PROMPT_MAP
         )
     return {}
 
 
-def prompt_of(judge_task: str) -> Callable[..., str] | None:
+def prompt_of(judge_task: str) -> Callable[..., str]:
     """Return a judge's prompt function: from the user's checkout if upstream's rule was chosen, else assay's."""
-    if not is_upstream("televal"):
-        return TASK_PROMPT_MAP.get(judge_task)
-    if (theirs := _theirs.get(root_here())) is not None:
-        return theirs().get(judge_task)
-    if judge_task in ONLY_HERE or OF_ONE_ERA.get(judge_task, era_here()) != era_here():
-        return None
-    return TASK_PROMPT_MAP.get(judge_task)
+    prompts = TASK_PROMPT_MAP
+    if is_upstream("televal"):
+        own_prompts = _own_prompts.get(root_here())
+        if own_prompts is not None:
+            prompts = own_prompts()
+        elif era_here() not in ERAS.get(judge_task, (era_here(),)):
+            prompts = {}
+    if judge_task in prompts:
+        return prompts[judge_task]
+    fault = UsageError(
+        f"unknown judge task {judge_task!r}",
+        fix=suggest(judge_task, TASK_PROMPT_MAP, "known:"),
+    )
+    raise error_of_rule("televal", fault, ValueError)
 
 
 FULL_MARKS = 5.0
@@ -192,12 +195,12 @@ class JudgedByModel(GivenModels):
     judge_task: str
     whole_scores: bool = False
     """True to cut off decimals, as TELEVAL does."""
-    prompt: Callable[..., str] | None = field(
-        default=None,
+    prompt: Callable[..., str] = field(
+        default=TASK_PROMPT_MAP["humanlike"],
         compare=False,
         repr=False,
     )
-    """Builds the judge's prompt; by default assay's own."""
+    """Builds the judge's prompt."""
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)
 
@@ -207,11 +210,7 @@ class JudgedByModel(GivenModels):
             for name, value in sample.fields.items()
             if name.isidentifier() and name not in OWN
         }
-        text = (self.prompt or TASK_PROMPT_MAP[self.judge_task])(
-            output.text,
-            as_reference(sample.target),
-            **info,
-        )
+        text = self.prompt(output.text, as_reference(sample.target), **info)
         try:
             options = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
             reply: Output = await self.models["judge"].ask(
@@ -243,7 +242,7 @@ class LLMScorer(Evaluator):
     ) -> None:
         if is_upstream("televal") and not api_keys and key is None:
             raise AssertionError("api_keys is empty")
-        self.prompt_generator = checked_prompt(judge_task)
+        self.prompt_generator = prompt_of(judge_task)
         self.llm_name = llm_name
         self.judge_task = judge_task
         self.whole_scores = is_upstream("televal")
@@ -254,18 +253,14 @@ class LLMScorer(Evaluator):
         )
         """A scorer that makes the same judgement with assay's judge model."""
         self.base_url = base_url
-        self.api_keys: dict[str, str] = {
-            **(api_keys or {}),
-            **({"key": key} if key is not None else {}),
-        }
+        self.api_keys = dict(api_keys or {})
+        if key is not None:
+            self.api_keys["key"] = key
         self.urls = {name: self._url(name) for name in self.api_keys}
         self.max_workers = max_workers or max(1, len(self.api_keys))
-        real = {
-            name: value
-            for name, value in self.api_keys.items()
-            if value not in PLACEHOLDERS
-        }
-        self.key_cycle = itertools.cycle((real or self.api_keys).items())
+        turns = list(self.api_keys.items())
+        real = [turn for turn in turns if turn[1] not in PLACEHOLDERS]
+        self.key_cycle = itertools.cycle(real or turns)
         self.lock = threading.Lock()
 
     def get_next_key(self) -> tuple[str, str, str]:
@@ -318,11 +313,7 @@ class LLMScorer(Evaluator):
         def ask() -> tuple[float, str]:
             reply = self.api_generate(temp, api_key, url)
             if self.whole_scores:
-                return LLMExtractor.extract(
-                    reply,
-                    explain_col="Explanation",
-                    score_col="Score",
-                )
+                return LLMExtractor.extract(reply, "Explanation", "Score")
             return read_score(reply)
 
         return retry(TRIES, PAUSE_SECONDS)(ask)()  # type: ignore[no-any-return]
@@ -376,7 +367,7 @@ class LLMOfflineScorer(BuiltInEvaluator):
         max_workers: int | None = None,
     ) -> None:
         super().__init__(max_workers)
-        self.prompt_generator = checked_prompt(judge_task)
+        self.prompt_generator = prompt_of(judge_task)
         self.scorer = JudgedByModel(
             judge_task,
             is_upstream("televal"),
@@ -384,17 +375,3 @@ class LLMOfflineScorer(BuiltInEvaluator):
         )
 
     result_of = staticmethod(LLMScorer.result_of)
-
-
-def checked_prompt(judge_task: str) -> Callable[..., str]:
-    """Return the prompt function of a judge task; raise if it has none."""
-    prompt = prompt_of(judge_task)
-    if prompt is None:
-        close = nearest(judge_task, TASK_PROMPT_MAP)
-        if close:
-            fix = f"did you mean {close!r}?"
-        else:
-            fix = f"known: {', '.join(TASK_PROMPT_MAP)}"
-        fault = UsageError(f"unknown judge task {judge_task!r}", fix=fix)
-        raise error_of_rule("televal", fault, ValueError)
-    return prompt

@@ -3,11 +3,9 @@
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
-
-from rapidfuzz.distance import Levenshtein
 
 from ...core import (
     Audio,
@@ -25,13 +23,14 @@ from ...scorers.given_models import GivenModels
 from ...scorers.speech.dnsmos import Dnsmos
 from ...scorers.speech.heard import SpeechConsistency, transcribe
 from ...scorers.speech.speech_normalize import normalize_chinese
-from ...scorers.speech.wer import rate_details
+from ...scorers.speech.wer import Edits, count_edits, rate_details
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from ..source_names import module_exists
 from .answer_evaluators import BuiltInEvaluator, TextProcessor
-from .eras import SEED, Era, era_here
+from .eras import SEED, era_here
 from .facade.utils import parallel_batch as parallel_batch
+from .televal_evaluation import counts_in
 
 
 def recogniser(name: object, **options: object) -> Any:
@@ -47,17 +46,13 @@ class Recogniser:
     def __init__(self, name: object, options: Record) -> None:
         self.name, self._options = name, options
         # Remember the module now: it may not be importable later.
-        self._package = sys.modules.get("funasr")
+        self._package: Any = sys.modules.get("funasr")
         self._model: Any = None
 
     @property
     def can_hear(self) -> bool:
         """True if funasr is installed."""
-        return (
-            self._package is not None
-            or "funasr" in sys.modules
-            or module_exists("funasr")
-        )
+        return self._package is not None or module_exists("funasr")
 
     def generate(self, *inputs: object, **options: object) -> Any:
         """Call funasr's `AutoModel.generate`."""
@@ -67,23 +62,9 @@ class Recogniser:
                     f"{self.name!r} is a model of funasr, which is not installed",
                     fix="pip install funasr, or give a model by role: --judge asr=MODEL, --judge emotion=MODEL",
                 )
-            package: Any = self._package or importlib.import_module("funasr")
-            self._model = package.AutoModel(
-                model=self.name,
-                **self._options,
-            )
+            package = self._package or importlib.import_module("funasr")
+            self._model = package.AutoModel(model=self.name, **self._options)
         return self._model.generate(*inputs, **options)
-
-
-EDITS = {"replace": "subs", "delete": "dele", "insert": "inse"}
-
-
-def check_era(module: str, missing_in: Era) -> None:
-    """Raise for a module that TELEVAL lacks in one era, if upstream's rules were chosen."""
-    if is_upstream("televal") and era_here() == missing_in:
-        raise ModuleNotFoundError(
-            f"TELEVAL has no module {module!r} in this era", name=module
-        )
 
 
 @dataclass(frozen=True)
@@ -102,84 +83,36 @@ class Transcribed(SpeechConsistency):
         except ModelError as error:
             return no_verdict(str(error))
         try:
-            counts = compared(heard, output.text, self.whole_case)
+            text, transcript, edits = compare(heard, output.text, self.whole_case)
         except ValueError as error:
             return Score.unparsed(reason=str(error))
-        texts = {
-            "clean_trans": counts.heard,
-            "clean_text": counts.text,
-            "wer": counts.rate,
-        }
+        texts = {"clean_trans": transcript, "clean_text": text, "wer": edits.rate}
         if self.whole_case:
-            edits = {
-                "S": counts.subs,
-                "D": counts.dele,
-                "I": counts.inse,
-                "N": counts.ref_len,
-            }
-            return Score(counts.rate, details={**edits, **texts})
-        comparison, answer = self._rate.compare((output.text,), heard)
-        return Score(
-            comparison.rate,
-            answer=answer,
-            details={**rate_details(comparison, self.metric), **texts},
-        )
+            return Score(edits.rate, details={**edits.details(), **texts})
+        edits, answer = self._rate.compare((output.text,), heard)
+        counts = rate_details(edits, self.metric)
+        return Score(edits.rate, answer=answer, details={**counts, **texts})
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Two texts, compared character by character."""
-
-    text: str
-    heard: str
-    subs: int
-    dele: int
-    inse: int
-    ref_len: int
-
-    @property
-    def rate(self) -> float:
-        """Errors for each character of the text."""
-        return (self.subs + self.dele + self.inse) / self.ref_len
-
-    def as_score(self) -> Record:
-        """Return the counts under TELEVAL's names."""
-        return {
-            "ref_len": self.ref_len,
-            "subs": self.subs,
-            "dele": self.dele,
-            "inse": self.inse,
-            "wer": self.rate,
-        }
-
-
-def compared(
+def compare(
     heard: str,
     text: str,
     whole_case: bool,
-) -> Compared:
-    """Compare a transcript with the text. Raise if the text has no characters after normalization."""
+) -> tuple[str, str, Edits]:
+    """Return the normalized text and transcript with spaced characters, and the edits between them.
+
+    Raise `ValueError` if the text has no characters after normalization.
+    """
     clean = TextProcessor("zh").normalize_and_clean if whole_case else normalize_chinese
     reference, transcript = clean(text), clean(heard)
     if not reference:
         raise ValueError("the text has no characters to compare with")
-    counts = dict.fromkeys(EDITS, 0)
-    for edit in Levenshtein.editops(reference, transcript):
-        counts[edit.tag] += 1
-    edits = {EDITS[tag]: count for tag, count in counts.items()}
-    return Compared(
-        " ".join(reference),
-        " ".join(transcript),
-        ref_len=len(reference),
-        **edits,
-    )
+    edits = count_edits(reference, transcript)
+    return " ".join(reference), " ".join(transcript), edits
 
 
 class ASR(BuiltInEvaluator):
     """Character error rate of a transcript of the model's speech against its own text, both normalized."""
-
-    MODULE = "src.evaluator.asr_eval"
-    MISSING_IN: Era = SEED
 
     def __init__(
         self,
@@ -187,7 +120,6 @@ class ASR(BuiltInEvaluator):
         max_workers: int | None = None,
         normalize: str = "zh",
     ) -> None:
-        check_era(self.MODULE, self.MISSING_IN)
         super().__init__(max_workers)
         self.whole_case = is_upstream("televal")
         self.model = recogniser(model, disable_update=True)
@@ -203,8 +135,8 @@ class ASR(BuiltInEvaluator):
         truth: str,
     ) -> tuple[str, str, float, int, int, int, int]:
         """Return both texts with spaced characters, the rate, its three counts and the text's length."""
-        c = compared(hypo, truth, self.whole_case)
-        return c.text, c.heard, c.rate, c.subs, c.dele, c.inse, c.ref_len
+        text, transcript, edits = compare(hypo, truth, self.whole_case)
+        return text, transcript, edits.rate, *edits
 
     def judged(
         self,
@@ -213,16 +145,13 @@ class ASR(BuiltInEvaluator):
         pred_info: Record,
     ) -> Record:
         """Judge the model's speech as transcribed by funasr."""
-        heard = self.model.generate(
-            input=pred_info["pred_audio"],
-            batch_size_s=300,
-        )[0]["text"]
-        c = compared(heard, pred, self.whole_case)
+        replies = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)
+        text, transcript, edits = compare(replies[0]["text"], pred, self.whole_case)
         return {
             "key": pred_info["key"],
-            "clean_trans": c.heard,
-            "clean_text": c.text,
-            "score": c.as_score(),
+            "clean_trans": transcript,
+            "clean_text": text,
+            "score": {**(counts_in(edits.details()) or {}), "wer": edits.rate},
         }
 
     @staticmethod
@@ -232,12 +161,9 @@ class ASR(BuiltInEvaluator):
         details: Fields,
     ) -> Record:
         texts = {name: details.get(name) for name in ("clean_trans", "clean_text")}
-        counts = (
-            {**score, "wer": details.get("wer")}
-            if isinstance(score, Mapping)
-            else score
-        )
-        return {"key": line["key"], **texts, "score": counts}
+        if isinstance(score, Mapping):
+            score = {**score, "wer": details.get("wer")}
+        return {"key": line["key"], **texts, "score": score}
 
 
 SAMPLING_RATE = 16000
@@ -252,20 +178,9 @@ class OverallMos:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = Dnsmos()(sample, output)
-        if isinstance(score.value, Mapping):
-            value = score.value.get("ovrl")
-        else:
-            value = score.value
-        if isinstance(score.value, Mapping):
-            others = dict(score.value)
-        else:
-            others = {}
-        return Score(
-            value,
-            score.outcome,
-            score.answer,
-            {**score.details, "ratings": others},
-        )
+        ratings = dict(score.value) if isinstance(score.value, Mapping) else {}
+        details = {**score.details, "ratings": ratings}
+        return replace(score, value=ratings.get("ovrl"), details=details)
 
 
 class DNSMOS(BuiltInEvaluator):
@@ -366,23 +281,20 @@ class HeardFeeling(GivenModels):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        cell = sample.fields.get(WANTED)
-        if isinstance(cell, (list, tuple)):
-            labels = cell
-        else:
-            labels = sample.targets if cell is None else (cell,)
+        labels = sample.fields.get(WANTED)
+        if labels is None:
+            labels = sample.targets
+        elif not isinstance(labels, (list, tuple)):
+            labels = (labels,)
         if not labels:
             reason = f"no feelings to listen for: neither `{WANTED}` nor a reference"
             return data_error(reason)
         expected = counted(labels, strict=self.strict)
-        audio = audio_of(output)
-        longest = self.longest_seconds
-        if (
-            audio is not None
-            and longest is not None
-            and (check_media(audio).seconds or 0.0) > longest
-        ):
-            return Score(0.0, details={"reason": f"longer than {longest:g} s"})
+        audio, longest = audio_of(output), self.longest_seconds
+        if audio is not None and longest is not None:
+            seconds = check_media(audio).seconds or 0.0
+            if seconds > longest:
+                return Score(0.0, details={"reason": f"longer than {longest:g} s"})
         heard = await listen(self.models, "emotion", output)
         if isinstance(heard, Score):
             return heard
@@ -415,29 +327,25 @@ class Emo2vec(BuiltInEvaluator):
         **kwargs: object,
     ) -> list[Record]:
         """Judge all audio clips at once with funasr. Clips that are too long come first, with score 0."""
-        too_long = [
-            info for info in pred_info_list if self._is_too_long(info["pred_audio"])
-        ]
-        heard_infos = [info for info in pred_info_list if info not in too_long]
-        results = [{"key": info["key"], "score": 0} for info in too_long]
-        clips = [info["pred_audio"] for info in heard_infos]
-        options = {
-            "output_dir": None,
-            "granularity": "utterance",
-            "extract_embedding": False,
-        }
-        for heard, info in zip(
-            self.model.generate(clips, **options) if clips else (),
-            heard_infos,
-            strict=False,
-        ):
+        results: list[Record] = []
+        infos: list[Record] = []
+        for info in pred_info_list:
+            if self._is_too_long(info["pred_audio"]):
+                results.append({"key": info["key"], "score": 0})
+            else:
+                infos.append(info)
+        if not infos:
+            return results
+        replies = self.model.generate(
+            [info["pred_audio"] for info in infos],
+            output_dir=None,
+            granularity="utterance",
+            extract_embedding=False,
+        )
+        for heard, info in zip(replies, infos, strict=False):
             chances = dict(zip(heard["labels"], heard["scores"], strict=False))
-            results.append(
-                {
-                    "key": info["key"],
-                    "score": chance(chances, counted(info[WANTED], strict=self.strict)),
-                }
-            )
+            expected = counted(info[WANTED], strict=self.strict)
+            results.append({"key": info["key"], "score": chance(chances, expected)})
         return results
 
     def _is_too_long(self, path: str) -> bool:
@@ -470,15 +378,12 @@ class HeardDialect(GivenModels):
         heard = await listen(self.models, "dialect", output)
         if isinstance(heard, Score):
             return heard
+        label = ""
         if heard:
             label = str(max(heard, key=lambda name: float(heard[name])))
-        else:
-            label = ""
+        names = {label.lower(), NAMES.get(label, label).lower()}
         expected = {str(target).lower() for target in sample.targets}
-        return Score(
-            float(bool({label.lower(), NAMES.get(label, label).lower()} & expected)),
-            answer=label,
-        )
+        return Score(float(bool(names & expected)), answer=label)
 
 
 class DialectClassify(BuiltInEvaluator):
