@@ -110,20 +110,17 @@ def era_here() -> Era:
     chosen = _era.get() or (SEED if is_documented("televal") else None)
     if chosen is not None:
         return chosen
-    main = getattr(sys.modules.get("__main__"), "__file__", None)
-    return _era_near(
-        os.path.dirname(os.path.abspath(main)) if main else "", os.getcwd()
-    )
+    return _era_near(_script_folder(), os.getcwd())
 
 
 def root_here() -> Path:
     """Return the folder of the run's tree, or else of the tree around the script or the working folder."""
+    return _root.get() or _tree_near(_script_folder(), os.getcwd()) or Path.cwd()
+
+
+def _script_folder() -> str:
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    if main:
-        script = os.path.dirname(os.path.abspath(main))
-    else:
-        script = ""
-    return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()
+    return os.path.dirname(os.path.abspath(main)) if main else ""
 
 
 def era_of(root: Path) -> Era:
@@ -143,9 +140,7 @@ def era_of(root: Path) -> Era:
 @lru_cache(maxsize=64)
 def _era_near(script: str, working: str) -> Era:
     tree = _tree_near(script, working)
-    if tree is not None:
-        return era_of(tree)
-    return NEWEST
+    return era_of(tree) if tree else NEWEST
 
 
 def _tree_near(script: str, working: str) -> Path | None:
@@ -170,24 +165,19 @@ def _from_source(file: Path) -> Era | None:
 
 
 def _from_registry(folder: Path) -> Era | None:
+    """Read the era from texts in the YAML files."""
     text = ""
     for kind in ("dataset", "evaluator", "summarizer", "eval_task"):
         for file in yaml_files(folder / kind):
             try:
-                text += (
-                    file.read_text(encoding="utf-8-sig")
-                    if kind != "dataset"
-                    else _without_sizes(file)
-                )
+                content = file.read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError):
                 continue
+            if kind == "dataset":
+                content = content.replace("batch_size:", "")  # in both eras
+            text += content
     if any(word in text for word in NEWEST_WORDS):
         return NEWEST
     if any(word in text for word in SEED_WORDS):
         return SEED
     return None
-
-
-def _without_sizes(file: Path) -> str:
-    """Read a file without the word `batch_size:`, which datasets of both eras have."""
-    return file.read_text(encoding="utf-8-sig").replace("batch_size:", "")

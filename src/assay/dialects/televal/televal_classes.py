@@ -5,7 +5,7 @@ Before a run starts, the paths of the whole tree are checked without running use
 
 import ast
 import inspect
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from ...core.errors import users_line
 from ...registry import check_options
 from ..guest import Guest, replacement, stands_for
 from ..protocol import is_upstream
-from ..source_names import module_exists
+from ..source_names import module_exists, names_in
 from .claims import NAMES
 from .eras import SUPPLIED, era_of, supplied
 from .televal_secrets import expand
@@ -38,28 +38,21 @@ class Classes:
             raise fault
         file = self._defining_file(entry.cls)
         try:
-            if file is not None:
-                if attribute in names_in(file):
-                    name = attribute
-                else:
-                    name = _only_class(file) or attribute
-                return getattr(self.guest.load(file), name)
-            return getattr(self.guest.module(module), attribute)
+            if file is None:
+                return getattr(self.guest.module(module), attribute)
+            name = attribute
+            if attribute not in top_names(file):
+                name = _only_class(file) or attribute
+            return getattr(self.guest.load(file), name)
         except AssayError:
             raise
         except Exception as error:
+            where = entry.at("class")
             user_file = self._user_file(module)
             if user_file:
-                line = failing_line(error, user_file)
-            else:
-                line = ""
-            if user_file:
-                where = f"{user_file}{line}"
-            else:
-                where = entry.at("class")
-            raise UsageError(
-                f"{entry.cls}: {describe_failure(error)}", where=where
-            ) from error
+                where = f"{user_file}{failing_line(error, user_file)}"
+            message = f"{entry.cls}: {describe_failure(error)}"
+            raise UsageError(message, where=where) from error
 
     def build(self, entry: Entry) -> Any:
         """Build the object that an entry describes."""
@@ -118,35 +111,30 @@ class Classes:
             )
         if self._defining_file(entry.cls) is not None:
             return None
-        ours, theirs = self._ours(module), self._user_file(module)
-        if ours is None and theirs is None:
-            if self._folder(module).is_dir():
-                names: Iterable[str] = self._classes_below(module)
-                return _lacking(entry.cls, module, attribute, names, where)
+        ours, user_file = self._ours(module), self._user_file(module)
+        if ours is None and user_file is None:
+            folder = self._folder(module)
+            if folder.is_dir():
+                files = sorted(folder.glob("*.py"))
+                names = {name for file in files for name in _classes_in(file)}
+                return _lacking(entry, names)
             if module_exists(module) and not module.startswith("src"):
                 return None
-            return _no_module(entry.cls, module, self._modules_near(module), where)
+            return self._no_module(entry)
         if is_upstream("televal") and era_of(self.root) in SUPPLIED.get(entry.cls, ()):
             return UsageError(
                 f"unknown class {entry.cls!r}: this revision of TELEVAL lacks it",
                 where=where,
                 fix="run without --upstream: assay has the class",
             )
-        names_there = [
-            *(vars(ours) if ours else ()),
-            *(names_in(theirs) if theirs else ()),
-        ]
-        if attribute in names_there or "*" in names_there:
+        names = set(vars(ours)) if ours else set()
+        if user_file is not None:
+            names |= top_names(user_file)
+        if attribute in names or "*" in names:
             return None
-        if theirs is not None and parsed(theirs) is None:
-            return _invalid(theirs)
-        return _lacking(
-            entry.cls,
-            module,
-            attribute,
-            [n for n in names_there if not n.startswith("_")],
-            where,
-        )
+        if user_file is not None and parsed(user_file) is None:
+            return _invalid(user_file)
+        return _lacking(entry, {name for name in names if not name.startswith("_")})
 
     def _ours(self, module: str) -> Any:
         return replacement(stands_for(module, NAMES))
@@ -172,79 +160,49 @@ class Classes:
         if not folder.is_dir() or self._ours(package) is not None:
             return None
         package_file = folder / "__init__.py"
-        if package_file.is_file() and attribute in names_in(package_file):
+        if package_file.is_file() and attribute in top_names(package_file):
             return None
         module = folder / f"{attribute}.py"
-        if module.is_file() and (attribute in names_in(module) or _only_class(module)):
+        if module.is_file() and (attribute in top_names(module) or _only_class(module)):
             return module
-        defining = [
-            file
-            for file in sorted(folder.glob("*.py"))
-            if attribute in _classes_in(file)
-        ]
-        if len(defining) == 1:
-            return defining[0]
-        return None
+        files = sorted(folder.glob("*.py"))
+        defining = [file for file in files if attribute in _classes_in(file)]
+        return defining[0] if len(defining) == 1 else None
 
-    def _classes_below(self, module: str) -> list[str]:
-        return [
-            name
-            for file in sorted(self._folder(module).glob("*.py"))
-            for name in _classes_in(file)
-        ]
-
-    def _modules_near(self, module: str) -> list[str]:
-        """Return the user's modules and the built-in ones."""
-        source = self.root / "src"
-        if source.is_dir():
-            files = [
-                f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")
-            ]
-        else:
-            files = []
-        return [*(".".join(p.parts).removesuffix(".__init__") for p in files), *NAMES]
+    def _no_module(self, entry: Entry) -> UsageError:
+        """Return the error for a module that does not exist, with a similar one of the user's or of assay's."""
+        module = entry.cls.rpartition(".")[0]
+        modules = list(NAMES)
+        for file in (self.root / "src").rglob("*.py"):
+            parts = file.relative_to(self.root).with_suffix("").parts
+            modules.append(".".join(parts).removesuffix(".__init__"))
+        close = nearest(module, modules)
+        fix = f"did you mean {close!r}?"
+        if not close:
+            fix = f"write {module.replace('.', '/')}.py beside the registry"
+        return UsageError(
+            f"unknown class {entry.cls!r}: there is no module {module!r}",
+            where=entry.at("class"),
+            fix=fix,
+        )
 
 
-def names_in(file: Path) -> frozenset[str]:
-    """Return the names that a Python file defines or imports at its top level, without running it.
-
-    Return `*` if they are unknown.
-    """
-    names: set[str] = set()
-    for node in _top(file):
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            names.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                bound_name = alias.asname or alias.name
-                names.add(bound_name.partition(".")[0])
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            if isinstance(node, ast.Assign):
-                targets = node.targets
-            else:
-                targets = [node.target]
-            for target in targets:
-                if isinstance(target, ast.Name):
-                    names.add(target.id)
-        elif isinstance(node, (ast.If, ast.Try, ast.With, ast.For)):
-            names.add("*")
-    return frozenset(names)
+def top_names(file: Path) -> frozenset[str]:
+    """Return the names that a Python file defines or imports, without running it; `*` if it has a star import."""
+    names = names_in(file)
+    imported = {here for node in names.imports for _, here in node.names}
+    return names.defined | imported
 
 
 def _classes_in(file: Path) -> list[str]:
-    return [node.name for node in _top(file) if isinstance(node, ast.ClassDef)]
+    tree = parsed(file)
+    nodes = tree.body if tree else ()
+    return [node.name for node in nodes if isinstance(node, ast.ClassDef)]
 
 
 def _only_class(file: Path) -> str | None:
     classes = _classes_in(file)
-    if len(classes) == 1:
-        return classes[0]
-    return None
-
-
-def _top(file: Path) -> list[ast.stmt]:
-    tree = parsed(file)
-    return tree.body if tree else []
+    return classes[0] if len(classes) == 1 else None
 
 
 def _invalid(file: Path) -> UsageError:
@@ -257,44 +215,12 @@ def _invalid(file: Path) -> UsageError:
     return UsageError("cannot be read", where=str(file))
 
 
-def _lacking(
-    path: str,
-    module: str,
-    attribute: str,
-    candidates: Iterable[str],
-    where: str,
-) -> UsageError:
-    names = sorted(set(candidates) - {"*"})
+def _lacking(entry: Entry, candidates: Collection[str]) -> UsageError:
+    """Return the error for a module without the class, with a similar name and those that it has."""
+    module, _, attribute = entry.cls.rpartition(".")
+    names = sorted(candidates)
     close = nearest(attribute, names)
-    if names:
-        listing = f"{module} has {', '.join(names[:8])}"
-    else:
-        listing = f"{module} has no class"
+    fix = f"{module} has {', '.join(names[:8]) or 'no class'}"
     if close:
-        fix = f"did you mean {close!r}? {listing}"
-    else:
-        fix = listing
-    return UsageError(
-        f"unknown class {path!r}",
-        where=where,
-        fix=fix,
-    )
-
-
-def _no_module(
-    path: str,
-    module: str,
-    modules: Iterable[str],
-    where: str,
-) -> UsageError:
-    close = nearest(module, modules)
-    file = module.replace(".", "/") + ".py"
-    if close:
-        fix = f"did you mean {close!r}?"
-    else:
-        fix = f"write {file} beside the registry"
-    return UsageError(
-        f"unknown class {path!r}: there is no module {module!r}",
-        where=where,
-        fix=fix,
-    )
+        fix = f"did you mean {close!r}? {fix}"
+    return UsageError(f"unknown class {entry.cls!r}", where=entry.at("class"), fix=fix)

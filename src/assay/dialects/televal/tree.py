@@ -3,28 +3,35 @@
 Nothing is imported. Names without an entry are found here, before anything runs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from ...core import AssayError, PlanError, UnknownName, UsageError, nearest, shorten
-from ..shapes import Fields, Record
+from ...core import (
+    AssayError,
+    PlanError,
+    UnknownName,
+    UsageError,
+    nearest,
+    shorten,
+    suggest,
+)
+from ..shapes import Fields
 from .claims import KINDS, kinds_in, yaml_files
 
-LINKS: Mapping[str, Mapping[str, str]] = {
-    "infer_task": {
-        "dataset": "dataset",
-        "template": "template",
-        "model": "model",
-        "eval_task": "eval_task",
-    },
-    "eval_task": {"evaluator": "evaluator", "summarizer": "summarizer"},
+LINKS: Mapping[str, tuple[str, ...]] = {
+    "infer_task": ("dataset", "template", "model", "eval_task"),
+    "eval_task": ("evaluator", "summarizer"),
 }
-"""For each kind, the arguments that name entries of another kind."""
+"""For each kind, the arguments that name entries of the kind of that name."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
+"""The arguments of an offline judge that name entries, with their kinds."""
+PARTS = ("class", "args")
+"""What an entry consists of."""
 MERGE = "tag:yaml.org,2002:merge"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's loader if available: upstream's registry has hundreds of entries."""
@@ -78,25 +85,32 @@ class Tree:
             raise dangling(kind, name, entries, where)
         return entries[name]
 
-    def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
-        """Yield the links of an entry: argument, kind and name."""
-        # An offline judge is named in the arguments of its evaluator.
+    def follow(
+        self,
+        entry: Entry,
+        skipped: Collection[str] = (),
+    ) -> tuple[list[Entry], list[AssayError]]:
+        """Return the entries that an entry names, and errors for names without an entry."""
+        links = {argument: argument for argument in LINKS.get(entry.kind, ())}
         if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer"):
-            offline = OFFLINE_LINKS
-        else:
-            offline = {}
-        for argument, kind in {**LINKS.get(entry.kind, {}), **offline}.items():
+            links |= OFFLINE_LINKS
+        linked: list[Entry] = []
+        faults: list[AssayError] = []
+        for argument, kind in links.items():
             value = entry.args.get(argument)
-            if isinstance(value, list):
-                names = value
-            else:
-                names = [value]
-            yield from ((argument, kind, name) for name in names if name is not None)
+            if argument in skipped or value is None:
+                continue
+            for name in value if isinstance(value, list) else [value]:
+                try:
+                    linked.append(self.get(kind, name, entry.at(argument)))
+                except AssayError as fault:
+                    faults.append(fault)
+        return linked, faults
 
     def reached(
         self,
         entries: Iterable[Entry],
-        skipped: frozenset[str] = frozenset(),
+        skipped: Collection[str] = (),
     ) -> tuple[list[Entry], list[AssayError]]:
         """Return entries with all entries to which they link, and errors for names without an entry.
 
@@ -110,13 +124,10 @@ class Tree:
             if (entry.kind, entry.name) in reached:
                 continue
             reached[entry.kind, entry.name] = entry
-            for argument, kind, name in self.linked(entry):
-                if argument in skipped and entry.kind == "infer_task":
-                    continue
-                try:
-                    waiting.append(self.get(kind, name, entry.at(argument)))
-                except AssayError as fault:
-                    faults.append(fault)
+            is_task = entry.kind == "infer_task"
+            linked, missing = self.follow(entry, skipped if is_task else ())
+            waiting += linked
+            faults += missing
         return list(reached.values()), faults
 
     def all(self) -> Iterator[Entry]:
@@ -134,17 +145,11 @@ def dangling(
 ) -> UnknownName:
     """Return the error for a name without an entry, with up to three similar names."""
     names = list(entries)
-    close: list[str] = []
-    while (
-        len(close) < 3
-        and (name_nearby := nearest(str(name), [n for n in names if n not in close]))
-        is not None
-    ):
-        close.append(name_nearby)
-    listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    close = difflib.get_close_matches(str(name), names)
     if len(close) > 1:
         others = f"near: {', '.join(close)}"
     else:
+        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         others = f"the registry has {listed or 'none'}"
     return UnknownName(
         kind,
@@ -200,122 +205,112 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
         node = loader.get_single_node()
         if node is None:
             return
-        shared = {id(mapping) for mapping in _shared(node)}
-        for key, value in _pairs(
-            node,
-            file,
-            "a registry file holds names and their entries",
+        merged = {id(mapping) for mapping in _merged(node)}
+        for name, line, value in _pairs(
+            node, file, "a registry file holds names and their entries"
         ):
-            if not (id(value) in shared and _is_no_entry(value)):
+            if id(value) not in merged or _is_entry(value):
                 yield _entry(
                     kind,
-                    str(key.value),
+                    name,
                     value,
                     file,
-                    key.start_mark.line + 1,
+                    line,
                     loader.construct_document,
                 )
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        if mark:
-            where = f"{file}:{mark.line + 1}"
-        else:
-            where = str(file)
-        raise UsageError(
-            f"not valid YAML: {getattr(error, 'problem', error)}", where=where
-        ) from error
+        where = f"{file}:{mark.line + 1}" if mark else str(file)
+        problem = getattr(error, "problem", error)
+        raise UsageError(f"not valid YAML: {problem}", where=where) from error
     finally:
         loader.dispose()
 
 
-def _shared(node: object) -> Iterator[Any]:
+def _merged(node: object) -> Iterator[yaml.Node]:
     """Yield the mappings that other entries include with `<<`."""
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if key.tag == MERGE:
             yield from value.value if isinstance(value, yaml.SequenceNode) else (value,)
-        yield from _shared(value)
+        yield from _merged(value)
 
 
-def _is_no_entry(node: object) -> bool:
-    """Return True if a mapping has no key of an entry, so that it exists only to be shared."""
-    return all(
-        nearest(str(key.value), ["class", "args"]) is None
-        for key, _ in _pairs(node, Path(), "")
-    )
+def _is_entry(node: yaml.Node) -> bool:
+    """Return True if a mapping has a key of an entry. Otherwise it exists only to be included elsewhere."""
+    keys = [name for name, _, _ in _pairs(node, Path(), "")]
+    return any(nearest(key, PARTS) is not None for key in keys)
 
 
 def _entry(
     kind: str,
     name: str,
-    node: object,
+    node: yaml.Node,
     file: Path,
     line: int,
-    construct: Callable[[Any], Any],
+    construct: Callable[[yaml.Node], Any],
 ) -> Entry:
-    where = f"{file}:{line}"
+    """Read one entry. Raise for a reserved name, an unknown part, or a part of another type."""
     if name in RESERVED:
         raise UsageError(
-            f"{name!r} is reserved and cannot be the name of a {kind}", where=where
+            f"{name!r} is reserved and cannot be the name of a {kind}",
+            where=f"{file}:{line}",
         )
-    parts = {
-        str(k.value): (k, v)
-        for k, v in _pairs(node, file, f"{kind} {name!r} needs `class` and `args`")
-    }
-    for part in parts:
-        if part not in ("class", "args"):
-            close = nearest(part, ["class", "args"])
-            location = f"{file}:{parts[part][0].start_mark.line + 1}"
-            if close:
-                fix = f"did you mean {close!r}?"
-            else:
-                fix = "an entry has `class` and `args`"
+    lines: dict[str, int] = {}
+    for part, part_line, value in _pairs(
+        node, file, f"{kind} {name!r} needs `class` and `args`"
+    ):
+        if part not in PARTS:
             raise UsageError(
                 f"{kind} {name!r} has no {part!r}",
-                where=location,
-                fix=fix,
+                where=f"{file}:{part_line}",
+                fix=suggest(part, PARTS, "an entry has"),
             )
-    lines = {part: key.start_mark.line + 1 for part, (key, _) in parts.items()}
-    args: Record = {}
-    if "args" in parts:
-        inner = parts["args"][1]
-        if not isinstance(inner, yaml.MappingNode):
-            if construct(inner) is not None:
-                raise UsageError(
-                    f"`args` of {kind} {name!r} is not a mapping",
-                    where=f"{file}:{lines['args']}",
-                )
-        else:
-            lines |= {str(key.value): key.start_mark.line + 1 for key, _ in inner.value}
-            args = {str(key): value for key, value in construct(inner).items()}
-    if "class" in parts:
-        cls = construct(parts["class"][1])
-    else:
-        cls = ""
+        lines[part] = part_line
+        if part == "args" and isinstance(value, yaml.MappingNode):
+            for key, _ in value.value:
+                lines[str(key.value)] = key.start_mark.line + 1
+    content = construct(node)
+    args = content.get("args")
+    if args is None:
+        args = {}
+    if not isinstance(args, dict):
+        raise UsageError(
+            f"`args` of {kind} {name!r} is not a mapping",
+            where=f"{file}:{lines['args']}",
+        )
+    cls = content.get("class", "")
     if not isinstance(cls, str):
         raise UsageError(
             f"`class` of {kind} {name!r} is {shorten(cls)}",
             where=f"{file}:{lines['class']}",
         )
-    return Entry(kind, name, cls, args, file, line, lines)
+    named_args = {str(key): value for key, value in args.items()}
+    return Entry(kind, name, cls, named_args, file, line, lines)
 
 
 def _pairs(
-    node: Any,
+    node: yaml.Node,
     file: Path,
-    wanted: str,
-) -> Sequence[tuple[Any, Any]]:
-    """Return the keys and values of a mapping. Raise for a repeated key; YAML would silently drop its first value."""
-    where = f"{file}:{node.start_mark.line + 1}"
+    expected: str,
+) -> list[tuple[str, int, yaml.Node]]:
+    """Return the keys of a mapping with their lines and values.
+
+    Raise for a repeated key; YAML would silently drop its first value.
+    """
     if not isinstance(node, yaml.MappingNode):
-        raise UsageError("not a mapping", where=where, fix=wanted)
+        where = f"{file}:{node.start_mark.line + 1}"
+        raise UsageError("not a mapping", where=where, fix=expected)
     lines: dict[str, int] = {}
-    for key, _ in node.value:
-        if key.value in lines:
+    pairs: list[tuple[str, int, yaml.Node]] = []
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        name = str(key.value)
+        if name in lines:
             raise UsageError(
-                f"{key.value!r} is given twice",
-                where=f"{file}:{key.start_mark.line + 1}",
-                fix=f"line {lines[key.value]}",
+                f"{name!r} is given twice",
+                where=f"{file}:{line}",
+                fix=f"line {lines[name]}",
             )
-        lines[key.value] = key.start_mark.line + 1
-    pairs: Sequence[tuple[Any, Any]] = node.value
+        lines[name] = line
+        pairs.append((name, line, value))
     return pairs
