@@ -6,7 +6,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.core import UsageError
-from assay.dialects.televal.stages import Stage
+from assay.dialects.televal.televal_command import Stage
 from assay.runner.run import run, score
 
 

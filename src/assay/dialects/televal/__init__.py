@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the infer_tasks of a registry that the run names; all of them if it names none."""
     if "#" in reference:
-        from .stages import tasks_of
+        from .televal_command import tasks_of
 
         return tasks_of(reference, run)
     return _tasks(reference, run)

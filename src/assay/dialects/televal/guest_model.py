@@ -31,16 +31,19 @@ from .spoken import RATE, AudioFolder, audio_form, file_stem, fitted
 from .structures import Question, Script, Turn, decoded, encoded
 from .televal_calling import FLAGS, Dialogue, checked, infer, infer_dialogue
 from .televal_classes import Classes
-from .televal_lines import (
+from .televal_model_bases import Model, without_gradients
+from .televal_rows import (
+    AUDIO_FIELD,
     HEAD,
     RETURNED,
+    SPOKEN,
+    STRUCTURE,
+    SWITCHES,
     audio_path,
     head_of,
     spoken_output,
     with_head,
 )
-from .televal_model_bases import Model, without_gradients
-from .televal_rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
 from .televal_secrets import hidden, known_secrets, without_secrets
 from .tree import Entry
 

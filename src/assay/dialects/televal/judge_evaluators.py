@@ -32,8 +32,7 @@ from .answer_evaluators import BuiltInEvaluator, Evaluator, LLMExtractor
 from .eras import NEWEST, SEED, Era, era_here, root_here
 from .facade.utils import parallel_batch, retry
 from .structures import as_reference
-from .televal_lines import LINE
-from .televal_rows import SPOKEN, SWITCHES
+from .televal_rows import LINE, SPOKEN, SWITCHES
 from .televal_secrets import PLACEHOLDERS, without_secrets
 
 SCALE = (

@@ -1,13 +1,12 @@
 """Convert Parquet with clips to `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`, which reads faster."""
 
-import json
 from pathlib import Path
 
 from ...code.userfiles import file_digest
 from ...core import UsageError
 from ...store.file_ledger import FileLedger, own_file
 from .facade.dataset import AUDIO_COLUMNS, BatchLoader
-from .structures import encoded
+from .structures import json_line
 
 
 def convert(
@@ -42,14 +41,7 @@ def convert(
                 clips += sum(
                     isinstance(row.get(column), str) for column in AUDIO_COLUMNS
                 )
-                lines.write(
-                    json.dumps(
-                        encoded(row),
-                        ensure_ascii=False,
-                        default=str,
-                    )
-                    + "\n"
-                )
+                lines.write(f"{json_line(row)}\n")
     part.replace(file)
     FileLedger(file.parent).note(file, digest=file_digest(file))
     return file, rows, clips

@@ -4,6 +4,7 @@ In a reference, a list means any of its entries and a tuple means all of them, i
 files contain `{"__tuple__": true, "items": […]}` for a tuple.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -193,6 +194,11 @@ def encoded(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: encoded(item) for key, item in value.items()}
     return plain(value)
+
+
+def json_line(row: Fields) -> str:
+    """Return a row as a line of JSON, with its tuples marked."""
+    return json.dumps(encoded(row), ensure_ascii=False, default=str)
 
 
 def decoded(value: object) -> Any:

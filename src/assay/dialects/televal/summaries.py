@@ -87,13 +87,13 @@ class AvgInfo(Summarizer):
     ) -> Record:
         if nothing := _nothing(scores, "AVG: no scores"):
             return nothing
-        first = scores[0]
-        if not isinstance(first, Mapping):
+        if not isinstance(scores[0], Mapping):
             return {"score": f"AVG: {_mean(scores) * 100:.2f}%"}
-        return {
-            key: f"{key}: {_mean([score[key] for score in scores if key in score]) * 100:.2f}%"
-            for key in first
-        }
+        means: Record = {}
+        for key in scores[0]:
+            values = [score[key] for score in scores if key in score]
+            means[key] = f"{key}: {_mean(values) * 100:.2f}%"
+        return means
 
 
 class Avg(AvgInfo):
@@ -178,11 +178,6 @@ class AvgThreshold(Summarizer):
 class AvgWER(Summarizer):
     """All errors divided by the number of reference tokens; with `reverse`, 100 % minus that."""
 
-    @property
-    def label(self) -> str:
-        """TELEVAL's name for the error rate, printed before it; the two eras use different names."""
-        return "WER" if self._era == SEED else "WER_or_CER"
-
     def __init__(
         self,
         rescale: Rescale = "base",
@@ -190,7 +185,8 @@ class AvgWER(Summarizer):
         reverse: bool | None = None,
     ) -> None:
         super().__init__(rescale, power, reverse)
-        self._era = era_here()
+        self.label = "WER" if era_here() == SEED else "WER_or_CER"
+        """TELEVAL's name for the error rate, printed before it; the two eras use different names."""
 
     def statistic(
         self,
@@ -201,15 +197,10 @@ class AvgWER(Summarizer):
         errors = sum(score.get(name, 0.0) for score in scores for name in EDITS)
         if not words and is_upstream("televal"):
             raise ValueError("the references have no words at all")
-        if words:
-            rate = errors / words * 100
-        else:
-            rate = 0.0
-        return {
-            "score": f"Consis: {100 - rate:.2f}%"
-            if self.reverse
-            else f"{self.label}: {rate:.2f}%"
-        }
+        rate = errors / words * 100 if words else 0.0
+        if self.reverse:
+            return {"score": f"Consis: {100 - rate:.2f}%"}
+        return {"score": f"{self.label}: {rate:.2f}%"}
 
     @property
     def results(self) -> Sequence[Any]:
@@ -274,51 +265,32 @@ class Statistic:
         """Return numbers with intervals if the scores are numbers, and the numbers in the user's own dictionary."""
         lines = by_line(records)
         statistic = self.statistic(lines)
-        if self._is_ours:
-            own_summarizers = self.summarizer.results
-        else:
-            own_summarizers = None
-        if own_summarizers is not None:
-            numbers = own_summarizers
-        else:
-            numbers = (Mean(),)
-        expected = len(lines) if len(lines) != len(records) else context.n_expected
-        counted = replace(
-            context, n_expected=expected
-        )  # count lines instead of samples
+        module = getattr(type(self.summarizer).statistic, "__module__", "")
+        # The numbers of assay's own classes are known. A subclass may return anything.
+        is_known = str(module).startswith(OURS)
+        summarizers = self.summarizer.results if is_known else (Mean(),)
+        if len(lines) != len(records):  # count lines instead of samples
+            context = replace(context, n_expected=len(lines))
         counted_lines = [_with_counts(line) for line in lines]
         try:
             results = [
                 result
-                for summarize in numbers
-                for result in summarize(counted_lines, counted)
+                for summarize in summarizers
+                for result in summarize(counted_lines, context)
             ]
         except (AssayError, ValueError):
             if not statistic:
                 raise
-            results, own_summarizers = (
-                [],
-                None,
-            )  # scores outside the range of the rescaling: report only the user's own numbers
-        results = [
-            result for result in results if result.value is not None or not statistic
-        ]
-        if own_summarizers is None:
-            results = [*self._own(statistic, lines, counted), *results]
+            # Scores outside the range of the rescaling: report only the user's own numbers.
+            results, is_known = [], False
+        if statistic:
+            results = [result for result in results if result.value is not None]
+        if not is_known:
+            results = [*self._own_results(statistic, lines, context), *results]
         if not results:
-            results = [_result("statistic", None, lines, counted)]
-        first = results[0]
-        return [
-            replace(first, details={**first.details, STATISTIC: dict(statistic)}),
-            *results[1:],
-        ]
-
-    @property
-    def _is_ours(self) -> bool:
-        """True if `statistic` is one of assay's, whose numbers are known. A subclass may return anything."""
-        return str(
-            getattr(type(self.summarizer).statistic, "__module__", "")
-        ).startswith(OURS)
+            results = [_result("statistic", None, lines, context)]
+        details = {**results[0].details, STATISTIC: dict(statistic)}
+        return [replace(results[0], details=details), *results[1:]]
 
     def statistic(self, lines: Sequence[ScoreRecord]) -> Fields:
         """Return the result of the user's summarizer, which does not see lines without a score."""
@@ -333,21 +305,20 @@ class Statistic:
             )
         return statistic
 
-    def _own(
+    def _own_results(
         self,
         statistic: Fields,
         lines: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> list[Result]:
         """Return the entries that are numbers, or texts with exactly one number."""
-        numbers = {
-            f"{self.name}.{name}": as_number(value) for name, value in statistic.items()
-        }
-        return [
-            _result(name, number, lines, context)
-            for name, number in numbers.items()
-            if number is not None
-        ]
+        results = []
+        for name, value in statistic.items():
+            number = as_number(value)
+            if number is not None:
+                metric = f"{self.name}.{name}"
+                results.append(_result(metric, number, lines, context))
+        return results
 
 
 def _result(
@@ -375,36 +346,26 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
     lines: list[ScoreRecord] = []
     for record in records:
         rounds = record.details.get("rounds")
-        if (
-            not isinstance(rounds, (list, tuple))
-            or not rounds
-            or not isinstance(rounds[0], Mapping)
-        ):
+        if not isinstance(rounds, (list, tuple)):
+            rounds = ()
+        if not rounds or not isinstance(rounds[0], Mapping):
             lines.append(record)
             continue
         for number, verdict in enumerate(rounds, 1):
-            value = verdict.get("value")
+            details = dict(verdict)
+            outcome, value = details.pop("outcome"), details.pop("value", None)
+            values = {record.scorer: value}
             if isinstance(value, Mapping):
-                named = value
-            else:
-                named = {"": value} if value is not None else {}
-            lines.append(
-                replace(
-                    record,
-                    id=f"{record.id}#{number}",
-                    cluster=record.cluster or record.id,
-                    outcome=verdict["outcome"],
-                    details={
-                        k: v
-                        for k, v in verdict.items()
-                        if k not in ("outcome", "value")
-                    },
-                    values={
-                        f"{record.scorer}.{key}" if key else record.scorer: n
-                        for key, n in named.items()
-                    },
-                )
+                values = {f"{record.scorer}.{key}": n for key, n in value.items()}
+            line = replace(
+                record,
+                id=f"{record.id}#{number}",
+                cluster=record.cluster or record.id,
+                outcome=outcome,
+                details=details,
+                values={} if value is None else values,
             )
+            lines.append(line)
     return lines
 
 
@@ -414,9 +375,9 @@ def raw_score(line: ScoreRecord) -> Any:
         return decoded(line.details["result"]["score"])
     if counts := counts_in(line.details):
         return counts
-    prefix = f"{line.scorer}."
     if line.scorer in line.values:
         return line.values[line.scorer]
+    prefix = f"{line.scorer}."
     return {name.removeprefix(prefix): value for name, value in line.values.items()}
 
 
@@ -433,9 +394,7 @@ def as_number(value: object) -> float | None:
     single = bare(value)
     if isinstance(single, str):
         numbers = _NUMBER.findall(single)
-        if len(numbers) == 1:
-            return float(numbers[0])
-        return None
+        return float(numbers[0]) if len(numbers) == 1 else None
     if isinstance(single, (bool, int, float)):
         return float(single)
     return None

@@ -1,27 +1,46 @@
-"""`assay televal`: TELEVAL's own command line, run by assay's runner.
+"""`assay televal`: the two stages of TELEVAL's own command line, run by assay's runner.
 
 `--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`. `--mode eval` judges such a file, also
 one written by another tool, and writes `result/` and `summary/` under the same name followed by the eval_task.
+
+A saved run is found again by the reference of its stage: `REGISTRY#infer/TASK/DATASET?{…}` asks a model,
+`REGISTRY#eval/TASK/DATASET?{…}` judges a file of predictions. The options of the command line that affect the answers
+or the verdicts follow after the `?`.
 """
 
+import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from ...core import Result
+from ...core import EMPTY, Task, UsageError
 from ...runner.events import Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run
 from ...store import RunReader
 from ..protocol import is_upstream
-from .eras import Era
+from ..shapes import Fields
+from .eras import SEED, Era
 from .facade.dataset import BatchLoader
-from .stages import Stage, stage_tasks, tree_at, workshop_of
+from .facade.registry import InferTaskCfg
 from .summaries import STATISTIC
-from .televal_files import Folder, predictions_of, results_of
-from .workshop import UPSTREAM, Workshop
+from .televal_files import (
+    Folder,
+    Predictions,
+    ReadLine,
+    WithUnanswered,
+    ask_for_line,
+    lines_in,
+    predictions_of,
+    results_of,
+    unanswered_rows,
+)
+from .televal_rows import Batches, Columns
+from .tree import Tree, read_tree
+from .workshop import UPSTREAM, Workshop, label_of
 
 
 @dataclass(frozen=True)
@@ -42,147 +61,403 @@ class Asked:
     """True to use TELEVAL's own rules and files where they differ from assay's."""
 
 
+@dataclass(frozen=True, slots=True)
+class StageTask(Task):
+    """A task of one stage, and the reference under which it is recorded."""
+
+    reference: str = ""
+    notes: tuple[str, ...] = ()
+    """Notes for the user about the source of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One infer_task in one stage; `dataset` is one of its datasets, or None for all."""
+
+    registry: str
+    mode: str
+    task: str
+    dataset: str | None = None
+    options: Fields = field(default_factory=lambda: EMPTY)
+    """`model`, `eval_task` and `era`; for infer `save_pred_audio`, for eval `save_dir` and `bsz`. `None` means not set.
+
+    Under upstream's rules `bsz` counts for infer, too: a row without a key is identified by its number in its
+    batch.
+    """
+
+    @classmethod
+    def parse(cls, reference: str) -> "Stage":
+        """Parse the reference of a stage."""
+        registry, _, rest = reference.partition("#")
+        path, _, options = rest.partition("?")
+        parts = path.split("/")
+        if len(parts) < 2 or parts[0] not in ("infer", "eval"):
+            raise UsageError(
+                "no such stage",
+                where=reference,
+                fix="REGISTRY#infer/TASK or REGISTRY#eval/TASK",
+            )
+        return cls(
+            registry,
+            parts[0],
+            parts[1],
+            "/".join(parts[2:]) or None,
+            json.loads(options) if options else {},
+        )
+
+    def reference(self, dataset: str) -> str:
+        """Return the reference under which one task of the stage is recorded."""
+        options = {
+            name: value for name, value in self.options.items() if value is not None
+        }
+        head = f"{self.registry}#{self.mode}/{self.task}/{dataset}"
+        if options:
+            return f"{head}?{json.dumps(options, sort_keys=True)}"
+        return head
+
+
 def execute(
     wanted: Asked,
     base: RunOptions,
     watcher: Watcher,
 ) -> tuple[RunResult, list[Path]]:
     """Run one mode; return the result and the written files."""
-    config = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
-    registry = Path(wanted.registry.removesuffix(UPSTREAM)).expanduser()
-    model = wanted.model or str(config.args.get("model", ""))
+    task = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
+    model = wanted.model or str(task.args.get("model", ""))
     folder = Folder(wanted.save_dir, model)
-    is_infer = wanted.mode == "infer"
-    as_upstream = (
-        wanted.upstream or is_upstream("televal") or wanted.registry.endswith(UPSTREAM)
-    )
-    of_mode = {
-        **({"save_pred_audio": wanted.save_pred_audio} if is_infer else {}),
-        **({"bsz": wanted.bsz} if as_upstream or not is_infer else {}),
-    }
-    if is_infer:
-        save_dir = None
-    else:
-        save_dir = str(folder.root.resolve())
-    options = {
-        "model": wanted.model,
-        "eval_task": wanted.eval_task,
-        "era": wanted.era,
-        "save_dir": save_dir,
-        **of_mode,
-    }
-    stage = Stage(
-        f"{registry.resolve()}{UPSTREAM if as_upstream else ''}",
-        wanted.mode,
-        wanted.task,
-        None,
-        options,
-    )
+    stage = _stage_of(wanted, folder)
     shop = workshop_of(stage, base)
-    work = _infer if is_infer else _evaluate
-    return work(
-        wanted,
-        stage,
-        shop,
-        folder,
-        base.but(
-            models=(folder.model,),
-            dialect="televal",
-        ),
-        watcher,
-    )
-
-
-def _infer(
-    wanted: Asked,
-    stage: Stage,
-    shop: Workshop,
-    folder: Folder,
-    base: RunOptions,
-    watcher: Watcher,
-) -> tuple[RunResult, list[Path]]:
     tasks = stage_tasks(stage, shop)
-    if folder.model in shop.models:
-        shop.models[folder.model].prediction_folder = os.path.join(
-            wanted.save_dir,
-            "prediction",
-            folder.model,
-        )
+    label = wanted.task
+    if stage.mode == "eval":
+        label += f"_{wanted.eval_task or shop.infer_task(task).eval_task}"
+    elif model in shop.models:
+        prediction_folder = os.path.join(wanted.save_dir, "prediction", model)
+        shop.models[model].prediction_folder = prediction_folder
     options = base.but(
-        output=str(folder.run(wanted.task)),
-        batch_size=wanted.bsz,
+        models=(model,),
+        dialect="televal",
+        output=str(folder.run(label)),
     )
-    result = run(tasks, options=options, watcher=watcher)
-    reader = RunReader(folder.run(wanted.task))
-    files = []
-    for task in tasks:
-        lines = predictions_of(
-            task,
-            reader,
-            _name_in(result, folder.model),
-            folder,
-            shop.shape,
-        )
-        if lines or not shop.is_upstream:
-            files.append(folder.write("prediction", task.name, lines))
-        if isinstance(task.to_sample.loader, BatchLoader):
-            task.to_sample.loader.cleanup()
-    return result, files
-
-
-def _evaluate(
-    wanted: Asked,
-    stage: Stage,
-    shop: Workshop,
-    folder: Folder,
-    base: RunOptions,
-    watcher: Watcher,
-) -> tuple[RunResult, list[Path]]:
-    tasks = stage_tasks(stage, shop)
-    eval_task = (
-        wanted.eval_task
-        or shop.infer_task(shop.tree.get("infer_task", wanted.task)).eval_task
-    )
-    options = base.but(output=str(folder.run(f"{wanted.task}_{eval_task}")))
+    if stage.mode == "infer":
+        options = options.but(batch_size=wanted.bsz)
     result = run(tasks, options=options, watcher=watcher)
     notes = [note for task in tasks for note in task.notes]
     result = replace(result, notes=(*notes, *result.notes))
+    # A model given by its file is named after its class.
+    names = {row.model for row in result.results}
+    name = names.pop() if len(names) == 1 else model
     reader = RunReader(result.folder)
-    files = []
-    for task in tasks:
-        scorer = str(task.scorers[0].name)
-        lines = results_of(
-            task,
-            reader,
-            _name_in(result, folder.model),
-            scorer,
-            keep_meta_info=wanted.keep_meta_info,
-            is_upstream=shop.is_upstream,
-        )
-        files.append(folder.write("result", task.name, lines))
-        statistic = _statistic(result.results, task.name)
-        if statistic is not None:
-            files.append(folder.write("summary", task.name, [statistic]))
-        else:
-            folder.remove("summary", task.name)
-    files.append(folder.write_table())
+    if stage.mode == "infer":
+        files = _write_predictions(tasks, reader, name, shop, folder)
+    else:
+        keeps = wanted.keep_meta_info
+        files = _write_results(tasks, reader, name, shop, folder, result, keeps)
     return result, files
 
 
-def _name_in(result: RunResult, model: str) -> str:
-    """Return the run's name for its only model. A model given by its file is named after its class."""
-    names = {row.model for row in result.results}
-    if model in names or len(names) != 1:
-        return model
-    return names.pop()
+def _stage_of(wanted: Asked, folder: Folder) -> Stage:
+    """Return the stage that the command line describes."""
+    as_upstream = (
+        wanted.upstream or is_upstream("televal") or wanted.registry.endswith(UPSTREAM)
+    )
+    registry = Path(wanted.registry.removesuffix(UPSTREAM)).expanduser().resolve()
+    options: dict[str, object] = {
+        "model": wanted.model,
+        "eval_task": wanted.eval_task,
+        "era": wanted.era,
+    }
+    if wanted.mode == "infer":
+        options["save_pred_audio"] = wanted.save_pred_audio
+    else:
+        options["save_dir"] = str(folder.root.resolve())
+    if wanted.mode == "eval" or as_upstream:
+        options["bsz"] = wanted.bsz
+    suffix = UPSTREAM if as_upstream else ""
+    return Stage(f"{registry}{suffix}", wanted.mode, wanted.task, None, options)
 
 
-def _statistic(
-    results: Sequence[Result],
+def _write_predictions(
+    tasks: Sequence[StageTask],
+    reader: RunReader,
+    model: str,
+    shop: Workshop,
+    folder: Folder,
+) -> list[Path]:
+    """Write the prediction file of each task, and return the files."""
+    files = []
+    for task in tasks:
+        lines = predictions_of(task, reader, model, folder, shop.rule.era)
+        if lines or not shop.is_upstream:
+            files.append(folder.write("prediction", task.name, lines))
+        loader = task.to_sample.loader
+        if isinstance(loader, BatchLoader):
+            loader.cleanup()
+    return files
+
+
+def _write_results(
+    tasks: Sequence[StageTask],
+    reader: RunReader,
+    model: str,
+    shop: Workshop,
+    folder: Folder,
+    result: RunResult,
+    keep_meta_info: bool,
+) -> list[Path]:
+    """Write the results and the summary of each task, and the table of all summaries. Return the files."""
+    files = []
+    for task in tasks:
+        lines = results_of(
+            task,
+            reader,
+            model,
+            str(task.scorers[0].name),
+            keep_meta_info=keep_meta_info,
+            is_upstream=shop.is_upstream,
+        )
+        files.append(folder.write("result", task.name, lines))
+        statistics = [
+            row.details[STATISTIC]
+            for row in result.results
+            if row.task == task.name and STATISTIC in row.details
+        ]
+        if statistics:
+            files.append(folder.write("summary", task.name, statistics[:1]))
+        else:
+            folder.remove("summary", task.name)
+    files.append(folder.write_table())
+    return files
+
+
+def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
+    """Return the workshop of a stage, after checking all names in the stage."""
+    options = stage.options
+    shop = Workshop(
+        tree_at(stage.registry),
+        options.get("era"),
+        frozenset(run.judges),
+        is_upstream=stage.registry.endswith(UPSTREAM),
+    )
+    shop.tree.get("infer_task", stage.task, "--task")
+    shop.check(
+        [stage.task],
+        mode=stage.mode,
+        eval_task=options.get("eval_task"),
+        model=options.get("model"),
+    )
+    return shop
+
+
+def tree_at(registry: str) -> Tree:
+    """Read the tree of a registry as named on the command line."""
+    path = Path(registry.removesuffix(UPSTREAM)).expanduser()
+    if not path.exists():
+        raise UsageError("no such registry", where=registry, fix="--registry DIR")
+    return read_tree(path)
+
+
+def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
+    """Return the tasks of a stage, one for each dataset."""
+    config = shop.infer_task(shop.tree.get("infer_task", stage.task))
+    if stage.mode == "eval":
+        tasks = [
+            _judging(stage, shop, dataset, config)
+            for dataset in config.datasets
+            if stage.dataset in (None, dataset)
+        ]
+        return tasks
+    tasks_by_dataset = zip(
+        config.datasets,
+        shop.tasks(
+            stage.task,
+            judged=False,
+            save_pred_audio=stage.options.get("save_pred_audio"),
+            by_dataset=shop.is_upstream,
+            batch_size=stage.options.get("bsz"),
+        ),
+        strict=True,
+    )
+    return [
+        _as_stage_task(task, stage.reference(dataset))
+        for dataset, task in tasks_by_dataset
+        if stage.dataset in (None, dataset)
+    ]
+
+
+def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
+    """Return the tasks of a recorded stage."""
+    stage = Stage.parse(reference)
+    return stage_tasks(stage, workshop_of(stage, run))
+
+
+def _judging(
+    stage: Stage,
+    shop: Workshop,
+    dataset: str,
+    config: InferTaskCfg,
+) -> StageTask:
+    """Return the task that judges the prediction file of one dataset."""
+    options = stage.options
+    model = options.get("model") or config.model
+    eval_task = options.get("eval_task") or config.eval_task
+    folder = Folder(options.get("save_dir") or ".", model)
+    label = dataset
+    if not shop.is_upstream:
+        label = label_of(stage.task, dataset, config.datasets)
+    file = _prediction_file(folder, model, label, dataset)
+    rows: Any = file
+    if shop.is_upstream:
+        with shop.rule.applied():
+            loader = BatchLoader(str(file.absolute()), do_infer=False)
+        rows = Batches(loader, is_upstream=True)
+    else:
+        _refuse_foreign_file(folder, file, stage.task, label, shop.tree)
+    reader = ReadLine(shop.is_upstream)
+    unanswered = unanswered_rows(folder.run(stage.task), file)
+    if unanswered:
+        rows = WithUnanswered(rows, unanswered, str(file))
+    scorer, statistic = shop.judges(
+        eval_task,
+        Columns(),
+        batch_size=options.get("bsz"),
+        lines=lambda: list(lines_in(rows, reader)),
+        file=file,
+    )
+    # The first era names the files after the task's own eval_task, regardless of the command line.
+    is_fixed = shop.is_upstream and shop.rule.era == SEED
+    name = f"{label}_{config.eval_task if is_fixed else eval_task}"
+    task = Task(
+        name,
+        rows,
+        to_sample=reader,
+        template=ask_for_line,
+        scorers=(scorer,),
+        summarizers=(statistic,),
+        protocol=shop.protocol(name),
+        models={model: Predictions(model, folder.root, shop.is_upstream)},
+    )
+    note = f"{name}: predictions read from {file}"
+    if unanswered:
+        note += f"; {len(unanswered)} rows of --mode infer have no prediction"
+    doubt = _doubt(stage.task, file, dataset, shop.tree)
+    if doubt:
+        note = f"warning: {note}; {doubt}"
+    return _as_stage_task(task, stage.reference(dataset), (note,))
+
+
+def _prediction_file(
+    folder: Folder,
+    model: str,
+    label: str,
+    dataset: str,
+) -> Path:
+    """Return the prediction file named after the infer_task, or else the one that upstream names after the dataset."""
+    for name in (label, dataset):
+        if (file := folder.file("prediction", name)).is_file():
+            return file
+    file = folder.file("prediction", label)
+    fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
+    raise UsageError(
+        f"no predictions of {model!r} for {label!r}",
+        where=str(file),
+        fix=fix,
+    )
+
+
+def _sharing(
+    tree: Tree,
     task: str,
-) -> dict[str, object] | None:
-    """Return the result of the user's summarizer for a task."""
-    for result in results:
-        if result.task == task and STATISTIC in result.details:
-            return dict(result.details[STATISTIC])
+    dataset: str,
+) -> list[str]:
+    """Return the other infer_tasks of the registry on the same dataset."""
+    names = []
+    for name, entry in tree.entries["infer_task"].items():
+        datasets = entry.args.get("dataset")
+        if not isinstance(datasets, list):
+            datasets = [datasets]
+        if name != task and dataset in datasets:
+            names.append(name)
+    return names
+
+
+def _refuse_foreign_file(
+    folder: Folder,
+    file: Path,
+    task: str,
+    label: str,
+    tree: Tree,
+) -> None:
+    """Raise if a file named after the dataset was written here by another task, and never by this one."""
+    if file == folder.file("prediction", label) or folder.run(task).is_dir():
+        return
+    writers = [
+        name
+        for name in _sharing(tree, task, file.stem)
+        if folder.run(name).is_dir() and folder.ledger.holds(file)
+    ]
+    if writers:
+        raise UsageError(
+            f"{file} has the predictions of infer_task {writers[0]!r}, not of {task!r}",
+            where=f"--task {task}",
+            fix=f"--mode infer --task {task} first, or copy the file to "
+            f"{folder.file('prediction', label)}",
+        )
+
+
+def _doubt(
+    task: str,
+    file: Path,
+    dataset: str,
+    tree: Tree,
+) -> str:
+    """Say why another task may have written a prediction file; empty if there is no reason to think so."""
+    others = _sharing(tree, task, dataset)
+    if others and file.stem == dataset and dataset != task:
+        tasks = ", ".join([task, *others])
+        return (
+            f"it is named by the dataset, which {tasks} share: "
+            f"check that {task} wrote it"
+        )
+    if twin := _same_lines(file):
+        return f"{twin.name} has the same lines: check that they are of {task}"
+    return ""
+
+
+def _same_lines(file: Path) -> Path | None:
+    """Return another prediction file of the model with the same content, or None."""
+    size = file.stat().st_size
+    for other in sorted(file.parent.glob("*.jsonl")):
+        is_alike = other != file and size and other.stat().st_size == size
+        if is_alike and other.read_bytes() == file.read_bytes():
+            return other
     return None
+
+
+def _predictions(
+    folder: Folder,
+    model: str,
+    label: str,
+    dataset: str,
+) -> Path:
+    """Return the prediction file named after the infer_task, or else the one that upstream names after the dataset."""
+    for name in (label, dataset):
+        if (file := folder.file("prediction", name)).is_file():
+            return file
+    file = folder.file("prediction", label)
+    fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
+    raise UsageError(
+        f"no predictions of {model!r} for {label!r}",
+        where=str(file),
+        fix=fix,
+    )
+
+
+def _as_stage_task(
+    task: Task,
+    reference: str,
+    notes: tuple[str, ...] = (),
+) -> StageTask:
+    """Return a task with the reference under which it is recorded."""
+    fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
+    return StageTask(**fields, reference=reference, notes=notes)

@@ -1,15 +1,35 @@
-"""Write the files that TELEVAL users expect: predictions, results and summaries as JSONL, clips, and one table."""
+"""TELEVAL's files: predictions, results and summaries as JSONL, audio clips, and one table of all summaries.
+
+A prediction file can be judged like a dataset. Each of its lines has at least `key`, `pred` and `ref`. Rows that
+`--mode infer` could not answer have no line. They are added after the lines as rows marked with `UNANSWERED`, so that
+they are counted.
+"""
 
 import csv
 import io
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
-from ...core import Output, Sample, ScoreRecord, Task
+from ...core import (
+    UNRESOLVED,
+    Abilities,
+    DataError,
+    Message,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    ScoreRecord,
+    Task,
+    Text,
+)
 from ...datasets import open_dataset
+from ...datasets.files import open_file
 from ...store import RunReader, safe_name
 from ...store.file_ledger import FileLedger
 from ...store.layout import write_whole
@@ -17,9 +37,29 @@ from ..run_answers import answered, output_of
 from ..shapes import Fields, Record
 from .eras import Era
 from .spoken import file_stem
-from .structures import encoded
-from .televal_lines import info_of, prediction_lines
-from .televal_rows import STRUCTURE
+from .structures import as_target, decoded, json_line
+from .summaries import raw_score
+from .televal_rows import (
+    LINE,
+    PLACE,
+    STRUCTURE,
+    Columns,
+    head_of,
+    info_of,
+    prediction_lines,
+    spoken_output,
+    with_head,
+)
+
+REQUIRED = ("key", "pred", "ref")
+UNANSWERED = "televal_unanswered"
+"""The column of a row without a prediction: its outcome and error in the inference run."""
+REMOVED = {
+    "outcome": "model_error",
+    "error": "the prediction file has no line for it",
+}
+"""The failure of a row that was answered, but is not in the file."""
+NEVER_ASKED = {"outcome": "model_error", "error": "the infer run ended early"}
 
 
 class Folder:
@@ -59,15 +99,7 @@ class Folder:
     ) -> Path:
         """Write a file atomically. An earlier file is replaced only when the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
-        text = "".join(
-            json.dumps(
-                encoded(line),
-                ensure_ascii=False,
-                default=str,
-            )
-            + "\n"
-            for line in lines
-        )
+        text = "".join(f"{json_line(line)}\n" for line in lines)
         write_whole(file, text.encode("utf-8", "replace"))
         return file
 
@@ -80,24 +112,18 @@ class Folder:
     def write_table(self) -> Path:
         """Write `results.csv` in TELEVAL's own format: a row for each summary, a column for each model."""
         cells: dict[str, dict[str, str]] = {}
-        models: list[str] = []
+        models: dict[str, None] = {}
         for file in sorted(self.root.glob("summary/*/*.jsonl")):
             model = file.parent.name
-            if model not in models:
-                models.append(model)
-            first_line = file.read_text(encoding="utf-8").splitlines()[0]
-            statistic = json.loads(first_line)
+            models[model] = None
+            statistic = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
             text = "".join(f"{value} " for value in statistic.values())
-            row = cells.setdefault(file.stem, {})
-            row[model] = text
+            cells.setdefault(file.stem, {})[model] = text
         path = self.ledger.claim(self.root / "results.csv")
         stream = io.StringIO(newline="")
-        table = csv.writer(stream, lineterminator="\n")
-        table.writerow(["", *models])
-        table.writerows(
-            [name, *(row.get(model, "") for model in models)]
-            for name, row in cells.items()
-        )
+        table = csv.DictWriter(stream, ["", *models], lineterminator="\n")
+        table.writeheader()
+        table.writerows({"": name, **row} for name, row in cells.items())
         write_whole(path, stream.getvalue().encode("utf-8", "replace"))
         return path
 
@@ -110,10 +136,9 @@ def predictions_of(
     era: Era,
 ) -> list[Record]:
     """Return the prediction lines of a run in the order of the data, with audio clips under TELEVAL's names."""
-    loader = task.to_sample.loader
     lines: list[Record] = []
     for sample, output in _answered(task, reader, model):
-        for line in prediction_lines(sample, output, loader, era):
+        for line in prediction_lines(sample, output, task.to_sample.columns, era):
             if line.get("pred_audio") and STRUCTURE not in sample.fields:
                 line["pred_audio"] = _named_audio(line, sample, folder, task.name)
             lines.append(line)
@@ -136,33 +161,28 @@ def results_of(
     scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
     lines = []
     for sample, output in _answered(task, reader, model):
+        line = prediction_lines(sample, output, Columns())[0]
         record = scores.get(sample.id)
-        line = prediction_lines(sample, output, None)[0]
         if record is None:
             continue
         if is_upstream and "result" in record.details:
             lines.append({**record.details["result"], **info_of(line)})
         else:
-            lines.append(
-                {**(info_of(line) if keep_meta_info else {}), **_verdict(record, line)}
-            )
+            info = info_of(line) if keep_meta_info else {}
+            columns = {name: line[name] for name in REQUIRED}
+            lines.append({**info, **columns, **_verdict(record)})
     return lines
 
 
-def _verdict(record: ScoreRecord, line: Fields) -> Record:
-    columns: Record = {
-        "key": line["key"],
-        "pred": line["pred"],
-        "ref": line["ref"],
-    }
-    from .summaries import raw_score
-
+def _verdict(record: ScoreRecord) -> Fields:
+    """Return what a result line says about the score of a prediction."""
     if "result" in record.details:
-        return {**columns, **record.details["result"]}
+        result: Fields = record.details["result"]
+        return result
     if record.outcome in ("judge_error", "data_error", "model_error"):
         reason = record.details.get("reason")
-        return {**columns, "score": None, "outcome": record.outcome, "error": reason}
-    return {**columns, "score": raw_score(record)}
+        return {"score": None, "outcome": record.outcome, "error": reason}
+    return {"score": raw_score(record)}
 
 
 def _answered(
@@ -194,15 +214,11 @@ def _named_audio(
     folder: Folder,
     label: str,
 ) -> str:
+    """Put the audio clip of a line under the name that TELEVAL gives it, and return its path."""
     source = Path(str(line["pred_audio"]))
-    if "nround" in line:
-        nround = f"_round{line['nround']}"
-    else:
-        nround = ""
-    target = (
-        folder.sounds(label)
-        / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
-    )
+    nround = f"_round{line['nround']}" if "nround" in line else ""
+    name = f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
+    target = folder.sounds(label) / name
     if source.is_file():
         folder.ledger.claim(target).unlink(missing_ok=True)
         try:
@@ -210,3 +226,162 @@ def _named_audio(
         except OSError:
             shutil.copyfile(source, target)
     return str(target)
+
+
+@dataclass(frozen=True)
+class ReadLine:
+    """Turns a line of predictions into a sample. The rounds of a dialogue share a cluster."""
+
+    is_upstream: bool = False
+    """True to identify a line by its number, because keys may occur twice."""
+    id_column: ClassVar[str] = "key"
+
+    def __call__(self, row: Fields) -> Sample:
+        if UNANSWERED in row:
+            return _unanswered_sample(row)
+        line = decoded(row)
+        position = line.pop(PLACE, None)
+        missing = [name for name in REQUIRED if name not in line]
+        if missing:
+            raise DataError(
+                f"a prediction needs {', '.join(REQUIRED)}; {missing[0]} is missing",
+                column=missing[0],
+                got=sorted(line),
+            )
+        key, nround, query = str(line["key"]), line.get("nround"), line.get("query")
+        id = key
+        if position is not None:
+            id = position["id"]
+        elif nround is not None and not self.is_upstream:
+            id = f"{key}#{nround}"
+        return Sample(
+            id,
+            "" if query is None else str(query),
+            as_target(line["ref"]),
+            fields={**line, LINE: line},
+            cluster=None if nround is None else key,
+        )
+
+
+def _unanswered_sample(row: Fields) -> Sample:
+    """Return a sample whose answer failed. Raise `DataError` if the row of the dataset was unusable."""
+    failure = row[UNANSWERED]
+    if failure["outcome"] == "data_error":
+        raise DataError(failure["error"])
+    line = {"key": row["key"], "pred": None, "ref": None}
+    return Sample(row["key"], "", fields={LINE: line, UNANSWERED: failure["error"]})
+
+
+@dataclass(frozen=True)
+class WithUnanswered:
+    """The rows of a file of predictions, followed by the rows for which it has no line."""
+
+    lines: Path | Callable[[], Iterator[Any]]
+    """The file, or a function that yields its rows."""
+    unanswered: Sequence[Fields]
+    name: str
+
+    def __call__(self) -> Iterator[Any]:
+        if isinstance(self.lines, Path):
+            yield from _rows_of(self.lines)
+        else:
+            yield from self.lines()
+        yield from self.unanswered
+
+
+def unanswered_rows(run: Path, file: Path) -> list[Record]:
+    """Return a row for each sample of an infer run without an answer whose key is not in a prediction file."""
+    if not run.is_dir():
+        return []
+    keys = {str(row.get("key")) for row in _rows_of(file) if isinstance(row, Mapping)}
+    reader, task = RunReader(run), file.stem
+    result = next((result for result in reader.results if result.task == task), None)
+    if result is None:
+        return []
+    records = [
+        record
+        for scorer in reader.scorers(task, result.model)[:1]
+        for record in reader.scores(task, result.model, scorer)
+    ]
+    # The id of a sample is its key, which the round of a dialogue may follow.
+    key_of = {record.id: record.id.partition("#")[0] for record in records}
+    failures: dict[str, Fields] = {}
+    for record in records:
+        if record.outcome in UNRESOLVED:
+            details = record.details
+            reason = details.get("error") or details.get("reason") or "no answer"
+            failures[record.id] = {"outcome": str(record.outcome), "error": str(reason)}
+    if keys and keys <= set(key_of.values()):  # otherwise the file has other data
+        for id, key in key_of.items():
+            if key not in keys:
+                failures.setdefault(id, REMOVED)
+    for number in range(len(records), result.n_expected or 0):
+        failures[f"(not asked {number + 1})"] = NEVER_ASKED
+    return [
+        {"key": id, UNANSWERED: failure}
+        for id, failure in failures.items()
+        if id not in keys
+    ]
+
+
+def _rows_of(file: Path) -> Iterator[object]:
+    return (row for _, _, row in open_file(file).rows())
+
+
+def lines_in(rows: object, reader: ReadLine) -> Iterator[tuple[str, Fields]]:
+    """Yield every line that can be judged, with the id of its sample."""
+    for sample in open_dataset(rows, to_sample=reader, where="predictions"):
+        if isinstance(sample, Sample) and UNANSWERED not in sample.fields:
+            yield sample.id, sample.fields[LINE]
+
+
+def ask_for_line(sample: Sample) -> Prompt:
+    """Return the question of a prediction line, as far as the file contains it."""
+    return Prompt((Message("user", (Text(str(sample.input)),)),))
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The model that made a file of predictions. Only the file is known."""
+
+    name: str
+    folder: Path = field(compare=False)
+    """The base of relative audio paths, if it is not the working folder."""
+    is_upstream: bool = False
+    """True if a line without an answer is judged, too."""
+    abilities: Abilities = field(
+        default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})),
+        compare=False,
+    )
+
+    @property
+    def identity(self) -> Fields:
+        """The name of the file; the predictions themselves are part of each request."""
+        return {"dialect": "televal", "predictions": self.name}
+
+    def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
+        """Add the prediction itself to the prompt."""
+        line = sample.fields[LINE]
+        answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
+        if UNANSWERED in sample.fields:
+            answer["error"] = sample.fields[UNANSWERED]
+        return with_head(prompt, answer)
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Return the answers of the file."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        answer = head_of(request)
+        reason = ""
+        if "error" in answer:
+            reason = f"--mode infer did not answer it: {answer['error']}"
+        elif answer.get("pred") is None and not self.is_upstream:
+            reason = "the line has no prediction"
+        if reason:
+            return Output.failed("missing", reason, retryable=False)
+        spoken = answer.get("pred_audio")
+        paths: list[Path] = []
+        if spoken and isinstance(spoken, str):
+            paths = [Path(spoken).resolve(), (self.folder / spoken).resolve()]
+        return spoken_output(answer["pred"], *paths)

@@ -1,18 +1,39 @@
-"""Turn a row into a sample: render the template, keep OR and AND in its reference, open its clips on demand."""
+"""Turn a row into a sample, and a model's answer into prediction lines in the format of TELEVAL's files."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text, shorten
+from ...core import (
+    Audio,
+    Candidate,
+    DataError,
+    Json,
+    Message,
+    Output,
+    Part,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+    shorten,
+)
 from ...datasets.cells import is_missing
+from ...media import check_media
 from ..shapes import Fields, Record
 from .data_templates import DataTemplate
-from .eras import PLAIN_RULE, Rule
+from .eras import PLAIN_RULE, Era, Rule
 from .facade.dataset import BatchLoader
-from .structures import Question, Script, Turn, as_target, read_structure
-from .televal_calling import FLAGS
+from .structures import (
+    Question,
+    Script,
+    Turn,
+    as_reference,
+    as_target,
+    read_structure,
+)
+from .televal_calling import FLAGS, round_records
 
 SPOKEN = "televal"
 """The field of a sample with the rendered data beyond the messages."""
@@ -26,6 +47,32 @@ PLACE = "televal_place"
 """The column with a row's number, if upstream's rules were chosen."""
 SWITCHES = "televal_switches"
 """The field with the task's switches that differ from their defaults. The model receives them, too."""
+LINE = "televal_line"
+"""The field of a sample with the line that was read from a file of predictions."""
+HEAD = "televal"
+"""The role of the message that carries data for TELEVAL models only."""
+RETURNED = "inference"
+"""The key in an output's details for the return value of `inference`, if upstream's rules were chosen."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of a dataset's columns. A user's own dataset class may lack some of them."""
+
+    key: str = "key"
+    ref: str = ""
+    query: str = ""
+    extra: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, loader: object) -> "Columns":
+        """Return the columns that a dataset names."""
+        return cls(
+            getattr(loader, "key_col", None) or "key",
+            getattr(loader, "ref_col", None) or "",
+            getattr(loader, "query_col", None) or "",
+            getattr(loader, "extra_col", None) or (),
+        )
 
 
 @dataclass(frozen=True)
@@ -57,11 +104,13 @@ class Reader:
         label: str = "",
     ) -> "Reader":
         """Create a reader from objects of the registry. A user's own template class only needs `load`."""
-        render = (
-            template.render
-            if isinstance(template, DataTemplate)
-            else lambda row: template.load(**row)
-        )
+        if isinstance(template, DataTemplate):
+            render = template.render
+        else:
+
+            def render(row: Fields) -> Any:
+                return template.load(**row)
+
         changed = {
             name: value for name, value in switches.items() if FLAGS[name] != value
         }
@@ -70,43 +119,48 @@ class Reader:
         return cls(loader, shape, render, root, changed, rule, is_streamed, label)
 
     @property
+    def columns(self) -> Columns:
+        """The names of the columns."""
+        return Columns.of(self.loader)
+
+    @property
     def id_column(self) -> str:
         """The column that names rows, including failed ones."""
-        return getattr(self.loader, "key_col", None) or "key"
+        return self.columns.key
 
     def __call__(self, row: Fields) -> Sample:
-        loader = self.loader
-        columns, clips = loader.prepare(row) if self.is_streamed else (dict(row), {})
-        position = columns.pop(PLACE, None)
-        key = columns.get(self.id_column)
-        if key is None:
-            id = ""
-        else:
-            id = str(key)
+        names = self.columns
+        clips: Mapping[str, Audio] = {}
+        fields = dict(row)
+        if self.is_streamed:
+            fields, clips = self.loader.prepare(row)
+        position = fields.pop(PLACE, None)
+        key = fields.get(names.key)
         if position is not None:
             id = position["id"]
-            columns[KEY] = columns.get(self.id_column, position["place"])
+            fields[KEY] = fields.get(names.key, position["place"])
+        else:
+            id = "" if key is None else str(key)
         try:
-            structure = self.render(columns)
-            is_reversed = self.switches.get("reverse_spkr", False)
+            structure = self.render(fields)
             spoken = read_structure(
                 structure,
-                reverse=is_reversed,
+                reverse=self.switches.get("reverse_spkr", False),
                 as_upstream=self.rule.is_upstream,
             )
         except ValueError as error:
             raise DataError(str(error)) from error
         if self.switches:
-            columns[SWITCHES] = self.switches
+            fields[SWITCHES] = self.switches
         if self.rule.is_upstream:
-            columns[STRUCTURE] = structure
-            columns[AUDIO_FIELD] = f"{self.label}/{columns.get(KEY, id)}"
+            fields[STRUCTURE] = structure
+            fields[AUDIO_FIELD] = f"{self.label}/{fields.get(KEY, id)}"
         if isinstance(spoken, Script):
-            return self._dialogue(id, columns, spoken, clips)
-        target = as_target(columns.get(getattr(loader, "ref_col", None) or ""))
+            return self._dialogue(id, fields, spoken, clips)
         if spoken.instruct or spoken.assistant is not None:
-            columns[SPOKEN] = spoken
-        return Sample(id, self._messages(spoken, clips), target, fields=columns)
+            fields[SPOKEN] = spoken
+        target = as_target(fields.get(names.ref))
+        return Sample(id, self._messages(spoken, clips), target, fields=fields)
 
     def is_dialogue(self, row: Fields) -> bool:
         """Return True if the template turns a row into a dialogue, whose references are in the template."""
@@ -134,24 +188,25 @@ class Reader:
     def _dialogue(
         self,
         id: str,
-        row: Record,
+        fields: Record,
         script: Script,
         clips: Mapping[str, Audio],
     ) -> Sample:
-        turns = [self._user(turn, clips) for turn in script.users]
-        first = turns[0]
+        first, *others = [self._user(turn, clips) for turn in script.users]
         if script.instruct:
             first = Message("user", (Text(script.instruct), *(first.parts or ())))
-        row[SPOKEN] = script
+        fields[SPOKEN] = script
         if not self.switches.get("use_model_history", True):
             # The runner expects the data's replies here.
-            row["references"] = [self._reply(reply, clips) for reply in script.replies]
+            fields["references"] = [
+                self._reply(reply, clips) for reply in script.replies
+            ]
         return Sample(
             id,
             (first,),
             as_target(script.replies[-1].text),
-            fields=row,
-            turns=tuple(turns[1:]),
+            fields=fields,
+            turns=tuple(others),
         )
 
     def _user(
@@ -171,42 +226,31 @@ class Reader:
         turn: Turn,
         clips: Mapping[str, Audio],
     ) -> tuple[Part, ...]:
-        text = first_text(turn.text)
-        if turn.audio:
-            return (Text(text), self._audio(turn.audio, clips))
-        return (Text(text),)
+        """Return the other speaker's words; of several references, the first."""
+        reference = turn.text
+        while isinstance(reference, (list, tuple)):
+            reference = reference[0] if reference else None
+        text = Text("" if reference is None else str(reference))
+        return (text, self._audio(turn.audio, clips)) if turn.audio else (text,)
 
     def _audio(
         self,
         path: str,
         clips: Mapping[str, Audio],
     ) -> Audio:
+        """Return an audio clip. Relative paths start next to the registry, in the working folder or next to the data."""
         if path in clips:
             return clips[path]
-        return Audio(self._located(path), name=path)
-
-    def _located(self, path: str) -> Path:
-        """Resolve a relative path: next to the registry, else in the working folder, else next to the data."""
         relative = Path(path).expanduser()
         data = Path(str(getattr(self.loader, "file", ""))).parent
-        for candidate in (
-            [relative]
-            if relative.is_absolute()
-            else [self.root / relative, relative, data / relative]
-        ):
-            if candidate.is_file():
-                return candidate.resolve()
+        # An absolute path stays as it is when it is joined to a folder.
+        for folder in (self.root, Path(), data):
+            if (folder / relative).is_file():
+                return Audio((folder / relative).resolve(), name=path)
         raise DataError(
             f"no such audio file: {shorten(path)}",
             fix="paths start beside the registry",
         )
-
-
-def first_text(reference: object) -> str:
-    """Return a reference as text. Of several references, return the first."""
-    while isinstance(reference, (list, tuple)):
-        reference = reference[0] if reference else ""
-    return "" if reference is None else str(reference)
 
 
 @dataclass(frozen=True)
@@ -220,16 +264,9 @@ class Spoken:
         for message in (*messages, *sample.turns):
             for part in message.parts:
                 if type(part) is Audio:
-                    check_clip(part)
+                    check_media(part)
+                    _ = part.digest  # computed once, before the sample is asked
         return Prompt(messages, self.produces)
-
-
-def check_clip(audio: Audio) -> None:
-    """Raise if an audio clip is missing, truncated or not audio. Its digest is known after the check."""
-    from ...media import check_media
-
-    check_media(audio)
-    _ = audio.digest
 
 
 @dataclass(frozen=True)
@@ -248,22 +285,102 @@ class Batches:
         return f"dataset {type(self.loader).__name__}"
 
     def __call__(self) -> Iterator[Any]:
+        key_column = Columns.of(self.loader).key
         ids: set[str] = set()
         number = 0
         for batch in self.loader:
-            for position, row in enumerate(
-                [batch] if isinstance(batch, Mapping) else batch
-            ):
+            rows = [batch] if isinstance(batch, Mapping) else batch
+            for position, row in enumerate(rows):
                 if not self.is_upstream:
                     yield {
                         name: None if is_missing(value) else value
                         for name, value in row.items()
                     }
                     continue
-                key = str(
-                    row.get(getattr(self.loader, "key_col", None) or "key", position)
-                )
-                id = f"{key}#{number}" if key in ids else key
+                id = str(row.get(key_column, position))
+                if id in ids:
+                    id = f"{id}#{number}"
                 ids.add(id)
                 number += 1
                 yield {**row, PLACE: {"id": id, "place": position}}
+
+
+def prediction_lines(
+    sample: Sample,
+    output: Output,
+    columns: Columns,
+    era: Era = "newest",
+) -> list[Record]:
+    """Return one line for a question; for a dialogue one for each round, or only the last if the task requires it."""
+    fields = sample.fields
+    if LINE in fields:
+        return [fields[LINE]]
+    key = fields.get(KEY, fields.get(columns.key))
+    if key is None:
+        key = sample.id
+    query = fields.get(columns.query)
+    extra = {name: fields.get(name) for name in columns.extra}
+    script = fields.get(SPOKEN)
+    is_returned = STRUCTURE in fields and output.details.get(RETURNED) is not None
+    if is_returned:
+        # Upstream's rule was chosen and the model is a user's: the lines are what `inference` returned.
+        returned = output.details[RETURNED]
+        if isinstance(returned, Mapping):
+            ref = fields.get(columns.ref)
+            return [{"key": key, "query": query, "ref": ref, **returned, **extra}]
+        records = returned if isinstance(returned, list) else []
+    elif isinstance(script, Script):
+        records = round_records(script, _answers(output), era)
+    else:
+        ref = as_reference(sample.target)
+        answer = {"pred": output.text, **output.details.get("returned", {})}
+        if spoken := audio_path(output):
+            answer["pred_audio"] = spoken
+        return [{"key": key, "query": query, "ref": ref, **answer, **extra}]
+    if fields.get(SWITCHES, {}).get("save_latest_only"):
+        records = records[-1:]
+    return [{"key": key, **record, **extra} for record in records]
+
+
+def _answers(output: Output) -> Sequence[Fields]:
+    """Return the answers of all rounds. A model of assay gives their texts and only the last audio."""
+    answers = output.details.get("answers")
+    if answers is None:
+        texts = output.details.get("rounds") or [output.text]
+        answers = [{"pred": text} for text in texts]
+    last = answers[-1]
+    spoken = audio_path(output) or last.get("pred_audio")
+    return [*answers[:-1], {**last, "pred_audio": spoken}]
+
+
+def audio_path(output: Output) -> str | None:
+    """Return the path of the audio that the model generated, if any."""
+    for medium in output.media:
+        if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
+            return str(medium.source)
+    return None
+
+
+def spoken_output(pred: object, *paths: object) -> Output:
+    """Return an answer as text, with its audio if one of the paths is a file."""
+    files = [Path(str(path)) for path in paths if path]
+    clips = [Audio(file) for file in files if file.is_file()]
+    return Output((Candidate((Text(str(pred)), *clips[:1])),))
+
+
+def info_of(line: Fields) -> Record:
+    """Return the fields of a line that an evaluator gets in addition to answer and reference."""
+    return {name: value for name, value in line.items() if name not in ("pred", "ref")}
+
+
+def with_head(prompt: Prompt, extras: Record) -> Prompt:
+    """Return a prompt with a first message that carries data for TELEVAL models."""
+    head = Message(HEAD, (Json(extras),))
+    return replace(prompt, messages=(head, *prompt.messages))
+
+
+def head_of(request: Request) -> Fields:
+    """Return the data that the first message of a request carries; empty if it carries none."""
+    first = request.messages[0]
+    part = (first.parts or (None,))[0]
+    return part.value if first.role == HEAD and isinstance(part, Json) else {}

@@ -1,9 +1,9 @@
 """Build tasks from a registry: each infer_task, on each of its datasets, with its model, evaluator and summarizer."""
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from .judge_evaluators import LLMScorer
 from .summaries import Statistic
 from .televal_calling import FLAGS
 from .televal_classes import Classes
-from .televal_evaluation import Evaluation, Line, built_in
-from .televal_rows import Batches, Reader, Spoken
+from .televal_evaluation import AwaitedBuiltIn, BuiltIn, Evaluation, Line
+from .televal_rows import Batches, Columns, Reader, Spoken
 from .televal_secrets import expand, hidden, holds_key, known_secrets
 from .tree import Entry, Tree
 
@@ -55,31 +55,14 @@ class Workshop:
 
     def __post_init__(self) -> None:
         self.is_upstream = self.is_upstream or is_upstream("televal")
-
-    @cached_property
-    def classes(self) -> Classes:
-        """The classes of the tree."""
-        return Classes(self.tree.root)
-
-    @cached_property
-    def rule(self) -> Rule:
-        """The requested era, or else the era of the tree, and whether upstream's rules apply."""
-        return Rule(
-            self.era or era_of(self.tree.root),
-            self.is_upstream,
-            self.tree.root.resolve(),
-        )
-
-    @property
-    def shape(self) -> Era:
-        """The era for which the tree was written. It decides the shape of a dialogue's history."""
-        return self.rule.era
+        root = self.tree.root
+        self.classes = Classes(root)
+        self.rule = Rule(self.era or era_of(root), self.is_upstream, root.resolve())
+        """The requested era, or else that of the tree, and whether upstream's rules apply."""
 
     def protocol(self, name: str) -> str:
         """Return the protocol name of a task."""
-        if self.is_upstream:
-            return f"{name}{UPSTREAM}"
-        return name
+        return f"{name}{UPSTREAM}" if self.is_upstream else name
 
     def check(
         self,
@@ -94,22 +77,22 @@ class Workshop:
         Only names that a mode needs are checked: `infer` uses no evaluator; `eval` uses no model, template or
         dataset.
         """
-        chosen = [self.tree.get("infer_task", name) for name in names]
-        skipped = UNNEEDED.get(mode or "", frozenset())
-        also: list[Entry] = []
-        if eval_task and "eval_task" not in skipped:
-            also.append(self.tree.get("eval_task", eval_task, "--eval_task"))
-        skipped |= {"eval_task"} if eval_task else set()
-        if model and "model" not in skipped and model in self.tree.names("model"):
-            also.append(self.tree.get("model", model, "--model"))
-        skipped |= {"model"} if model else set()
-        reached, faults = self.tree.reached([*chosen, *also], skipped)
+        entries = [self.tree.get("infer_task", name) for name in names]
+        skipped = set(UNNEEDED.get(mode or "", ()))
+        for kind, name in (("eval_task", eval_task), ("model", model)):
+            if not name:
+                continue
+            # A model may also be one of assay's.
+            is_entry = kind == "eval_task" or name in self.tree.names(kind)
+            if is_entry and kind not in skipped:
+                entries.append(self.tree.get(kind, name, f"--{kind}"))
+            skipped.add(kind)
+        reached, faults = self.tree.reached(entries, skipped)
         with self.rule.applied():
-            faults += [
-                fault
-                for entry in reached
-                if entry.cls and (fault := self.classes.fault(entry)) is not None
-            ]
+            for entry in reached:
+                fault = self.classes.fault(entry) if entry.cls else None
+                if fault is not None:
+                    faults.append(fault)
         if faults:
             raise faults[0] if len(faults) == 1 else PlanError(faults)
         for entry in reached:
@@ -135,48 +118,32 @@ class Workshop:
         """
         entry = self.tree.get("infer_task", name)
         task = self.infer_task(entry)
-        if isinstance(task.dataset, list):
-            datasets = task.dataset
-        else:
-            datasets = [task.dataset]
-        if save_pred_audio is None:
-            speaks = task.save_pred_audio
-        else:
-            speaks = save_pred_audio
-        switches = {flag: bool(getattr(task, flag)) for flag in FLAGS}
-        # Upstream puts the audio clips of all datasets of a task into the folder of the last one.
-        if self.is_upstream:
-            clips = str(datasets[-1])
-        else:
-            clips = ""
+        speaks = task.save_pred_audio if save_pred_audio is None else save_pred_audio
+        produces = ("text", "audio") if speaks else ("text",)
         tasks: list[Task] = []
-        for dataset in datasets:
+        for dataset in task.datasets:
             loader = self.loader(dataset)
             loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
-            if by_dataset:
-                label = dataset
-            else:
-                label = label_of(name, dataset, datasets)
-            template = self._built("template", task.template)
             reader = Reader.of(
                 loader,
-                template,
+                self.build(self.tree.get("template", task.template)),
                 self.tree.root,
-                switches,
+                {flag: bool(getattr(task, flag)) for flag in FLAGS},
                 self.rule,
-                clips,
+                # Upstream puts the audio clips of all datasets of a task into the folder of the last one.
+                str(task.datasets[-1]) if self.is_upstream else "",
             )
             check_columns(self.tree.get("dataset", dataset), loader, reader)
-            produces = ("text", "audio") if speaks else ("text",)
             judges: tuple[Any, ...] = (answered,)
             if judged:
-                judges = self.judges(task.eval_task, loader, entry.at("eval_task"))
+                columns = reader.columns
+                judges = self.judges(task.eval_task, columns, entry.at("eval_task"))
+            rows = Batches(loader, self.is_upstream)
+            label = dataset if by_dataset else label_of(name, dataset, task.datasets)
             tasks.append(
                 Task(
                     name=label,
-                    dataset=loader.source
-                    if reader.is_streamed
-                    else Batches(loader, self.is_upstream),
+                    dataset=loader.source if reader.is_streamed else rows,
                     to_sample=reader,
                     template=Spoken(produces),
                     scorers=judges[:1],
@@ -198,21 +165,11 @@ class Workshop:
     def loader(self, dataset: str) -> Any:
         """Build a dataset by name. Its relative paths start next to the registry."""
         entry = self.tree.get("dataset", dataset)
-        paths = {
-            name: self._beside(entry.args[name])
-            for name in PATHS
-            if isinstance(entry.args.get(name), str)
-        }
-        placed = Entry(
-            entry.kind,
-            entry.name,
-            entry.cls,
-            {**entry.args, **paths},
-            entry.file,
-            entry.line,
-            entry.lines,
-        )
-        return self.build(placed)
+        args = dict(entry.args)
+        for name in PATHS:
+            if isinstance(args.get(name), str):
+                args[name] = self._beside(args[name])
+        return self.build(replace(entry, args=args))
 
     def build(self, entry: Entry) -> Any:
         """Build the object that an entry describes, under the rules of this run."""
@@ -222,12 +179,12 @@ class Workshop:
     def judges(
         self,
         eval_task: str,
-        loader: Any,
+        columns: Columns,
         where: str | None = None,
         batch_size: int | None = None,
         lines: Callable[[], Sequence[Line]] | None = None,
         file: Path | None = None,
-    ) -> tuple[Any, Statistic]:
+    ) -> tuple[Evaluation | BuiltIn, Statistic]:
         """Return the scorer and the summarizer of an eval_task.
 
         `lines` gives all predictions of a file, if there is one.
@@ -246,47 +203,42 @@ class Workshop:
         self.classes.check_args(entry, kind)
         scorer = self._native(entry, kind)
         if scorer is not None:
-            if isinstance(scorer, SingleChoiceZh) and getattr(
-                loader,
-                "query_col",
-                None,
-            ):
-                scorer = replace(scorer, question=loader.query_col)
-            return built_in(
+            if isinstance(scorer, SingleChoiceZh) and columns.query:
+                scorer = replace(scorer, question=columns.query)
+            is_awaited = inspect.iscoroutinefunction(type(scorer).__call__)
+            wrapper = AwaitedBuiltIn if is_awaited else BuiltIn
+            built_in = wrapper(
                 entry.name,
                 scorer,
-                loader,
+                columns,
                 (statistic,),
-                self.shape,
+                self.rule.era,
                 kind.result_of,
-            ), statistic
+            )
+            return built_in, statistic
         if not callable(getattr(kind, "evaluate", None)):
             raise UsageError(
                 f"{entry.cls} has no method `evaluate`", where=entry.at("class")
             )
+        size = int(batch_size or config.batch_size or 1)
         if hasattr(kind.evaluate, "single"):
             size = 1
-        else:
-            size = int(batch_size or config.batch_size or 1)
-        return (
-            Evaluation(
-                entry.name,
-                kind,
-                hidden(entry.args),
-                lambda: self.build(entry),
-                loader,
-                (statistic,),
-                size,
-                file_digest(file) if file is not None and size > 1 else "",
-                self.shape,
-                known_secrets(entry.args),
-                rule=self.rule,
-                lines=lines,
-            ),
-            statistic,
+        evaluation = Evaluation(
+            entry.name,
+            kind,
+            hidden(entry.args),
+            lambda: self.build(entry),
+            columns,
+            (statistic,),
+            size,
+            file_digest(file) if file is not None and size > 1 else "",
+            self.rule,
+            known_secrets(entry.args),
+            lines,
         )
+        return evaluation, statistic
 
-    def _native(self, entry: Entry, kind: object) -> Any:
+    def _native(self, entry: Entry, kind: Any) -> Any:
         """Return assay's scorer for a built-in evaluator, or None if the evaluator itself must be called.
 
         The evaluator is called if it is the user's own, a judge with keys in the YAML file, one that funasr can run
@@ -294,35 +246,27 @@ class Workshop:
         """
         if kind is LLMScorer:
             has_keys = bool(known_secrets(expand(entry.args)))
-            if has_keys and "judge" not in self.roles:
-                return None
-            return self.build(entry).scorer
-        if not isinstance(kind, type) or not issubclass(kind, BuiltInEvaluator):
-            return None
-        if not str(getattr(kind.evaluate, "__module__", "")).startswith(OURS):
+            is_called = has_keys and "judge" not in self.roles
+            return None if is_called else self.build(entry).scorer
+        is_built_in = isinstance(kind, type) and issubclass(kind, BuiltInEvaluator)
+        if not is_built_in or not kind.evaluate.__module__.startswith(OURS):
             return None
         evaluator = self.build(entry)
-        needs = tuple(getattr(evaluator.scorer, "needs", ()))
-        if not needs:
+        needs = set(getattr(evaluator.scorer, "needs", ()))
+        if needs:
+            can_hear = getattr(getattr(evaluator, "model", None), "can_hear", False)
+            is_called = can_hear and not self.roles & needs
+        else:
             is_text = isinstance(evaluator, (ExistMatch, SingleOptionMatch))
-            if self.is_upstream and is_text:
-                return None
-            return evaluator.scorer
-        is_served = getattr(getattr(evaluator, "model", None), "can_hear", False)
-        if is_served and not self.roles & set(needs):
-            return None
-        return evaluator.scorer
+            is_called = is_text and self.is_upstream
+        return None if is_called else evaluator.scorer
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
         """Return the models of the tree, the task's own first."""
-        models = self.tree.names("model")
-        names = [
-            *([first] if first in models else []),
-            *(name for name in models if name != first),
-        ]
-        return {
-            name: self.model(name) for name in names if self.tree.get("model", name).cls
-        }
+        entries = self.tree.entries["model"]
+        names = [name for name, entry in entries.items() if entry.cls]
+        names.sort(key=lambda name: name != first)
+        return {name: self.model(name) for name in names}
 
     def model(self, name: str) -> GuestModel:
         """Return a model by name; always the same object for a name."""
@@ -330,9 +274,6 @@ class Workshop:
             entry = self.tree.get("model", name)
             self.models[name] = GuestModel(entry, self.classes, self.rule)
         return self.models[name]
-
-    def _built(self, kind: str, name: str) -> Any:
-        return self.build(self.tree.get(kind, name))
 
     def _config(self, entry: Entry, kind: type) -> Any:
         self.classes.check_args(entry, kind)
@@ -371,18 +312,15 @@ def check_columns(
     Scores do not depend on `key_col`, `query_col` and `extra_col`, so a misspelled column there only gets a warning.
     In a dialogue the template names the columns, so nothing is checked.
     """
-    if isinstance(loader, BatchLoader):
-        rows = loader.first_rows(HEAD_ROWS)
-    else:
-        rows = []
+    rows = loader.first_rows(HEAD_ROWS) if isinstance(loader, BatchLoader) else []
     if not rows or reader.is_dialogue(rows[0]):
         return
     columns = sorted({str(name) for row in rows for name in row})
     for argument in ("ref_col", "query_col", "extra_col", "key_col"):
-        named = getattr(loader, argument) or ()
-        if named == BatchLoader.key_col:
+        names = getattr(loader, argument) or ()
+        if names == BatchLoader.key_col:
             continue  # without keys, rows are named by their place
-        for column in [named] if isinstance(named, str) else named:
+        for column in [names] if isinstance(names, str) else names:
             if column in columns:
                 continue
             close = nearest(str(column), columns)
