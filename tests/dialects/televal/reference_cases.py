@@ -1041,6 +1041,12 @@ def helpers(side: Side) -> Iterator[Case]:
             )
         ],
     )
+    if side.era == "newest":
+        (side.folder / "here").mkdir()
+        for n, path in enumerate(
+            ["here", "org/repo/sub", "org/repo/a/b", "org/repo", "name", "/org/repo/x/"]
+        ):
+            yield f"parse.{n}", lambda p=path: utils.parse_repo_and_pattern(p)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

@@ -49,22 +49,20 @@ def _tasks(
             fix="run the registry that names it: assay run registry/",
         )
     tree = read_tree(path)
-    entries, file = tree.entries["infer_task"].items(), path.resolve()
-    names = [name for name, entry in entries if path.is_dir() or entry.file == file]
-    chosen = [name for name in names if name in run.tasks] or names
-    if not chosen:
+    names = tree.names("infer_task")
+    if path.is_file():
+        entries = tree.entries["infer_task"].values()
+        names = [entry.name for entry in entries if entry.file == path.resolve()]
+    names = [name for name in names if name in run.tasks] or names
+    if not names:
         raise UsageError(
             "the registry has no infer_task",
             where=str(tree.folder),
             fix="add infer_task/mine.yaml",
         )
-    shop = Workshop(
-        tree,
-        roles=frozenset(run.judges),
-        is_upstream=is_upstream,
-    )
-    shop.check(chosen)
-    return [task for name in chosen for task in shop.tasks(name)]
+    shop = Workshop(tree, roles=frozenset(run.judges), is_upstream=is_upstream)
+    shop.check(names)
+    return [task for name in names for task in shop.tasks(name)]
 
 
 def names_in(reference: str) -> Sequence[str]:
@@ -82,7 +80,7 @@ def model(reference: str, args: Fields) -> Model | None:
 
     Return None if the file has none.
     """
-    from .. import protocol
+    from ..protocol import is_upstream
     from .eras import Rule, era_of
     from .guest_model import GuestModel
     from .televal_classes import Classes
@@ -90,27 +88,21 @@ def model(reference: str, args: Fields) -> Model | None:
 
     path, attribute = split_reference(reference)
     file = Path(path).expanduser().resolve()
-    root = next(
-        (folder.parent for folder in file.parents if folder.name == "src"), file.parent
-    )
+    above_src = [folder.parent for folder in file.parents if folder.name == "src"]
+    root = above_src[0] if above_src else file.parent
     classes = Classes(root)
     module = classes.guest.load(file)
-    classes_in_file = {
-        n: v
-        for n, v in vars(module).items()
-        if isinstance(v, type) and v.__module__ == module.__name__
-    }
-    fitting = [
-        n
-        for n, v in classes_in_file.items()
-        if hasattr(v, "generate_once") and attribute in (None, n)
+    names = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and hasattr(value, "generate_once")
+        and attribute in (None, name)
     ]
-    if len(fitting) != 1:
+    if len(names) != 1:
         return None
-    dotted = ".".join([*file.relative_to(root).with_suffix("").parts, fitting[0]])
-    entry = Entry("model", fitting[0], dotted, dict(args), file, 1)
-    return GuestModel(
-        entry,
-        classes,
-        Rule(era_of(root), protocol.is_upstream("televal")),
-    )
+    dotted = ".".join([*file.relative_to(root).with_suffix("").parts, *names])
+    entry = Entry("model", names[0], dotted, dict(args), file, 1)
+    rule = Rule(era_of(root), is_upstream("televal"))
+    return GuestModel(entry, classes, rule)

@@ -5,7 +5,7 @@ import json
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -76,7 +76,7 @@ class SimpleTokenizer:
     @classmethod
     def has_answer(
         cls,
-        refs: Any,
+        refs: Iterable[object],
         pred: str,
         uncased: bool = True,
         keep_punc: bool = False,
@@ -214,12 +214,12 @@ class LLMExtractor:
         llm_output: str,
         explain_col: str,
         score_col: str,
-    ) -> tuple[Any, Any]:
+    ) -> tuple[float, str]:
         """Return score and explanation.
 
         Upstream's rule truncates the score to an integer, assay keeps its decimals.
         """
-        number: Any = int if is_upstream("televal") else _number
+        number: Callable[[Any], float] = int if is_upstream("televal") else _number
         try:
             verdict = json.loads(llm_output.strip("`json"))
             return number(verdict[score_col]), verdict[explain_col]
@@ -342,7 +342,7 @@ class Evaluator:
         refs: object,
         pred_info_list: object,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         """Judge predictions. Users write it for lists or, with `@parallel_batch`, for one prediction."""
         raise NotImplementedError(f"{type(self).__name__} has no evaluate")
 

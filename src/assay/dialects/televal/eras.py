@@ -44,19 +44,6 @@ AVG_NOTE = (
     "assay's own is used: the mean in percent of score_scale"
 )
 
-_era: ContextVar[Era | None] = ContextVar("era", default=None)
-_root: ContextVar[Path | None] = ContextVar("root", default=None)
-
-
-@contextmanager
-def using(era: Era) -> Iterator[None]:
-    """Use an era while the context is active."""
-    token = _era.set(era)
-    try:
-        yield
-    finally:
-        _era.reset(token)
-
 
 @contextmanager
 def supplied(cls: str) -> Iterator[None]:
@@ -85,21 +72,19 @@ class Rule:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Apply the rules while the context is active."""
-        token = _root.set(self.root)
+        token = _rule.set(self)
         try:
-            with (
-                using(self.era),
-                following("televal", UPSTREAM if self.is_upstream else OURS),
-            ):
+            with following("televal", UPSTREAM if self.is_upstream else OURS):
                 yield
         finally:
-            _root.reset(token)
+            _rule.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
         """Apply the rules around a single call. Does nothing if assay's own rules apply."""
         return self.applied() if self.is_upstream else _NOTHING
 
 
+_rule: ContextVar[Rule | None] = ContextVar("rule", default=None)
 _NOTHING = nullcontext()
 PLAIN_RULE = Rule()
 """assay's own rules, and the newest era."""
@@ -107,15 +92,20 @@ PLAIN_RULE = Rule()
 
 def era_here() -> Era:
     """Return the era of the run, or else of the tree around the script or the working folder."""
-    chosen = _era.get() or (SEED if is_documented("televal") else None)
-    if chosen is not None:
-        return chosen
+    rule = _rule.get()
+    if rule is not None:
+        return rule.era
+    if is_documented("televal"):
+        return SEED
     return _era_near(_script_folder(), os.getcwd())
 
 
 def root_here() -> Path:
     """Return the folder of the run's tree, or else of the tree around the script or the working folder."""
-    return _root.get() or _tree_near(_script_folder(), os.getcwd()) or Path.cwd()
+    rule = _rule.get()
+    if rule is not None and rule.root is not None:
+        return rule.root
+    return _tree_near(_script_folder(), os.getcwd()) or Path.cwd()
 
 
 def _script_folder() -> str:

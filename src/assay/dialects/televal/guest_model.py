@@ -4,6 +4,7 @@ The class is built from the YAML file's arguments on first use. Besides `pred`, 
 `pred_audio` as an audio clip in the run, `cache` and `his` as the state for the next round of the dialogue.
 """
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,6 @@ from ...core import (
 )
 from ...models.answers import failure
 from ..request_models import RequestModel
-from ..returned import LEAVES
 from ..shapes import Fields, Record
 from .eras import PLAIN_RULE, Rule
 from .spoken import RATE, AudioFolder, audio_form, file_stem, fitted
@@ -105,7 +105,7 @@ class GuestModel(RequestModel):
                 self.built = self.classes.build(self.entry)
         return self.built
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Delete the audio clips that were converted for the model."""
         for folder in self._clips.values():
             folder.close()
@@ -342,15 +342,14 @@ def _plain(answer: Fields) -> Record:
     return {
         str(name): value
         for name, value in answer.items()
-        if name not in ("cache", "his") and _is_plain(value)
+        if name not in ("cache", "his") and _is_json(value)
     }
 
 
-def _is_plain(value: object) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(_is_plain(item) for item in value)
-    if isinstance(value, Mapping):
-        return all(
-            isinstance(key, str) and _is_plain(item) for key, item in value.items()
-        )
-    return isinstance(value, LEAVES)
+def _is_json(value: object) -> bool:
+    """Return True for a value that JSON can hold."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True

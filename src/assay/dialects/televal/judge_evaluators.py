@@ -192,13 +192,9 @@ class JudgedByModel(GivenModels):
     """The score of one answer, from 0 to 5, given by the model with the role `judge`."""
 
     judge_task: str
-    whole_scores: bool = False
+    whole_scores: bool
     """True to cut off decimals, as TELEVAL does."""
-    prompt: Callable[..., str] = field(
-        default=TASK_PROMPT_MAP["humanlike"],
-        compare=False,
-        repr=False,
-    )
+    prompt: Callable[..., str] = field(compare=False, repr=False)
     """Builds the judge's prompt."""
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)

@@ -248,7 +248,7 @@ def audio_of(output: Output) -> Audio | None:
 
 
 def counted(
-    labels: Sequence[Any],
+    labels: Sequence[object],
     *,
     strict: bool = True,
 ) -> list[str]:
@@ -262,7 +262,7 @@ def counted(
 def chance(
     heard: Fields,
     wanted: Sequence[str],
-) -> Any:
+) -> float:
     """Return the highest probability of an expected emotion; labels may be bilingual, such as `开心/happy`."""
     chances = {
         str(label).split("/")[-1].lower(): probability

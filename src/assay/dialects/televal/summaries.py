@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...core import UNRESOLVED, AssayError, Result, ScoreRecord, SummaryContext
+from ...core import (
+    UNRESOLVED,
+    AssayError,
+    Result,
+    ScoreRecord,
+    SummaryContext,
+)
+from ...core import (
+    Summarizer as Summary,
+)
 from ...summarizers.mean import Mean
 from ...summarizers.pooled import Pooled
 from ...summarizers.threshold import Rescaled, Threshold
@@ -31,7 +40,7 @@ class Summarizer:
         power: float = 2,
         reverse: bool | None = None,
     ) -> None:
-        functions: dict[str, Callable[[Any], Any]] = {
+        functions: dict[str, Callable[[float], float]] = {
             "base": lambda score: score,
             "linear": self.linear_rescale,
             "power": lambda score: self.power_rescale(score, power=power),
@@ -47,21 +56,23 @@ class Summarizer:
         self.rescale_func = functions[rescale]
         self.power = power
         self.reverse = bool(reverse)
+        self._era = era_here()
 
-    def _check_scores(self, scores: list[Any]) -> None:
+    def _check_scores(self, scores: list[object]) -> None:
         """Raise if a score is missing."""
         if any(score is None for score in scores):
             raise ValueError("a score is None: judge that prediction again")
 
     @staticmethod
-    def linear_rescale(score: Any) -> Any:
+    def linear_rescale(score: float) -> float:
         """Rescale 0 to 5 to 0 to 100."""
         return score * 20
 
     @staticmethod
-    def power_rescale(score: Any, power: float) -> Any:
+    def power_rescale(score: float, power: float) -> float:
         """Rescale 0 to 5 to 0 to 100, spreading out high scores."""
-        return (score / FULL_MARKS) ** power * 100
+        rescaled: float = (score / FULL_MARKS) ** power * 100
+        return rescaled
 
     def statistic(
         self,
@@ -72,7 +83,7 @@ class Summarizer:
         raise NotImplementedError(f"{type(self).__name__} has no statistic")
 
     @property
-    def results(self) -> Sequence[Any]:
+    def results(self) -> Sequence[Summary]:
         """The summarizers of assay that give the same numbers."""
         return (Mean(),)
 
@@ -160,7 +171,7 @@ class AvgThreshold(Summarizer):
         }
 
     @property
-    def results(self) -> Sequence[Any]:
+    def results(self) -> Sequence[Summary]:
         """The rescaled mean, and the share above the threshold on the original scale of the scores."""
         if self.rescale == "base":
             return (Mean(), Threshold(self.threshold, inclusive=False))
@@ -178,16 +189,6 @@ class AvgThreshold(Summarizer):
 class AvgWER(Summarizer):
     """All errors divided by the number of reference tokens; with `reverse`, 100 % minus that."""
 
-    def __init__(
-        self,
-        rescale: Rescale = "base",
-        power: float = 2,
-        reverse: bool | None = None,
-    ) -> None:
-        super().__init__(rescale, power, reverse)
-        self.label = "WER" if era_here() == SEED else "WER_or_CER"
-        """TELEVAL's name for the error rate, printed before it; the two eras use different names."""
-
     def statistic(
         self,
         scores: list[Any],
@@ -200,10 +201,11 @@ class AvgWER(Summarizer):
         rate = errors / words * 100 if words else 0.0
         if self.reverse:
             return {"score": f"Consis: {100 - rate:.2f}%"}
-        return {"score": f"{self.label}: {rate:.2f}%"}
+        name = "WER" if self._era == SEED else "WER_or_CER"
+        return {"score": f"{name}: {rate:.2f}%"}
 
     @property
-    def results(self) -> Sequence[Any]:
+    def results(self) -> Sequence[Summary]:
         """Assay's summarizers for the pooled error rate."""
         return (Pooled(EDITS, "ref_len"),)
 
@@ -222,7 +224,7 @@ class AvgMOS(Summarizer):
 
 
 def _nothing(
-    scores: list[Any],
+    scores: list[object],
     words: str,
 ) -> Record | None:
     """Return the summary of an empty list, or None if there are scores. Upstream's rule divides by zero."""
@@ -231,7 +233,7 @@ def _nothing(
     return None
 
 
-def _mean(values: Sequence[Any]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return sum(map(float, values)) / len(values)
 
 
@@ -252,7 +254,7 @@ class Statistic:
     """One summarizer entry of a registry."""
 
     name: str
-    kind: Any
+    kind: object
     args: Fields
     summarizer: Any
     rule: Rule = PLAIN_RULE

@@ -99,7 +99,7 @@ class Dialogue:
         return records
 
 
-def _history_of(answer: Fields) -> Any:
+def _history_of(answer: Fields) -> object:
     """Return an answer as the model wants it in the history: `his` if it returned one, else its text."""
     if answer.get("his") is not None:
         return answer["his"]
@@ -132,7 +132,7 @@ def round_records(
 ) -> list[Record]:
     """Return one record for each round of a dialogue, with the history before it."""
     records: list[Record] = []
-    history: list[Any] = []
+    history: list[object] = []
     for index, answer in enumerate(answers):
         user, reply = script.users[index], script.replies[index]
         pred, pred_audio = answer.get("pred"), answer.get("pred_audio")

@@ -12,7 +12,7 @@ from typing import Any
 from ...code.sources import parsed
 from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
-from ...core.errors import users_line
+from ...core.errors import UnknownOption, users_line
 from ...registry import check_options
 from ..guest import Guest, replacement, stands_for
 from ..protocol import is_upstream
@@ -83,21 +83,12 @@ class Classes:
         """Raise for an unknown or missing argument, with the line at fault."""
         if not inspect.isclass(thing):
             return
+        what = f"{entry.kind} {entry.name!r}"
         try:
-            parameters = inspect.signature(thing).parameters
-        except (TypeError, ValueError):
-            return
-        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        unknown = next(
-            (name for name in entry.args if name not in parameters and not takes_any),
-            "",
-        )
-        check_options(
-            thing,
-            entry.args,
-            f"{entry.kind} {entry.name!r}",
-            entry.at(unknown or "args"),
-        )
+            check_options(thing, entry.args, what, entry.at("args"))
+        except UnknownOption as error:
+            error.where = entry.at(error.option)
+            raise
 
     def fault(self, entry: Entry) -> UsageError | None:
         """Return what is wrong with the class path of an entry, without running user code."""

@@ -35,13 +35,13 @@ class Evaluation:
     """A user's evaluator on one task."""
 
     name: str
-    kind: Any
+    kind: object
     """The evaluator's class. Its code is part of the digest of scores."""
     args: Fields
-    build: Callable[[], Any] = field(compare=False)
+    build: Callable[[], object] = field(compare=False)
     """Creates the evaluator when the first answer arrives."""
     columns: Columns = field(compare=False)
-    summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
+    summarizers: tuple[object, ...] = field(default=("mean",), compare=False)
     batch_size: int = 1
     """Number of lines in a call of an evaluator of lists; 1 for an evaluator of single predictions."""
     batches_of: str = ""
@@ -90,7 +90,7 @@ class BuiltIn(GivenModels, LikeInner):
     name: str
     scorer: Any
     columns: Columns = field(compare=False)
-    summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
+    summarizers: tuple[object, ...] = field(default=("mean",), compare=False)
     era: Era = "newest"
     results: Callable[..., Record] | None = field(
         default=None,
@@ -183,11 +183,11 @@ class Worker:
         weakref.finalize(self, self._threads.close)
         self._batch_size = max(1, batch_size)
         self._rule, self._lines = rule, lines
-        self._batches: dict[int, asyncio.Future[Sequence[Any]]] = {}
+        self._batches: dict[int, asyncio.Future[Sequence[object]]] = {}
         self._known: list[Line] = []
         self._places: dict[str, int] = {}
 
-    async def ask(self, line: Fields, id: str) -> Any:
+    async def ask(self, line: Fields, id: str) -> object:
         """Return the evaluator's result for one line; `id` is the sample's."""
         if self._single is not None:
             return await self._threads.submit(self._judge, self._single, line)
@@ -204,7 +204,7 @@ class Worker:
             self._batches[batch] = asyncio.ensure_future(call)
         return (await asyncio.shield(self._batches[batch]))[index]
 
-    def _judge(self, evaluate: Function, line: Fields) -> Any:
+    def _judge(self, evaluate: Function, line: Fields) -> object:
         with self._rule.kept():
             return evaluate(
                 self._evaluator,
@@ -213,7 +213,7 @@ class Worker:
                 info_of(line),
             )
 
-    def _evaluate(self, lines: Sequence[Fields]) -> Sequence[Any]:
+    def _evaluate(self, lines: Sequence[Fields]) -> Sequence[object]:
         preds = [line.get("pred") for line in lines]
         refs = [line.get("ref") for line in lines]
         infos = [info_of(line) for line in lines]

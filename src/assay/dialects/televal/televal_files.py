@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...core import (
     UNRESOLVED,
@@ -276,12 +276,12 @@ def _unanswered_sample(row: Fields) -> Sample:
 class WithUnanswered:
     """The rows of a file of predictions, followed by the rows for which it has no line."""
 
-    lines: Path | Callable[[], Iterator[Any]]
+    lines: Path | Callable[[], Iterator[object]]
     """The file, or a function that yields its rows."""
     unanswered: Sequence[Fields]
     name: str
 
-    def __call__(self) -> Iterator[Any]:
+    def __call__(self) -> Iterator[object]:
         if isinstance(self.lines, Path):
             yield from _rows_of(self.lines)
         else:

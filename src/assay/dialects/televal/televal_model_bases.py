@@ -63,8 +63,8 @@ class Model:
     def generate_multiturn(
         self,
         audio: str | None,
-        user_history: list[Any],
-        assistant_history: list[Any],
+        user_history: list[object],
+        assistant_history: list[object],
         **kwargs: object,
     ) -> Record:
         """Return the answer of one round of a dialogue."""
@@ -72,7 +72,7 @@ class Model:
             f"{type(self).__name__} has no generate_multiturn, so it cannot do dialogues"
         )
 
-    def inference(self, inputs: object, **kwargs: object) -> Any:
+    def inference(self, inputs: object, **kwargs: object) -> object:
         """Answer a rendered template: one structure, or a list of them, each with its own options."""
         as_upstream = is_upstream("televal")
         ask = _ask_as_upstream if as_upstream else _ask
@@ -117,7 +117,7 @@ class Model:
         return fields
 
 
-def _is_roles(inputs: list[Any]) -> bool:
+def _is_roles(inputs: list[object]) -> bool:
     """Return True if a list is one question with its roles, not a batch."""
     return any(
         not isinstance(entry, (list, dict)) or "role" in entry for entry in inputs
@@ -128,7 +128,7 @@ def _ask(
     model: Model,
     structure: object,
     options: Fields,
-) -> Any:
+) -> object:
     """Return the answer to a question, or the records of a dialogue's rounds. Clips are converted for the model."""
     flags = {**FLAGS, **options}
     spoken = read_structure(structure, reverse=bool(flags["reverse_spkr"]))
@@ -157,7 +157,7 @@ def _ask_as_upstream(
     model: Model,
     structure: object,
     options: Fields,
-) -> Any:
+) -> object:
     """Return the answer to a question, or the records of a dialogue's rounds, by TELEVAL's own rule."""
     fields = model._process_inputs(structure)
     if fields["type"] == "single_turn":
@@ -203,7 +203,7 @@ def _read_clip(path: str) -> tuple[Audio, Facts]:
 
 def load_model_with_auto_device_map(
     model_name: str,
-    max_memory: dict[Any, Any] | None = None,
+    max_memory: dict[object, object] | None = None,
     no_split_module_classes: list[str] | None = None,
     dtype: object = None,
     return_tokenizer: bool = False,

@@ -83,7 +83,7 @@ class Reader:
     """A `BatchLoader`, or a user's own loader with the same attributes."""
     template: Any
     """The template's structure, as in the YAML file."""
-    render: Callable[[Fields], Any] = field(compare=False)
+    render: Callable[[Fields], object] = field(compare=False)
     root: Path = field(compare=False)
     switches: Mapping[str, bool] = field(default_factory=dict)
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, if they differ from their defaults."""
@@ -108,7 +108,7 @@ class Reader:
             render = template.render
         else:
 
-            def render(row: Fields) -> Any:
+            def render(row: Fields) -> object:
                 return template.load(**row)
 
         changed = {
@@ -238,7 +238,7 @@ class Reader:
         path: str,
         clips: Mapping[str, Audio],
     ) -> Audio:
-        """Return an audio clip. Relative paths start next to the registry, in the working folder or next to the data."""
+        """Return an audio clip. Relative paths start next to the registry, the working folder or the data."""
         if path in clips:
             return clips[path]
         relative = Path(path).expanduser()
@@ -284,7 +284,7 @@ class Batches:
         """The name of the rows in error messages."""
         return f"dataset {type(self.loader).__name__}"
 
-    def __call__(self) -> Iterator[Any]:
+    def __call__(self) -> Iterator[Fields]:
         key_column = Columns.of(self.loader).key
         ids: set[str] = set()
         number = 0

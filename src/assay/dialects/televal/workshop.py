@@ -134,7 +134,7 @@ class Workshop:
                 str(task.datasets[-1]) if self.is_upstream else "",
             )
             check_columns(self.tree.get("dataset", dataset), loader, reader)
-            judges: tuple[Any, ...] = (answered,)
+            judges: tuple[object, ...] = (answered,)
             if judged:
                 columns = reader.columns
                 judges = self.judges(task.eval_task, columns, entry.at("eval_task"))

@@ -5,8 +5,9 @@ get the same as in TELEVAL: all rows in a table, `df`, with `nan` for missing va
 """
 
 import json
+import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ from .utils import (
     TupleJSONLConverter,
     audio_stem,
     load_and_process_parquet_dataset,
+    parse_repo_and_pattern,
     read_answer,
 )
 
@@ -179,12 +181,12 @@ class BatchLoader:
     def load_jsonl(
         file: str | Path,
         tuple_decode: bool = True,
-    ) -> list[Any]:
+    ) -> list[object]:
         """Return all rows of a JSONL file."""
         return TupleJSONLConverter.load_file(file, tuple_decode)
 
     @staticmethod
-    def load_json(file: str | Path) -> list[Any]:
+    def load_json(file: str | Path) -> list[object]:
         """Return all rows of a JSON file, which contains a list or a single object."""
         rows = json.loads(Path(file).read_text(encoding="utf-8"))
         if isinstance(rows, list):
@@ -202,14 +204,11 @@ class BatchLoader:
         """Return all rows of Parquet files and write their audio clips; a subclass may override it."""
         if not is_upstream("televal"):
             return [self._assay_prepare(row, True)[0] for row in self._assay_rows()]
-        path = Path(repo_data_dir)
-        is_here = path.exists()
-        if not is_here:
-            folder, pattern = "/".join(path.parts[:2]), "/".join(path.parts[2:])
-        elif path.is_dir():
-            folder, pattern = str(path), "*.parquet"
-        else:
-            folder, pattern = str(path.parent), path.name
+        place = parse_repo_and_pattern(repo_data_dir)
+        folder, pattern = place["repo"], place["pattern"]
+        is_here = place["type"] == "local"
+        if os.path.isfile(folder):
+            folder, pattern = os.path.split(folder)
         if self.keeps_audio and is_here and era_here() != SEED:
             self.sounds.place(Path(str(save_audio_root)).expanduser() / "*.parquet")
         return load_and_process_parquet_dataset(
@@ -221,6 +220,7 @@ class BatchLoader:
         )
 
     def _assay_table(self) -> Any:
+        rows: Sequence[object]
         if self.is_jsonl:
             rows = self.load_jsonl(self.file, tuple_decode=self.tuple_decode)
         else:
@@ -277,7 +277,7 @@ class BatchLoader:
         return clips
 
 
-def table_of(rows: list[Any]) -> Any:
+def table_of(rows: Sequence[object]) -> Any:
     """Return rows as a table with object columns for texts, as in pandas up to 2."""
     pandas = library(
         "pandas",
@@ -305,7 +305,7 @@ def hub_rows(repository: str, files: str) -> Iterator[Row]:
     yield from (dict(row) for row in rows)
 
 
-def _rows_of(path: Path) -> Iterator[Any]:
+def _rows_of(path: Path) -> Iterator[Row | DataError]:
     """Yield the rows of a file or folder, with a `DataError` in place of each row that cannot be read."""
     from ....datasets.files import open_files
 

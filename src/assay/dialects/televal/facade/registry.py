@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ....runner.result import RunResult
 
 SPEC_RESERVED_KEYWORDS = list(RESERVED)
-TemplateStruct = str | Record | list[Any]
-RefType = Any
-RefsType = list[Any]
+TemplateStruct = str | Record | list[object]
+RefType = object
+RefsType = list[object]
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Registry:
             return entries
         return partial(self._dereference, d=entries, object=kind.replace("_", " "))
 
-    def get_model_cfg(self, name: str, **kwargs: object) -> Any:
+    def get_model_cfg(self, name: str, **kwargs: object) -> object:
         """Return the arguments of a model."""
         return self._dereference(
             name,
@@ -104,7 +104,7 @@ class Registry:
         object: str,
         config_only: bool = False,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         if name not in d:
             fault = dangling(object, name, d, str(self._registry_paths[0]))
             raise error_of_rule("televal", fault, NameError)

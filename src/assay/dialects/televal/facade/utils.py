@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from ....core import Audio
+from ...guest import Guest
 from ...protocol import is_upstream
 from ...shapes import Function, Record
 from ..eras import supplied
@@ -36,7 +37,7 @@ class TupleJSONLConverter:
     def load_file(
         path: str | Path,
         tuple_decode: bool = True,
-    ) -> list[Any]:
+    ) -> list[object]:
         """Return all lines of a file."""
         with open(path, encoding="utf-8") as lines:
             return [
@@ -45,7 +46,7 @@ class TupleJSONLConverter:
             ]
 
     @staticmethod
-    def loads(line: str) -> Any:
+    def loads(line: str) -> object:
         """Parse one line of JSON."""
         return decoded(json.loads(line))
 
@@ -57,27 +58,24 @@ class TupleJSONLConverter:
 
 def parallel_batch(
     default_workers: int = DEFAULT_WORKERS,
-) -> Callable[[Function], Callable[..., list[Any]]]:
+) -> Callable[[Function], Callable[..., list[Record]]]:
     """Let `evaluate` be written for one prediction: when called with lists, it runs in threads and keeps their order.
 
     The pool has `self.max_workers` threads, or `default_workers` if that is missing. assay itself calls the single
     form and keeps the pool full over the whole run.
     """
 
-    def decorate(single: Function) -> Callable[..., list[Any]]:
+    def decorate(single: Function) -> Callable[..., list[Record]]:
         @functools.wraps(single)
         def evaluate(
             self: object,
-            preds: list[Any],
-            refs: list[Any],
-            pred_info_list: list[Any],
+            preds: list[object],
+            refs: list[object],
+            pred_info_list: list[object],
             **options: object,
-        ) -> list[Any]:
-            for name, values in (
-                ("preds", preds),
-                ("refs", refs),
-                ("pred_info_list", pred_info_list),
-            ):
+        ) -> list[Record]:
+            batch = {"preds": preds, "refs": refs, "pred_info_list": pred_info_list}
+            for name, values in batch.items():
                 if not isinstance(values, list):
                     raise ValueError(
                         f"evaluate takes lists; {name} is a {type(values).__name__}"
@@ -88,14 +86,10 @@ def parallel_batch(
                 )
             if not preds and not is_upstream("televal"):
                 return []
-            with ThreadPoolExecutor(
-                min(workers_of(self, default_workers), len(preds))
-            ) as pool:
-                rows: Iterator[Any] = pool.map(
-                    lambda row: single(self, *row, **options),
-                    zip(preds, refs, pred_info_list, strict=True),
-                )
-                return list(rows)
+            workers = min(workers_of(self, default_workers), len(preds))
+            judge = functools.partial(single, self, **options)
+            with ThreadPoolExecutor(workers) as pool:
+                return list(pool.map(judge, *batch.values()))
 
         evaluate.single = single  # type: ignore[attr-defined]
         evaluate.default_workers = default_workers  # type: ignore[attr-defined]
@@ -113,12 +107,12 @@ def retry(
     max_retries: int = 3,
     sleep_second: float = 5,
     default: object = None,
-) -> Callable[[Any], Any]:
+) -> Callable[[Function], Function]:
     """Repeat a function that raises, with a pause between attempts; the last error is raised."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
-        def call(*values: object, **options: object) -> Any:
+        def call(*values: object, **options: object) -> object:
             for attempt in range(max_retries):
                 try:
                     return function(*values, **options)
@@ -133,12 +127,12 @@ def retry(
     return decorate
 
 
-def make_object(class_name: str, **kwargs: object) -> Any:
+def make_object(class_name: str, **kwargs: object) -> object:
     """Call the object at a dotted path with the arguments."""
     return _made(importlib.import_module, class_name, kwargs)
 
 
-def names_for(guest: Any) -> Record:
+def names_for(guest: Guest) -> Record:
     """Return `make_object` for one user's checkout, which also finds the user's modules."""
     return {
         "make_object": lambda class_name, **kwargs: _made(
@@ -150,15 +144,28 @@ def names_for(guest: Any) -> Record:
 
 
 def _made(
-    load: Callable[[str], Any],
+    load: Callable[[str], ModuleType],
     class_name: str,
     options: Record,
-) -> Any:
+) -> object:
     module, dot, name = class_name.rpartition(".")
     if not dot:
         raise ValueError(f"{class_name!r} is not a dotted class path")
     with supplied(class_name):
         return getattr(load(module), name)(**options)
+
+
+def parse_repo_and_pattern(path: str) -> dict[str, str]:
+    """Split the location of Parquet files: a local folder, or a folder of a repository on the hub."""
+    if os.path.exists(path):
+        return {"type": "local", "repo": os.path.abspath(path), "pattern": "*.parquet"}
+    organisation, _, rest = path.strip("/").partition("/")
+    name, _, pattern = rest.partition("/")
+    if not pattern:
+        raise ValueError(
+            f"{path!r} is neither a folder here nor org/repo/folder on the hub"
+        )
+    return {"type": "hf", "repo": f"{organisation}/{name}", "pattern": pattern}
 
 
 def load_and_process_parquet_dataset(
