@@ -146,8 +146,8 @@ def _by_jinja(text: str, row: Fields) -> str:
     """Render a Jinja text over plain values: of the columns that it names, or of all columns if it uses `getvar`."""
     template, names = _compiled(text)
     columns = row if "getvar" in text else names
-    known = {name: _without_gap(row[name]) for name in columns if name in row}
-    return template.render(plain_values(known))
+    values = {name: _without_gap(row[name]) for name in columns if name in row}
+    return template.render(plain_values(values))
 
 
 def _whole(text: str, row: Fields) -> object:

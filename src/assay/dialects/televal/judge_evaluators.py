@@ -50,7 +50,7 @@ class JudgePrompt:
     """Builds a judge's prompt: a question, and the values shown next to the answer."""
 
     question: str
-    shown: Mapping[str, tuple[str, ...]]
+    columns: Mapping[str, tuple[str, ...]]
     """For each label, the columns to look in; the first non-empty one is shown. `ref` is the reference."""
 
     def __call__(
@@ -60,10 +60,10 @@ class JudgePrompt:
         ref: object,
         **info: object,
     ) -> str:
-        columns = {**info, "ref": ref}
+        values = {**info, "ref": ref}
         blocks: Record = {"user said": info.get("query")}
-        for label, names in self.shown.items():
-            texts = [_text_of(columns.get(name) or "") for name in names]
+        for label, names in self.columns.items():
+            texts = [_text_of(values.get(name) or "") for name in names]
             blocks[label] = next(filter(None, texts), "")
         blocks["answer"] = pred
         data = "\n".join(

@@ -383,7 +383,8 @@ class HeardDialect(GivenModels):
             label = str(max(heard, key=lambda name: float(heard[name])))
         names = {label.lower(), NAMES.get(label, label).lower()}
         expected = {str(target).lower() for target in sample.targets}
-        return Score(float(bool(names & expected)), answer=label)
+        is_expected = not names.isdisjoint(expected)
+        return Score(float(is_expected), answer=label)
 
 
 class DialectClassify(BuiltInEvaluator):

@@ -83,9 +83,9 @@ class Classes:
         """Raise for an unknown or missing argument, with the line at fault."""
         if not inspect.isclass(thing):
             return
-        what = f"{entry.kind} {entry.name!r}"
+        subject = f"{entry.kind} {entry.name!r}"
         try:
-            check_options(thing, entry.args, what, entry.at("args"))
+            check_options(thing, entry.args, subject, entry.at("args"))
         except UnknownOption as error:
             error.where = entry.at(error.option)
             raise
@@ -210,8 +210,9 @@ def _lacking(entry: Entry, candidates: Collection[str]) -> UsageError:
     """Return the error for a module without the class, with a similar name and those that it has."""
     module, _, attribute = entry.cls.rpartition(".")
     names = sorted(candidates)
+    listed = ", ".join(names[:8]) or "no class"
+    fix = f"{module} has {listed}"
     close = nearest(attribute, names)
-    fix = f"{module} has {', '.join(names[:8]) or 'no class'}"
     if close:
         fix = f"did you mean {close!r}? {fix}"
     return UsageError(f"unknown class {entry.cls!r}", where=entry.at("class"), fix=fix)

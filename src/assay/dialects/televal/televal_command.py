@@ -122,15 +122,15 @@ def execute(
     watcher: Watcher,
 ) -> tuple[RunResult, list[Path]]:
     """Run one mode; return the result and the written files."""
-    task = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
-    model = wanted.model or str(task.args.get("model", ""))
-    folder = Folder(wanted.save_dir, model)
-    stage = _stage_of(wanted, folder)
+    stage = _stage_of(wanted)
     shop = workshop_of(stage, base)
+    config = shop.infer_task(shop.tree.get("infer_task", wanted.task))
+    model = wanted.model or config.model
+    folder = Folder(wanted.save_dir, model)
     tasks = stage_tasks(stage, shop)
     label = wanted.task
     if stage.mode == "eval":
-        label += f"_{wanted.eval_task or shop.infer_task(task).eval_task}"
+        label += f"_{wanted.eval_task or config.eval_task}"
     elif model in shop.models:
         prediction_folder = os.path.join(wanted.save_dir, "prediction", model)
         shop.models[model].prediction_folder = prediction_folder
@@ -156,7 +156,7 @@ def execute(
     return result, files
 
 
-def _stage_of(wanted: Asked, folder: Folder) -> Stage:
+def _stage_of(wanted: Asked) -> Stage:
     """Return the stage that the command line describes."""
     as_upstream = (
         wanted.upstream or is_upstream("televal") or wanted.registry.endswith(UPSTREAM)
@@ -170,7 +170,7 @@ def _stage_of(wanted: Asked, folder: Folder) -> Stage:
     if wanted.mode == "infer":
         options["save_pred_audio"] = wanted.save_pred_audio
     else:
-        options["save_dir"] = str(folder.root.resolve())
+        options["save_dir"] = str(Path(wanted.save_dir).expanduser().resolve())
     if wanted.mode == "eval" or as_upstream:
         options["bsz"] = wanted.bsz
     suffix = UPSTREAM if as_upstream else ""
@@ -232,9 +232,12 @@ def _write_results(
 
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
     """Return the workshop of a stage, after checking all names in the stage."""
+    path = Path(stage.registry.removesuffix(UPSTREAM)).expanduser()
+    if not path.exists():
+        raise UsageError("no such registry", where=str(path), fix="--registry DIR")
     options = stage.options
     shop = Workshop(
-        tree_at(stage.registry),
+        read_tree(path),
         options.get("era"),
         frozenset(run.judges),
         is_upstream=stage.registry.endswith(UPSTREAM),
@@ -249,24 +252,15 @@ def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
     return shop
 
 
-def tree_at(registry: str) -> Tree:
-    """Read the tree of a registry as named on the command line."""
-    path = Path(registry.removesuffix(UPSTREAM)).expanduser()
-    if not path.exists():
-        raise UsageError("no such registry", where=registry, fix="--registry DIR")
-    return read_tree(path)
-
-
 def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
     """Return the tasks of a stage, one for each dataset."""
     config = shop.infer_task(shop.tree.get("infer_task", stage.task))
     if stage.mode == "eval":
-        tasks = [
+        return [
             _judging(stage, shop, dataset, config)
             for dataset in config.datasets
             if stage.dataset in (None, dataset)
         ]
-        return tasks
     tasks_by_dataset = zip(
         config.datasets,
         shop.tasks(
@@ -411,7 +405,7 @@ def _doubt(
     dataset: str,
     tree: Tree,
 ) -> str:
-    """Say why another task may have written a prediction file; empty if there is no reason to think so."""
+    """Return the reason why another task may have written a prediction file, or an empty text."""
     others = _sharing(tree, task, dataset)
     if others and file.stem == dataset and dataset != task:
         tasks = ", ".join([task, *others])

@@ -116,7 +116,9 @@ class BuiltIn(GivenModels, LikeInner):
     def _with_result(self, sample: Sample, score: Score) -> Score:
         """Return the score with the dictionary that upstream's evaluator would return for it."""
         line = sample.fields.get(LINE)
-        if self.results is None or line is None or sample.turns or score.value is None:
+        if self.results is None or line is None:
+            return score
+        if sample.turns or score.value is None:
             return score
         raw = counts_in(score.details) or score.value
         result = encoded(self.results(line, raw, score.details))
@@ -185,24 +187,28 @@ class Worker:
         self._rule, self._lines = rule, lines
         self._batches: dict[int, asyncio.Future[Sequence[object]]] = {}
         self._known: list[Line] = []
-        self._places: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+        """The number of each line in the file, by the id of its sample."""
 
     async def ask(self, line: Fields, id: str) -> object:
         """Return the evaluator's result for one line; `id` is the sample's."""
         if self._single is not None:
             return await self._threads.submit(self._judge, self._single, line)
         if self._lines is None or self._batch_size == 1:
-            return (await self._threads.submit(self._evaluate, [line]))[0]
+            results = await self._threads.submit(self._evaluate, [line])
+            return results[0]
         if not self._known:
             self._known = list(self._lines())
-            self._places = {id: place for place, (id, _) in enumerate(self._known)}
-        batch, index = divmod(self._places[id], self._batch_size)
+            ids = [id for id, _ in self._known]
+            self._numbers = {id: number for number, id in enumerate(ids)}
+        batch, index = divmod(self._numbers[id], self._batch_size)
         if batch not in self._batches:
             start = batch * self._batch_size
             members = self._known[start : start + self._batch_size]
             call = self._threads.submit(self._evaluate, [line for _, line in members])
             self._batches[batch] = asyncio.ensure_future(call)
-        return (await asyncio.shield(self._batches[batch]))[index]
+        results = await asyncio.shield(self._batches[batch])
+        return results[index]
 
     def _judge(self, evaluate: Function, line: Fields) -> object:
         with self._rule.kept():

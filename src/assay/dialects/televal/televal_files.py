@@ -116,14 +116,15 @@ class Folder:
         for file in sorted(self.root.glob("summary/*/*.jsonl")):
             model = file.parent.name
             models[model] = None
-            statistic = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
-            text = "".join(f"{value} " for value in statistic.values())
-            cells.setdefault(file.stem, {})[model] = text
+            lines = file.read_text(encoding="utf-8").splitlines()
+            statistic = json.loads(lines[0])
+            row = cells.setdefault(file.stem, {"": file.stem})
+            row[model] = "".join(f"{value} " for value in statistic.values())
         path = self.ledger.claim(self.root / "results.csv")
         stream = io.StringIO(newline="")
         table = csv.DictWriter(stream, ["", *models], lineterminator="\n")
         table.writeheader()
-        table.writerows({"": name, **row} for name, row in cells.items())
+        table.writerows(cells.values())
         write_whole(path, stream.getvalue().encode("utf-8", "replace"))
         return path
 

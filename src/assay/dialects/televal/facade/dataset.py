@@ -204,9 +204,9 @@ class BatchLoader:
         """Return all rows of Parquet files and write their audio clips; a subclass may override it."""
         if not is_upstream("televal"):
             return [self._assay_prepare(row, True)[0] for row in self._assay_rows()]
-        place = parse_repo_and_pattern(repo_data_dir)
-        folder, pattern = place["repo"], place["pattern"]
-        is_here = place["type"] == "local"
+        location = parse_repo_and_pattern(repo_data_dir)
+        folder, pattern = location["repo"], location["pattern"]
+        is_here = location["type"] == "local"
         if os.path.isfile(folder):
             folder, pattern = os.path.split(folder)
         if self.keeps_audio and is_here and era_here() != SEED:
