@@ -5,7 +5,7 @@ import pytest
 from assay.core import StoreError
 from assay.dialects.kits.evaluation_files import evaluation_files, forget, link_up
 from assay.dialects.pipeline.pipeline_engine import Engine
-from assay.dialects.televal.spoken import AudioFolder
+from assay.dialects.televal.audio_clips import AudioFolder
 from assay.dialects.televal.televal_files import Folder
 from assay.dialects.vlmeval.outputs import _write_status, write_snapshot
 from assay.dialects.vlmeval.score_files import put_table

@@ -19,9 +19,9 @@ from typing import Any
 
 from assay.core import AssayError
 from assay.dialects.televal.claims import kinds_in
-from assay.dialects.televal.televal_command import Asked, execute
+from assay.dialects.televal.task_builder import TaskBuilder
+from assay.dialects.televal.televal_command import CommandLine, execute
 from assay.dialects.televal.tree import Entry, Tree, read_tree
-from assay.dialects.televal.workshop import Workshop
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 
@@ -100,8 +100,8 @@ def survey(folder: Path) -> Iterator[Outcome]:
 
 def _built(tree: Tree, entry: Entry) -> Outcome:
     """Whether an entry can be built; of a model, whether its class can be imported."""
-    shop = Workshop(tree, roles=frozenset(ROLES))
-    fault = shop.classes.fault(entry) or next(iter(tree.reached([entry])[1]), None)
+    builder = TaskBuilder(tree, roles=frozenset(ROLES))
+    fault = builder.classes.fault(entry) or next(iter(tree.reached([entry])[1]), None)
     if fault is not None:
         return Outcome(entry.kind, entry.name, State.FAILS, str(fault))
     try:
@@ -110,11 +110,11 @@ def _built(tree: Tree, entry: Entry) -> Outcome:
             contextlib.redirect_stderr(io.StringIO()),
         ):
             if entry.kind == "model":
-                shop.classes.find(entry)
+                builder.classes.find(entry)
             elif entry.kind == "dataset":
-                shop.loader(entry.name)
+                builder.loader(entry.name)
             else:
-                shop.build(entry)
+                builder.build(entry)
     except Exception as error:  # noqa: BLE001 - what became of it is what is asked
         missing = _missing_package(error)
         state = State.PACKAGE if missing else State.FAILS
@@ -151,9 +151,11 @@ def _run(folder: Path, tree: Tree, name: str, here: Path) -> Outcome:
     instead = None if own in tree.entries["eval_task"] else INSTEAD.get(own)
     # The evaluators that listen need a sound, whatever the task itself saves.
     try:
-        execute(Asked("infer", name, save_pred_audio=True, **shared), base, Silent())
+        execute(
+            CommandLine("infer", name, save_pred_audio=True, **shared), base, Silent()
+        )
         result, _ = execute(
-            Asked("eval", name, eval_task=instead, **shared), base, Silent()
+            CommandLine("eval", name, eval_task=instead, **shared), base, Silent()
         )
     except AssayError as error:
         return Outcome("infer_task", name, State.FAILS, str(error))

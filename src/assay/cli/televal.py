@@ -35,8 +35,10 @@ def command(arguments: Sequence[str]) -> int:
         from ..runner.options import RunOptions
         from .display import finish, watcher
 
-        names = [f.name for f in fields(dialect.Asked)]
-        request = dialect.Asked(**{name: getattr(options, name) for name in names})
+        names = [f.name for f in fields(dialect.CommandLine)]
+        request = dialect.CommandLine(
+            **{name: getattr(options, name) for name in names}
+        )
         result, files = dialect.execute(
             request,
             RunOptions(**settings_of(options, *OPTIONS)),

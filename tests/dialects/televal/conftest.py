@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.dialects.televal.televal_command import Asked, execute
+from assay.dialects.televal.televal_command import CommandLine, execute
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 from assay.runner.run import run
@@ -138,7 +138,7 @@ class Project:
         self, mode: str, task: str = "task", base: RunOptions | None = None, **asked
     ):
         """Run `assay televal --mode … --task …`."""
-        given = Asked(
+        given = CommandLine(
             mode, task, str(self.registry), save_dir=str(self.root / "save"), **asked
         )
         return execute(given, base or RunOptions(), Silent())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.dialects.televal.televal_command import Asked, execute
+from assay.dialects.televal.televal_command import CommandLine, execute
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 from assay.runner.run import run, score
@@ -187,7 +187,7 @@ def test_reverse_spkr_swaps_the_speakers_and_the_reference_is_what_was_said_next
 def test_upstream_pairs_reversed_speakers_with_what_was_said_before_and_leaves_the_rest_in_place(
     swapped,
 ):
-    given = Asked(
+    given = CommandLine(
         "infer",
         "task",
         f"{swapped.registry}@upstream",

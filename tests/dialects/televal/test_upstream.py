@@ -12,7 +12,7 @@ from assay.dialects.guest import Guest
 from assay.dialects.option_tables import truth
 from assay.dialects.protocol import OURS, UPSTREAM, choose
 from assay.dialects.televal.claims import NAMES
-from assay.dialects.televal.televal_command import Asked, execute
+from assay.dialects.televal.televal_command import CommandLine, execute
 from assay.runner.events import Silent
 from assay.runner.options import RunOptions
 
@@ -35,7 +35,7 @@ class Dialect(Side):
             given["save_pred_audio"] = truth(given["save_pred_audio"])
         if "bsz" in given:
             given["bsz"] = int(given["bsz"])
-        asked = Asked(
+        asked = CommandLine(
             mode,
             task,
             "registry",

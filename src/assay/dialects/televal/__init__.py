@@ -32,8 +32,8 @@ def _tasks(
     *,
     is_upstream: bool = False,
 ) -> Sequence[Task]:
+    from .task_builder import TaskBuilder
     from .tree import read_tree
-    from .workshop import Workshop
 
     path = Path(reference).expanduser()
     if not path.exists():
@@ -60,9 +60,9 @@ def _tasks(
             where=str(tree.folder),
             fix="add infer_task/mine.yaml",
         )
-    shop = Workshop(tree, roles=frozenset(run.judges), is_upstream=is_upstream)
-    shop.check(names)
-    return [task for name in names for task in shop.tasks(name)]
+    builder = TaskBuilder(tree, roles=frozenset(run.judges), is_upstream=is_upstream)
+    builder.check(names)
+    return [task for name in names for task in builder.tasks(name)]
 
 
 def names_in(reference: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Evaluators that compare texts, the base class of all evaluators, and the readers of answers."""
+"""TELEVAL's evaluators of text, their base class, and the classes that read an option or a score from a reply."""
 
 import importlib
 import json
@@ -112,7 +112,7 @@ def _is_run(sought: list[str], tokens: list[str]) -> bool:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield runs of letters, digits and marks, and every other visible character separately."""
+    """Split a text into runs of letters, digits and combining marks, and other visible characters one by one."""
     run = ""
     for char in text:
         group = unicodedata.category(char)[0]
@@ -387,7 +387,7 @@ class BuiltInEvaluator(Evaluator):
         score: object,
         details: Fields,
     ) -> Record:
-        """Return the result of TELEVAL's `evaluate` for a score of assay's scorer."""
+        """Return the dictionary of TELEVAL's `evaluate` for a prediction line that assay's scorer judged."""
         return {"key": line["key"], "score": score}
 
 
@@ -409,7 +409,7 @@ class WithPunctuation:
 
 
 def _with_marks(text: str) -> list[str]:
-    """Split a text into words, single characters and single marks."""
+    """Split a text into words, single Chinese characters and single punctuation marks."""
     tokens: list[str] = []
     word = ""
     for char in unicodedata.normalize("NFKC", text):
@@ -422,7 +422,7 @@ def _with_marks(text: str) -> list[str]:
 
 
 class ExistMatch(BuiltInEvaluator):
-    """1 if a reference occurs in the answer: any of a list, all of a tuple."""
+    """Scores 1 if a reference occurs in the answer: any of a list, all of a tuple."""
 
     def __init__(
         self,
@@ -458,7 +458,7 @@ class ExistMatch(BuiltInEvaluator):
 
 
 class SingleOptionMatch(BuiltInEvaluator):
-    """`cover`: an option could be read from the answer; `correct`: the option is right."""
+    """Scores `cover` 1 if an option could be read from the answer, and `correct` 1 if it is the right one."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from .eras import SEED, Era, era_here
 from .structures import decoded, encoded
 
 STRUCTURAL = frozenset({"dialogue", "content", "instruct", "nrounds"})
-"""Keys of a template below which a text may render to a structure in JSON."""
+"""Keys of a template whose text may render to JSON, which is then parsed."""
 _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 
@@ -115,7 +115,7 @@ def _getvar(
     name: str,
     default: object = None,
 ) -> object:
-    """Return an optional column, with None for NaN."""
+    """Return the value of a column that a row may lack. This is the `getvar` of templates; NaN becomes None."""
     value = context.resolve_or_missing(name)
     if value is missing or callable(value):
         return default

@@ -32,12 +32,12 @@ NEWEST_WORDS = (
     "batch_size:",
 )
 """Texts that occur only in the YAML files of one era. `batch_size` is searched only in eval_tasks."""
-SUPPLIED: Mapping[str, frozenset[Era]] = {
+LACKED_BY: Mapping[str, frozenset[Era]] = {
     "src.evaluator.asr.ASR": frozenset({NEWEST}),
     "src.evaluator.asr_eval.ASR": frozenset({SEED}),
 }
 """Classes that some eras of TELEVAL lack, with the eras that lack them. Its registry still names the first one."""
-NEVER_THERE = "src.summarizer.summarizer.Avg"
+UNDEFINED = "src.summarizer.summarizer.Avg"
 """A class that most tasks of TELEVAL's registry name and that no revision of TELEVAL defines."""
 AVG_NOTE = (
     "TELEVAL's registry names the summarizer Avg, which TELEVAL does not define; "
@@ -47,14 +47,17 @@ AVG_NOTE = (
 
 @contextmanager
 def supplied(cls: str) -> Iterator[None]:
-    """Let a registry build a class that TELEVAL names but does not define, with a note, also under upstream's rules."""
+    """Context in which a registry builds a class. Under upstream's rules, raise for a class that this era lacks.
+
+    `Avg` is built by assay's rules, with a warning: TELEVAL's registry names it and TELEVAL does not define it.
+    """
     if not is_upstream("televal"):
         yield
-    elif cls == NEVER_THERE:
+    elif cls == UNDEFINED:
         warnings.warn(AVG_NOTE, stacklevel=2)
         with following("televal", OURS):
             yield
-    elif era_here() in SUPPLIED.get(cls, ()):
+    elif era_here() in LACKED_BY.get(cls, ()):
         raise ModuleNotFoundError(f"this revision of TELEVAL has no {cls}")
     else:
         yield
@@ -80,7 +83,7 @@ class Rule:
             _rule.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
-        """Apply the rules around a single call. Does nothing if assay's own rules apply."""
+        """Return a context for a call of user code: `applied` for upstream's rules, else one that does nothing."""
         return self.applied() if self.is_upstream else _NOTHING
 
 

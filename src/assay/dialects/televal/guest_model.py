@@ -26,8 +26,8 @@ from ...core import (
 from ...models.answers import failure
 from ..request_models import RequestModel
 from ..shapes import Fields, Record
+from .audio_clips import RATE, AudioFolder, audio_form, file_stem, fitted
 from .eras import PLAIN_RULE, Rule
-from .spoken import RATE, AudioFolder, audio_form, file_stem, fitted
 from .structures import Question, Script, Turn, decoded, encoded
 from .televal_calling import FLAGS, Dialogue, checked, infer, infer_dialogue
 from .televal_classes import Classes
@@ -53,7 +53,7 @@ AUDIO = "pred_audio"
 
 @dataclass(eq=False)
 class GuestModel(RequestModel):
-    """One model entry of a registry."""
+    """A model entry of a registry as a model that assay can ask."""
 
     entry: Entry
     classes: Classes
@@ -112,7 +112,7 @@ class GuestModel(RequestModel):
         return super().close()
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Add data that messages do not carry: the script, the instruction, the switches of the task."""
+        """Add a first message with data that others cannot carry: the dialogue, the instruction, the task's switches."""
         spoken = sample.fields.get(SPOKEN)
         extras: Record = {}
         if isinstance(spoken, Script):

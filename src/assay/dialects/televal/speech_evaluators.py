@@ -220,16 +220,17 @@ def _rated(path: str, sampling_rate: int) -> Fields:
 
 
 NEUTRAL = "neutral"
-WANTED = "answer_emo"
+EMOTIONS = "answer_emo"
+"""The column with the emotions that an answer should have."""
 LONGEST_SECONDS = 300.0
 
 
-async def listen(
+async def labels_heard(
     models: Fields,
     role: str,
     output: Output,
 ) -> Fields | Score:
-    """Return a helper's labels for the audio of an output; a score with the reason if there are none."""
+    """Return the probability of each label that a helper model heard in the audio; a score with the reason if none."""
     audio = audio_of(output)
     if audio is None:
         return Score.unparsed(reason="no audio in the output")
@@ -247,7 +248,7 @@ def audio_of(output: Output) -> Audio | None:
     return next((medium for medium in output.media if isinstance(medium, Audio)), None)
 
 
-def counted(
+def expected_emotions(
     labels: Sequence[object],
     *,
     strict: bool = True,
@@ -259,7 +260,7 @@ def counted(
     return emotions
 
 
-def chance(
+def highest_probability(
     heard: Fields,
     wanted: Sequence[str],
 ) -> float:
@@ -281,27 +282,29 @@ class HeardFeeling(GivenModels):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        labels = sample.fields.get(WANTED)
+        labels = sample.fields.get(EMOTIONS)
         if labels is None:
             labels = sample.targets
         elif not isinstance(labels, (list, tuple)):
             labels = (labels,)
         if not labels:
-            reason = f"no feelings to listen for: neither `{WANTED}` nor a reference"
+            reason = f"no feelings to listen for: neither `{EMOTIONS}` nor a reference"
             return data_error(reason)
-        expected = counted(labels, strict=self.strict)
+        expected = expected_emotions(labels, strict=self.strict)
         audio, longest = audio_of(output), self.longest_seconds
         if audio is not None and longest is not None:
             seconds = check_media(audio).seconds or 0.0
             if seconds > longest:
                 return Score(0.0, details={"reason": f"longer than {longest:g} s"})
-        heard = await listen(self.models, "emotion", output)
+        heard = await labels_heard(self.models, "emotion", output)
         if isinstance(heard, Score):
             return heard
         chances = {
             str(label): float(probability) for label, probability in heard.items()
         }
-        return Score(float(chance(chances, expected)), details={"heard": chances})
+        return Score(
+            float(highest_probability(chances, expected)), details={"heard": chances}
+        )
 
 
 class Emo2vec(BuiltInEvaluator):
@@ -344,8 +347,10 @@ class Emo2vec(BuiltInEvaluator):
         )
         for heard, info in zip(replies, infos, strict=False):
             chances = dict(zip(heard["labels"], heard["scores"], strict=False))
-            expected = counted(info[WANTED], strict=self.strict)
-            results.append({"key": info["key"], "score": chance(chances, expected)})
+            expected = expected_emotions(info[EMOTIONS], strict=self.strict)
+            results.append(
+                {"key": info["key"], "score": highest_probability(chances, expected)}
+            )
         return results
 
     def _is_too_long(self, path: str) -> bool:
@@ -375,7 +380,7 @@ class HeardDialect(GivenModels):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        heard = await listen(self.models, "dialect", output)
+        heard = await labels_heard(self.models, "dialect", output)
         if isinstance(heard, Score):
             return heard
         label = ""

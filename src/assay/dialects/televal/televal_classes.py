@@ -18,7 +18,7 @@ from ..guest import Guest, replacement, stands_for
 from ..protocol import is_upstream
 from ..source_names import module_exists, names_in
 from .claims import NAMES
-from .eras import SUPPLIED, era_of, supplied
+from .eras import LACKED_BY, era_of, supplied
 from .televal_secrets import expand
 from .tree import Entry
 
@@ -112,7 +112,7 @@ class Classes:
             if module_exists(module) and not module.startswith("src"):
                 return None
             return self._no_module(entry)
-        if is_upstream("televal") and era_of(self.root) in SUPPLIED.get(entry.cls, ()):
+        if is_upstream("televal") and era_of(self.root) in LACKED_BY.get(entry.cls, ()):
             return UsageError(
                 f"unknown class {entry.cls!r}: this revision of TELEVAL lacks it",
                 where=where,

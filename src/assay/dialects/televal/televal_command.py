@@ -27,6 +27,7 @@ from .eras import SEED, Era
 from .facade.dataset import BatchLoader
 from .facade.registry import InferTaskCfg
 from .summaries import STATISTIC
+from .task_builder import UPSTREAM, TaskBuilder, label_of
 from .televal_files import (
     Folder,
     Predictions,
@@ -40,11 +41,10 @@ from .televal_files import (
 )
 from .televal_rows import Batches, Columns
 from .tree import Tree, read_tree
-from .workshop import UPSTREAM, Workshop, label_of
 
 
 @dataclass(frozen=True)
-class Asked:
+class CommandLine:
     """The arguments of the command line."""
 
     mode: str
@@ -117,30 +117,30 @@ class Stage:
 
 
 def execute(
-    wanted: Asked,
+    command: CommandLine,
     base: RunOptions,
     watcher: Watcher,
 ) -> tuple[RunResult, list[Path]]:
     """Run one mode; return the result and the written files."""
-    stage = _stage_of(wanted)
-    shop = workshop_of(stage, base)
-    config = shop.infer_task(shop.tree.get("infer_task", wanted.task))
-    model = wanted.model or config.model
-    folder = Folder(wanted.save_dir, model)
-    tasks = stage_tasks(stage, shop)
-    label = wanted.task
+    stage = _stage_of(command)
+    builder = builder_of(stage, base)
+    config = builder.infer_task(builder.tree.get("infer_task", command.task))
+    model = command.model or config.model
+    folder = Folder(command.save_dir, model)
+    tasks = stage_tasks(stage, builder)
+    label = command.task
     if stage.mode == "eval":
-        label += f"_{wanted.eval_task or config.eval_task}"
-    elif model in shop.models:
-        prediction_folder = os.path.join(wanted.save_dir, "prediction", model)
-        shop.models[model].prediction_folder = prediction_folder
+        label += f"_{command.eval_task or config.eval_task}"
+    elif model in builder.models:
+        prediction_folder = os.path.join(command.save_dir, "prediction", model)
+        builder.models[model].prediction_folder = prediction_folder
     options = base.but(
         models=(model,),
         dialect="televal",
         output=str(folder.run(label)),
     )
     if stage.mode == "infer":
-        options = options.but(batch_size=wanted.bsz)
+        options = options.but(batch_size=command.bsz)
     result = run(tasks, options=options, watcher=watcher)
     notes = [note for task in tasks for note in task.notes]
     result = replace(result, notes=(*notes, *result.notes))
@@ -149,46 +149,48 @@ def execute(
     name = names.pop() if len(names) == 1 else model
     reader = RunReader(result.folder)
     if stage.mode == "infer":
-        files = _write_predictions(tasks, reader, name, shop, folder)
+        files = _write_predictions(tasks, reader, name, builder, folder)
     else:
-        keeps = wanted.keep_meta_info
-        files = _write_results(tasks, reader, name, shop, folder, result, keeps)
+        keeps = command.keep_meta_info
+        files = _write_results(tasks, reader, name, builder, folder, result, keeps)
     return result, files
 
 
-def _stage_of(wanted: Asked) -> Stage:
+def _stage_of(command: CommandLine) -> Stage:
     """Return the stage that the command line describes."""
     as_upstream = (
-        wanted.upstream or is_upstream("televal") or wanted.registry.endswith(UPSTREAM)
+        command.upstream
+        or is_upstream("televal")
+        or command.registry.endswith(UPSTREAM)
     )
-    registry = Path(wanted.registry.removesuffix(UPSTREAM)).expanduser().resolve()
+    registry = Path(command.registry.removesuffix(UPSTREAM)).expanduser().resolve()
     options: dict[str, object] = {
-        "model": wanted.model,
-        "eval_task": wanted.eval_task,
-        "era": wanted.era,
+        "model": command.model,
+        "eval_task": command.eval_task,
+        "era": command.era,
     }
-    if wanted.mode == "infer":
-        options["save_pred_audio"] = wanted.save_pred_audio
+    if command.mode == "infer":
+        options["save_pred_audio"] = command.save_pred_audio
     else:
-        options["save_dir"] = str(Path(wanted.save_dir).expanduser().resolve())
-    if wanted.mode == "eval" or as_upstream:
-        options["bsz"] = wanted.bsz
+        options["save_dir"] = str(Path(command.save_dir).expanduser().resolve())
+    if command.mode == "eval" or as_upstream:
+        options["bsz"] = command.bsz
     suffix = UPSTREAM if as_upstream else ""
-    return Stage(f"{registry}{suffix}", wanted.mode, wanted.task, None, options)
+    return Stage(f"{registry}{suffix}", command.mode, command.task, None, options)
 
 
 def _write_predictions(
     tasks: Sequence[StageTask],
     reader: RunReader,
     model: str,
-    shop: Workshop,
+    builder: TaskBuilder,
     folder: Folder,
 ) -> list[Path]:
     """Write the prediction file of each task, and return the files."""
     files = []
     for task in tasks:
-        lines = predictions_of(task, reader, model, folder, shop.rule.era)
-        if lines or not shop.is_upstream:
+        lines = predictions_of(task, reader, model, folder, builder.rule.era)
+        if lines or not builder.is_upstream:
             files.append(folder.write("prediction", task.name, lines))
         loader = task.to_sample.loader
         if isinstance(loader, BatchLoader):
@@ -200,7 +202,7 @@ def _write_results(
     tasks: Sequence[StageTask],
     reader: RunReader,
     model: str,
-    shop: Workshop,
+    builder: TaskBuilder,
     folder: Folder,
     result: RunResult,
     keep_meta_info: bool,
@@ -214,7 +216,7 @@ def _write_results(
             model,
             str(task.scorers[0].name),
             keep_meta_info=keep_meta_info,
-            is_upstream=shop.is_upstream,
+            is_upstream=builder.is_upstream,
         )
         files.append(folder.write("result", task.name, lines))
         statistics = [
@@ -230,44 +232,44 @@ def _write_results(
     return files
 
 
-def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
-    """Return the workshop of a stage, after checking all names in the stage."""
+def builder_of(stage: Stage, run: RunOptions) -> TaskBuilder:
+    """Return the builder of a stage's tasks, after checking all names in the stage."""
     path = Path(stage.registry.removesuffix(UPSTREAM)).expanduser()
     if not path.exists():
         raise UsageError("no such registry", where=str(path), fix="--registry DIR")
     options = stage.options
-    shop = Workshop(
+    builder = TaskBuilder(
         read_tree(path),
         options.get("era"),
         frozenset(run.judges),
         is_upstream=stage.registry.endswith(UPSTREAM),
     )
-    shop.tree.get("infer_task", stage.task, "--task")
-    shop.check(
+    builder.tree.get("infer_task", stage.task, "--task")
+    builder.check(
         [stage.task],
         mode=stage.mode,
         eval_task=options.get("eval_task"),
         model=options.get("model"),
     )
-    return shop
+    return builder
 
 
-def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
+def stage_tasks(stage: Stage, builder: TaskBuilder) -> list[StageTask]:
     """Return the tasks of a stage, one for each dataset."""
-    config = shop.infer_task(shop.tree.get("infer_task", stage.task))
+    config = builder.infer_task(builder.tree.get("infer_task", stage.task))
     if stage.mode == "eval":
         return [
-            _judging(stage, shop, dataset, config)
+            _judging(stage, builder, dataset, config)
             for dataset in config.datasets
             if stage.dataset in (None, dataset)
         ]
     tasks_by_dataset = zip(
         config.datasets,
-        shop.tasks(
+        builder.tasks(
             stage.task,
             judged=False,
             save_pred_audio=stage.options.get("save_pred_audio"),
-            by_dataset=shop.is_upstream,
+            by_dataset=builder.is_upstream,
             batch_size=stage.options.get("bsz"),
         ),
         strict=True,
@@ -282,12 +284,12 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
 def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
     """Return the tasks of a recorded stage."""
     stage = Stage.parse(reference)
-    return stage_tasks(stage, workshop_of(stage, run))
+    return stage_tasks(stage, builder_of(stage, run))
 
 
 def _judging(
     stage: Stage,
-    shop: Workshop,
+    builder: TaskBuilder,
     dataset: str,
     config: InferTaskCfg,
 ) -> StageTask:
@@ -297,21 +299,21 @@ def _judging(
     eval_task = options.get("eval_task") or config.eval_task
     folder = Folder(options.get("save_dir") or ".", model)
     label = dataset
-    if not shop.is_upstream:
+    if not builder.is_upstream:
         label = label_of(stage.task, dataset, config.datasets)
     file = _prediction_file(folder, model, label, dataset)
     rows: Any = file
-    if shop.is_upstream:
-        with shop.rule.applied():
+    if builder.is_upstream:
+        with builder.rule.applied():
             loader = BatchLoader(str(file.absolute()), do_infer=False)
         rows = Batches(loader, is_upstream=True)
     else:
-        _refuse_foreign_file(folder, file, stage.task, label, shop.tree)
-    reader = ReadLine(shop.is_upstream)
+        _refuse_foreign_file(folder, file, stage.task, label, builder.tree)
+    reader = ReadLine(builder.is_upstream)
     unanswered = unanswered_rows(folder.run(stage.task), file)
     if unanswered:
         rows = WithUnanswered(rows, unanswered, str(file))
-    scorer, statistic = shop.judges(
+    scorer, statistic = builder.judges(
         eval_task,
         Columns(),
         batch_size=options.get("bsz"),
@@ -319,7 +321,7 @@ def _judging(
         file=file,
     )
     # The first era names the files after the task's own eval_task, regardless of the command line.
-    is_fixed = shop.is_upstream and shop.rule.era == SEED
+    is_fixed = builder.is_upstream and builder.rule.era == SEED
     name = f"{label}_{config.eval_task if is_fixed else eval_task}"
     task = Task(
         name,
@@ -328,13 +330,13 @@ def _judging(
         template=ask_for_line,
         scorers=(scorer,),
         summarizers=(statistic,),
-        protocol=shop.protocol(name),
-        models={model: Predictions(model, folder.root, shop.is_upstream)},
+        protocol=builder.protocol(name),
+        models={model: Predictions(model, folder.root, builder.is_upstream)},
     )
     note = f"{name}: predictions read from {file}"
     if unanswered:
         note += f"; {len(unanswered)} rows of --mode infer have no prediction"
-    doubt = _doubt(stage.task, file, dataset, shop.tree)
+    doubt = _doubt(stage.task, file, dataset, builder.tree)
     if doubt:
         note = f"warning: {note}; {doubt}"
     return _as_stage_task(task, stage.reference(dataset), (note,))
@@ -426,25 +428,6 @@ def _same_lines(file: Path) -> Path | None:
         if is_alike and other.read_bytes() == file.read_bytes():
             return other
     return None
-
-
-def _predictions(
-    folder: Folder,
-    model: str,
-    label: str,
-    dataset: str,
-) -> Path:
-    """Return the prediction file named after the infer_task, or else the one that upstream names after the dataset."""
-    for name in (label, dataset):
-        if (file := folder.file("prediction", name)).is_file():
-            return file
-    file = folder.file("prediction", label)
-    fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
-    raise UsageError(
-        f"no predictions of {model!r} for {label!r}",
-        where=str(file),
-        fix=fix,
-    )
 
 
 def _as_stage_task(

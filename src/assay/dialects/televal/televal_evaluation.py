@@ -74,8 +74,8 @@ class Evaluation:
                 verdict = {**verdict, "score": line["score"]}
             return read_result(verdict, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
-            described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
-            return no_verdict(without_secrets(described, self.secrets))
+            fault = blamed(ScorerError, error, f"evaluator {self.name!r}", id)
+            return no_verdict(without_secrets(str(fault), self.secrets))
 
     @cached_property
     def _worker(self) -> "Worker":
@@ -178,17 +178,14 @@ class Worker:
         self._evaluator = evaluator
         evaluate = type(evaluator).evaluate
         self._single = getattr(evaluate, "single", None)
-        default = getattr(evaluate, "default_workers", 1)
-        self._threads = Threads(
-            workers_of(evaluator, default) if self._single else 1, "evaluator"
-        )
+        workers = 1
+        if self._single:
+            workers = workers_of(evaluator, evaluate.default_workers)
+        self._threads = Threads(workers, "evaluator")
         weakref.finalize(self, self._threads.close)
         self._batch_size = max(1, batch_size)
         self._rule, self._lines = rule, lines
         self._batches: dict[int, asyncio.Future[Sequence[object]]] = {}
-        self._known: list[Line] = []
-        self._numbers: dict[str, int] = {}
-        """The number of each line in the file, by the id of its sample."""
 
     async def ask(self, line: Fields, id: str) -> object:
         """Return the evaluator's result for one line; `id` is the sample's."""
@@ -197,18 +194,22 @@ class Worker:
         if self._lines is None or self._batch_size == 1:
             results = await self._threads.submit(self._evaluate, [line])
             return results[0]
-        if not self._known:
-            self._known = list(self._lines())
-            ids = [id for id, _ in self._known]
-            self._numbers = {id: number for number, id in enumerate(ids)}
-        batch, index = divmod(self._numbers[id], self._batch_size)
+        number = self._numbers[id]
+        batch = number // self._batch_size
         if batch not in self._batches:
             start = batch * self._batch_size
-            members = self._known[start : start + self._batch_size]
-            call = self._threads.submit(self._evaluate, [line for _, line in members])
+            lines = self._file_lines[start : start + self._batch_size]
+            call = self._threads.submit(self._evaluate, lines)
             self._batches[batch] = asyncio.ensure_future(call)
         results = await asyncio.shield(self._batches[batch])
-        return results[index]
+        return results[number % self._batch_size]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The number of each line in the file, by the id of its sample."""
+        lines = self._lines() if self._lines is not None else ()
+        self._file_lines = [line for _, line in lines]
+        return {id: number for number, (id, _) in enumerate(lines)}
 
     def _judge(self, evaluate: Function, line: Fields) -> object:
         with self._rule.kept():
@@ -225,15 +226,15 @@ class Worker:
         infos = [info_of(line) for line in lines]
         with self._rule.kept():
             results = self._evaluator.evaluate(preds, refs, infos)
-        is_list = isinstance(results, (list, tuple))
-        if not is_list or len(results) != len(lines):
-            returned = f"a {type(results).__name__}"
-            if is_list:
-                returned = f"{len(results)} results"
-            raise TypeError(
-                f"{type(self._evaluator).__name__}.evaluate returned {returned} for {len(lines)} predictions"
-            )
-        return results  # type: ignore[no-any-return]
+        returned = f"a {type(results).__name__}"
+        if isinstance(results, (list, tuple)):
+            if len(results) == len(lines):
+                return results
+            returned = f"{len(results)} results"
+        name = type(self._evaluator).__name__
+        raise TypeError(
+            f"{name}.evaluate returned {returned} for {len(lines)} predictions"
+        )
 
 
 def read_result(

@@ -35,8 +35,8 @@ from ...store.file_ledger import FileLedger
 from ...store.layout import write_whole
 from ..run_answers import answered, output_of
 from ..shapes import Fields, Record
+from .audio_clips import file_stem
 from .eras import Era
-from .spoken import file_stem
 from .structures import as_target, decoded, json_line
 from .summaries import raw_score
 from .televal_rows import (

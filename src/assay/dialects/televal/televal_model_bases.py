@@ -11,8 +11,8 @@ from ...core import AssayError, Audio, MissingExtra
 from ...media import Facts, check_media
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
+from .audio_clips import AudioFolder, fitted
 from .eras import SEED, era_here
-from .spoken import AudioFolder, fitted
 from .structures import (
     Question,
     Turn,

@@ -36,7 +36,7 @@ from .structures import (
 from .televal_calling import FLAGS, round_records
 
 SPOKEN = "televal"
-"""The field of a sample with the rendered data beyond the messages."""
+"""The field of a sample with the `Question` or `Script` that the template rendered."""
 STRUCTURE = "televal_structure"
 """The field with the rendered structure, if upstream's rules were chosen."""
 AUDIO_FIELD = "televal_sound"

@@ -16,8 +16,8 @@ from typing import Any
 from ....core import Audio, DataError, UsageError, library
 from ...protocol import error_of_rule, is_upstream
 from ...shapes import Fields, Record
+from ..audio_clips import AudioFolder, audio_bytes, file_stem
 from ..eras import SEED, era_here
-from ..spoken import AudioFolder, audio_bytes, file_stem
 from ..structures import decoded
 from .utils import (
     TupleJSONLConverter,
@@ -41,9 +41,9 @@ class NoSuchData(UsageError, NotImplementedError):
 
 @dataclass(eq=False)
 class BatchLoader:
-    """Rows in lists of `batch_size`.
+    """TELEVAL's dataset: iterating yields lists of `batch_size` rows.
 
-    Clips in Parquet become WAV files (one channel, 16 kHz) and are named by path.
+    Audio clips in Parquet become WAV files (one channel, 16 kHz), and the rows have the paths of these files.
     """
 
     file: str | Path
@@ -103,7 +103,7 @@ class BatchLoader:
 
     @property
     def is_jsonl(self) -> bool:
-        """Whether the rows are plain JSON lines."""
+        """True if the rows are plain JSON lines."""
         return str(self.file).endswith(LINES)
 
     @property

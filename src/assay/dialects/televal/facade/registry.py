@@ -30,7 +30,7 @@ RefsType = list[object]
 
 @dataclass
 class EvalTaskCfg:
-    """How to judge and summarize predictions, by names of the registry."""
+    """The arguments of an eval_task: names of an evaluator and a summarizer of the registry."""
 
     evaluator: str
     summarizer: str
@@ -39,7 +39,7 @@ class EvalTaskCfg:
 
 @dataclass
 class InferTaskCfg:
-    """What to ask which model, by names of the registry."""
+    """The arguments of an infer_task: names of datasets, a template, a model and an eval_task of the registry."""
 
     dataset: str | list[str]
     template: str
@@ -146,7 +146,7 @@ class Registry:
 
 
 class BaseTask:
-    """One mode of one infer_task, with the options of `main.py`. It runs like `assay televal`, with the same files."""
+    """One stage of an infer_task, with the options of `main.py`. It does the same as `assay televal`."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class BaseTask:
         """Run the stage and return the result; its files are under `save_dir`."""
         from ....runner.events import Silent
         from ....runner.options import RunOptions
-        from ..televal_command import Asked, execute
+        from ..televal_command import CommandLine, execute
 
         options = {k: value for k, value in self.kwargs.items() if value is not None}
         for name in ("save_pred_audio", "keep_meta_info"):
@@ -173,7 +173,7 @@ class BaseTask:
                 options[name] = truth(options[name])
         if "bsz" in options:
             options["bsz"] = int(options["bsz"])
-        command_line = Asked(
+        command_line = CommandLine(
             self.mode,
             self.task,
             self.registry,
@@ -184,11 +184,11 @@ class BaseTask:
 
 
 class InferenceTask(BaseTask):
-    """Asks the model."""
+    """The stage that asks the model and writes predictions."""
 
 
 class EvalTask(BaseTask):
-    """Judges the predictions."""
+    """The stage that judges the predictions."""
 
 
 STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}

@@ -14,8 +14,8 @@ from ....core import Audio
 from ...guest import Guest
 from ...protocol import is_upstream
 from ...shapes import Function, Record
+from ..audio_clips import as_wav, audio_bytes
 from ..eras import supplied
-from ..spoken import as_wav, audio_bytes
 from ..structures import decoded, encoded
 
 DEFAULT_WORKERS = 4
@@ -59,10 +59,10 @@ class TupleJSONLConverter:
 def parallel_batch(
     default_workers: int = DEFAULT_WORKERS,
 ) -> Callable[[Function], Callable[..., list[Record]]]:
-    """Let `evaluate` be written for one prediction: when called with lists, it runs in threads and keeps their order.
+    """Decorate an `evaluate` that judges one prediction, so that it takes lists and judges them in a pool of threads.
 
-    The pool has `self.max_workers` threads, or `default_workers` if that is missing. assay itself calls the single
-    form and keeps the pool full over the whole run.
+    The pool has `self.max_workers` threads, or `default_workers` if that is missing. Results keep the order of the
+    predictions. assay itself calls the undecorated function, so that one pool serves the whole run.
     """
 
     def decorate(single: Function) -> Callable[..., list[Record]]:

@@ -43,8 +43,8 @@ PATHS = ("file", "save_query_audio_dir")
 
 
 @dataclass
-class Workshop:
-    """Builds the tasks of one tree. They share models, so that weights are loaded once."""
+class TaskBuilder:
+    """Builds the tasks of one registry. They share models, so that weights are loaded once."""
 
     tree: Tree
     era: Era | None = None
@@ -337,5 +337,5 @@ def check_columns(
 
 
 def answered(sample: Sample, output: Output) -> float:
-    """Return 1 for every answer, because the inference stage judges nothing."""
+    """Return 1 for every answer: the scorer of the inference stage, which judges nothing."""
     return 1.0

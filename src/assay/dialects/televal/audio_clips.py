@@ -15,6 +15,7 @@ from ...store.layout import write_whole
 
 RATE = 16_000
 INDEX = ".sounds.jsonl"
+"""The file in a folder of clips that says which clip, in which form, each file has."""
 _FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
 
 
@@ -31,7 +32,7 @@ class AudioFolder:
     def __init__(self, folder: Path | None = None) -> None:
         self._removal: weakref.finalize[[str, bool], AudioFolder] | None = None
         self._folder = folder
-        self._known: dict[str, str] | None = None
+        self._fingerprints: dict[str, str] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -50,7 +51,8 @@ class AudioFolder:
 
     def place(self, folder: Path) -> None:
         """Write files to another folder from now on."""
-        self._folder, self._known = folder, None
+        self._folder = folder
+        self._fingerprints = None
 
     def put(
         self,
@@ -61,21 +63,19 @@ class AudioFolder:
         mono: bool = True,
     ) -> tuple[Path, tuple[str, ...]]:
         """Write the audio at `rate`, with one channel if `mono`; return the path and the conversions."""
+        fingerprint = f"{audio.digest}/{rate}/{mono}"
         with self._lock:
-            digests = self._index()
-            fingerprint = f"{audio.digest}/{rate}/{mono}"
-
-            def is_same_clip(path: Path) -> bool:
-                return digests.get(path.name, fingerprint) == fingerprint
-
-            path = self.folder / f"{name}.wav"
-            if path.exists() and not is_same_clip(path):
-                path = self.folder / f"{name}-{audio.digest[:8]}.wav"
-            if path.exists() and is_same_clip(path):
-                return path, ()
+            fingerprints = self._index()
+            # Another clip of the same name keeps its file.
+            for stem in (name, f"{name}-{audio.digest[:8]}"):
+                path = self.folder / f"{stem}.wav"
+                if not path.exists():
+                    break
+                if fingerprints.get(path.name, fingerprint) == fingerprint:
+                    return path, ()
             data, changes = as_wav(audio, rate=rate, mono=mono)
             write_whole(path, data)
-            digests[path.name] = fingerprint
+            fingerprints[path.name] = fingerprint
             with (self.folder / INDEX).open("a", encoding="utf-8") as index:
                 index.write(json.dumps([path.name, fingerprint]) + "\n")
             return path, changes
@@ -84,17 +84,21 @@ class AudioFolder:
         """Remove a temporary folder with its contents."""
         if self._removal is not None:
             self._removal()
-            self._removal, self._folder, self._known = None, None, None
+            self._removal = None
+            self._folder = None
+            self._fingerprints = None
 
     def _index(self) -> dict[str, str]:
-        if self._known is None:
+        """Return the fingerprint of the clip in each file of the folder."""
+        if self._fingerprints is None:
+            self._fingerprints = {}
             index = self.folder / INDEX
             if index.exists():
                 lines = index.read_text(encoding="utf-8").splitlines()
-            else:
-                lines = []
-            self._known = dict(json.loads(line) for line in lines if line.endswith("]"))
-        return self._known
+                # A kill may have cut the last line.
+                whole_lines = [line for line in lines if line.endswith("]")]
+                self._fingerprints.update(map(json.loads, whole_lines))
+        return self._fingerprints
 
 
 def as_wav(
