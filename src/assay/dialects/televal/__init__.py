@@ -88,8 +88,11 @@ def model(reference: str, args: Fields) -> Model | None:
 
     path, attribute = split_reference(reference)
     file = Path(path).expanduser().resolve()
-    above_src = [folder.parent for folder in file.parents if folder.name == "src"]
-    root = above_src[0] if above_src else file.parent
+    root = file.parent
+    for folder in file.parents:
+        if folder.name == "src":
+            root = folder.parent
+            break
     classes = Classes(root)
     module = classes.guest.load(file)
     names = [
@@ -102,7 +105,8 @@ def model(reference: str, args: Fields) -> Model | None:
     ]
     if len(names) != 1:
         return None
-    dotted = ".".join([*file.relative_to(root).with_suffix("").parts, *names])
+    parts = file.relative_to(root).with_suffix("").parts
+    dotted = ".".join([*parts, *names])
     entry = Entry("model", names[0], dotted, dict(args), file, 1)
     rule = Rule(era_of(root), is_upstream("televal"))
     return GuestModel(entry, classes, rule)

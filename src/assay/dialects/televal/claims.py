@@ -59,7 +59,7 @@ def kinds_in(folder: Path) -> list[str]:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """Return an iterator over the YAML files in a folder, sorted by name; an empty one if there is no such folder."""
+    """Return an iterator over the YAML files in a folder, sorted by name. A missing folder has none."""
     if folder.is_dir():
         return iter(
             sorted(p for p in folder.glob("*") if p.suffix in (".yaml", ".yml"))

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import jinja2
@@ -30,7 +30,8 @@ class DataTemplate:
         self.template = template
         self._is_upstream = is_upstream("televal")
         self._era = era_here()
-        for text in _texts_in(template):  # raise for invalid Jinja now
+        for text in _texts_in(template):
+            # Invalid Jinja is an error now, and not when a row is read.
             _compiled(text, self._is_upstream)
 
     def load(self, **row: object) -> object:
@@ -44,8 +45,9 @@ class DataTemplate:
                 return _whole(self.template, row)
             return self._rendered(self.template, row)
         except jinja2.UndefinedError as error:
+            columns = ", ".join(map(str, row))
             raise ValueError(
-                f"{error.message}; the row has the columns {', '.join(map(str, row))}"
+                f"{error.message}; the row has the columns {columns}"
             ) from error
 
     def _rendered(
@@ -56,10 +58,10 @@ class DataTemplate:
     ) -> object:
         """Render a part of the template; `key` is its key, if it is a value of a mapping."""
         if isinstance(piece, Mapping):
-            return {
-                name: self._rendered(value, row, str(name))
-                for name, value in piece.items()
-            }
+            structure = {}
+            for name, value in piece.items():
+                structure[name] = self._rendered(value, row, str(name))
+            return structure
         if isinstance(piece, list):
             return [self._rendered(item, row) for item in piece]
         if not isinstance(piece, str):
@@ -67,21 +69,23 @@ class DataTemplate:
         if self._is_upstream:
             return _by_upstream(piece, row, self._era)
         value = _text(piece, row)
-        if key in STRUCTURAL and value is not None:
-            try:
-                return decoded(json.loads(value))
-            except ValueError:
-                return value
-        return value
+        if value is None or key not in STRUCTURAL:
+            return value
+        try:
+            return decoded(json.loads(value))
+        except ValueError:
+            return value
 
 
 def _texts_in(piece: object) -> Iterator[str]:
     """Yield all texts of a template."""
     if isinstance(piece, str):
         yield piece
-    elif isinstance(piece, (Mapping, list)):
-        parts = piece.values() if isinstance(piece, Mapping) else piece
-        for part in parts:
+    elif isinstance(piece, Mapping):
+        for part in piece.values():
+            yield from _texts_in(part)
+    elif isinstance(piece, list):
+        for part in piece:
             yield from _texts_in(part)
 
 
@@ -145,8 +149,13 @@ def _text(text: str, row: Fields) -> str | None:
 def _by_jinja(text: str, row: Fields) -> str:
     """Render a Jinja text over plain values: of the columns that it names, or of all columns if it uses `getvar`."""
     template, names = _compiled(text)
-    columns = row if "getvar" in text else names
-    values = {name: _without_gap(row[name]) for name in columns if name in row}
+    columns: Iterable[str] = names
+    if "getvar" in text:
+        columns = row
+    values = {}
+    for name in columns:
+        if name in row:
+            values[name] = _without_gap(row[name])
     return template.render(plain_values(values))
 
 

@@ -112,7 +112,7 @@ class GuestModel(RequestModel):
         return super().close()
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Add a first message with data that others cannot carry: the dialogue, the instruction, the task's switches."""
+        """Add a first message with data that others cannot carry: the dialogue, the instruction, the switches."""
         spoken = sample.fields.get(SPOKEN)
         extras: Record = {}
         if isinstance(spoken, Script):

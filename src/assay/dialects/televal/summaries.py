@@ -175,10 +175,7 @@ class AvgThreshold(Summarizer):
         """The rescaled mean, and the share above the threshold on the original scale of the scores."""
         if self.rescale == "base":
             return (Mean(), Threshold(self.threshold, inclusive=False))
-        if self.rescale == "power":
-            power = self.power
-        else:
-            power = 1.0
+        power = self.power if self.rescale == "power" else 1.0
         bar = FULL_MARKS * (self.threshold / 100.0) ** (1.0 / power)
         return (
             Rescaled(0.0, FULL_MARKS, 100.0, power),

@@ -196,13 +196,21 @@ class Worker:
             return results[0]
         number = self._numbers[id]
         batch = number // self._batch_size
+        index = number % self._batch_size
         if batch not in self._batches:
-            start = batch * self._batch_size
-            lines = self._file_lines[start : start + self._batch_size]
-            call = self._threads.submit(self._evaluate, lines)
-            self._batches[batch] = asyncio.ensure_future(call)
-        results = await asyncio.shield(self._batches[batch])
-        return results[number % self._batch_size]
+            self._batches[batch] = self._start(batch)
+        # The batch serves other lines, too, and goes on if this one is cancelled.
+        shared = asyncio.shield(self._batches[batch])
+        results = await shared
+        return results[index]
+
+    def _start(self, batch: int) -> asyncio.Future[Sequence[object]]:
+        """Judge one batch of the file."""
+        start = batch * self._batch_size
+        end = start + self._batch_size
+        lines = self._file_lines[start:end]
+        call = self._threads.submit(self._evaluate, lines)
+        return asyncio.ensure_future(call)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

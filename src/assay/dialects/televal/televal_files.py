@@ -111,21 +111,23 @@ class Folder:
 
     def write_table(self) -> Path:
         """Write `results.csv` in TELEVAL's own format: a row for each summary, a column for each model."""
-        cells: dict[str, dict[str, str]] = {}
-        models: dict[str, None] = {}
+        rows: dict[str, dict[str, str]] = {}
+        columns = [""]
         for file in sorted(self.root.glob("summary/*/*.jsonl")):
             model = file.parent.name
-            models[model] = None
+            if model not in columns:
+                columns.append(model)
             lines = file.read_text(encoding="utf-8").splitlines()
-            statistic = json.loads(lines[0])
-            row = cells.setdefault(file.stem, {"": file.stem})
-            row[model] = "".join(f"{value} " for value in statistic.values())
+            values = json.loads(lines[0]).values()
+            row = rows.setdefault(file.stem, {"": file.stem})
+            row[model] = "".join(f"{value} " for value in values)
         path = self.ledger.claim(self.root / "results.csv")
         stream = io.StringIO(newline="")
-        table = csv.DictWriter(stream, ["", *models], lineterminator="\n")
+        table = csv.DictWriter(stream, columns, lineterminator="\n")
         table.writeheader()
-        table.writerows(cells.values())
-        write_whole(path, stream.getvalue().encode("utf-8", "replace"))
+        table.writerows(rows.values())
+        text = stream.getvalue()
+        write_whole(path, text.encode("utf-8", "replace"))
         return path
 
 
