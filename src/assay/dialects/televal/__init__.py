@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from ...runner.options import RunOptions
 
 
-def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
+def tasks(
+    reference: str,
+    run: "RunOptions",
+) -> Sequence[Task]:
     """Return the infer_tasks of a registry that the run names; all of them if it names none."""
     if "#" in reference:
         from .televal_command import tasks_of
@@ -21,7 +24,10 @@ def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     return _tasks(reference, run)
 
 
-def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
+def as_upstream(
+    reference: str,
+    run: "RunOptions",
+) -> Sequence[Task]:
     """Return the same tasks with TELEVAL's own handling of reversed speakers, and with integer judge scores."""
     return _tasks(reference, run, is_upstream=True)
 
@@ -75,7 +81,10 @@ def names_in(reference: str) -> Sequence[str]:
     return ()
 
 
-def model(reference: str, args: Fields) -> Model | None:
+def model(
+    reference: str,
+    args: Fields,
+) -> Model | None:
     """Build the model class of a user's file, such as `src/models/mine.py:Mine`.
 
     Return None if the file has none.

@@ -94,7 +94,10 @@ class SimpleTokenizer:
         return any(_fulfils(reference, occurs) for reference in refs)
 
 
-def _fulfils(reference: object, occurs: Callable[[object], bool]) -> bool:
+def _fulfils(
+    reference: object,
+    occurs: Callable[[object], bool],
+) -> bool:
     """Return True if a reference occurs: any entry of a list, all entries of a tuple."""
     if not isinstance(reference, (list, tuple)):
         return occurs(reference)
@@ -102,7 +105,10 @@ def _fulfils(reference: object, occurs: Callable[[object], bool]) -> bool:
     return combine(_fulfils(part, occurs) for part in reference)
 
 
-def _is_run(sought: list[str], tokens: list[str]) -> bool:
+def _is_run(
+    sought: list[str],
+    tokens: list[str],
+) -> bool:
     """Return True if some tokens occur one after the other among others."""
     size = len(sought)
     return any(
@@ -395,7 +401,11 @@ class BuiltInEvaluator(Evaluator):
 class WithPunctuation:
     """Like exists-match, but punctuation marks are tokens and must match, too."""
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
+    def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         score = ExistsMatch()(sample, output)
         if score.outcome is not Outcome.SCORED or not score.value:
             return score

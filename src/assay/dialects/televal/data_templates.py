@@ -133,7 +133,10 @@ def _without_gap(value: object) -> object:
     return value
 
 
-def _text(text: str, row: Fields) -> str | None:
+def _text(
+    text: str,
+    row: Fields,
+) -> str | None:
     """Render a text. A single column is passed on unchanged: text as text, None as None."""
     if "{" not in text:
         return text
@@ -146,7 +149,10 @@ def _text(text: str, row: Fields) -> str | None:
     return None if value is None else str(value)
 
 
-def _by_jinja(text: str, row: Fields) -> str:
+def _by_jinja(
+    text: str,
+    row: Fields,
+) -> str:
     """Render a Jinja text over plain values: of the columns that it names, or of all columns if it uses `getvar`."""
     template, names = _compiled(text)
     columns: Iterable[str] = names
@@ -159,7 +165,10 @@ def _by_jinja(text: str, row: Fields) -> str:
     return template.render(plain_values(values))
 
 
-def _whole(text: str, row: Fields) -> object:
+def _whole(
+    text: str,
+    row: Fields,
+) -> object:
     """Render a template that is one text and must render to a structure in JSON."""
     rendered = _by_jinja(text, row)
     try:
@@ -175,7 +184,11 @@ def _whole(text: str, row: Fields) -> object:
     return structure
 
 
-def _by_upstream(text: str, row: Fields, era: Era) -> object:
+def _by_upstream(
+    text: str,
+    row: Fields,
+    era: Era,
+) -> object:
     """Render a text as TELEVAL does: the result is parsed as JSON if possible, and `nan` is kept."""
     template, _ = _compiled(text, as_upstream=True)
     rendered = template.render({**row, "getvar": _upstream_getvar(row, era)})
@@ -185,7 +198,10 @@ def _by_upstream(text: str, row: Fields, era: Era) -> object:
         return rendered
 
 
-def _upstream_getvar(row: Fields, era: Era) -> Function:
+def _upstream_getvar(
+    row: Fields,
+    era: Era,
+) -> Function:
     """Return upstream's `getvar` for optional columns.
 
     In the newest revision it takes no default and maps NaN to None.

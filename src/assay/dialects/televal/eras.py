@@ -131,12 +131,18 @@ def era_of(root: Path) -> Era:
 
 
 @lru_cache(maxsize=64)
-def _era_near(script: str, working: str) -> Era:
+def _era_near(
+    script: str,
+    working: str,
+) -> Era:
     tree = _tree_near(script, working)
     return era_of(tree) if tree else NEWEST
 
 
-def _tree_near(script: str, working: str) -> Path | None:
+def _tree_near(
+    script: str,
+    working: str,
+) -> Path | None:
     for start in (script, working):
         for folder in (Path(start), *Path(start).parents)[:NEAR] if start else ():
             if (folder / "src" / "dataset.py").is_file() or kinds_in(

@@ -111,7 +111,11 @@ class GuestModel(RequestModel):
             folder.close()
         return super().close()
 
-    def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
+    def prompt(
+        self,
+        sample: Sample,
+        prompt: Prompt,
+    ) -> Prompt | None:
         """Add a first message with data that others cannot carry: the dialogue, the instruction, the switches."""
         spoken = sample.fields.get(SPOKEN)
         extras: Record = {}
@@ -144,7 +148,11 @@ class GuestModel(RequestModel):
             outputs: list[Output] = super().generate(requests)
         return outputs
 
-    def answer(self, model: object, request: Request) -> Output:
+    def answer(
+        self,
+        model: object,
+        request: Request,
+    ) -> Output:
         """Return the answer to one question, or to one round of a dialogue."""
         messages = request.messages
         extras = head_of(request)

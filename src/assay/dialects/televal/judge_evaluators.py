@@ -172,7 +172,11 @@ class NoScore(ValueError):
     """Raised if the judge's reply has no valid score."""
 
 
-def read_score(reply: str, *, whole: bool = False) -> tuple[float, str]:
+def read_score(
+    reply: str,
+    *,
+    whole: bool = False,
+) -> tuple[float, str]:
     """Return score and explanation from a judge's JSON. Decimals are kept, and a number written as text counts."""
     start, end = reply.find("{"), reply.rfind("}")
     try:
@@ -199,7 +203,11 @@ class JudgedByModel(GivenModels):
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)
 
-    async def __call__(self, sample: Sample, output: Output) -> Score:
+    async def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         info = {
             name: value
             for name, value in sample.fields.items()

@@ -23,7 +23,9 @@ def convert(
     path = Path(source).expanduser()
     if not path.exists():
         raise UsageError("no such file or folder", where=str(source))
-    label = name or (path.stem if path.suffix else path.name)
+    label = name
+    if not label:
+        label = path.stem if path.suffix else path.name
     folder = Path(root).expanduser() / label
     loader = BatchLoader(
         path,
@@ -33,14 +35,15 @@ def convert(
     loader.sounds.place(folder / "audios")
     file = own_file(folder / f"{label}.jsonl")
     part = own_file(folder / f"{label}.part")
-    rows = clips = 0
+    rows = 0
+    clips = 0
     with part.open("w", encoding="utf-8") as lines:
         for batch in loader:
             for row in batch:
                 rows += 1
-                clips += sum(
-                    isinstance(row.get(column), str) for column in AUDIO_COLUMNS
-                )
+                for column in AUDIO_COLUMNS:
+                    if isinstance(row.get(column), str):
+                        clips += 1
                 lines.write(f"{json_line(row)}\n")
     part.replace(file)
     FileLedger(file.parent).note(file, digest=file_digest(file))

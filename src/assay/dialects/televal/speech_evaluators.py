@@ -43,7 +43,11 @@ def recogniser(name: object, **options: object) -> Any:
 class Recogniser:
     """A model of funasr, loaded on first use."""
 
-    def __init__(self, name: object, options: Record) -> None:
+    def __init__(
+        self,
+        name: object,
+        options: Record,
+    ) -> None:
         self.name, self._options = name, options
         # Remember the module now: it may not be importable later.
         self._package: Any = sys.modules.get("funasr")
@@ -74,7 +78,11 @@ class Transcribed(SpeechConsistency):
     whole_case: bool = False
     """True to distinguish capitals, as TELEVAL does."""
 
-    async def __call__(self, sample: Sample, output: Output) -> Score:
+    async def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         speech = audio_of(output)
         if speech is None or not output.text.strip():
             return await super().__call__(sample, output)
@@ -176,7 +184,11 @@ class OverallMos:
     bounds: ClassVar[tuple[float, float]] = (1.0, 5.0)
     blocking: ClassVar[bool] = True
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
+    def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         score = Dnsmos()(sample, output)
         ratings = dict(score.value) if isinstance(score.value, Mapping) else {}
         details = {**score.details, "ratings": ratings}
@@ -210,7 +222,10 @@ class DNSMOS(BuiltInEvaluator):
         return {"key": pred_info["key"], "score": rating["OVRL"]}
 
 
-def _rated(path: str, sampling_rate: int) -> Fields:
+def _rated(
+    path: str,
+    sampling_rate: int,
+) -> Fields:
     """Return the ratings of an audio clip under TELEVAL's names."""
     score = OverallMos()(Sample(path, ""), Output((Candidate((Audio(Path(path)),)),)))
     ratings = score.details.get("ratings", {})
@@ -281,7 +296,11 @@ class HeardFeeling(GivenModels):
     needs: ClassVar[tuple[str, ...]] = ("emotion",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    async def __call__(self, sample: Sample, output: Output) -> Score:
+    async def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         labels = sample.fields.get(EMOTIONS)
         if labels is None:
             labels = sample.targets
@@ -379,7 +398,11 @@ class HeardDialect(GivenModels):
     needs: ClassVar[tuple[str, ...]] = ("dialect",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    async def __call__(self, sample: Sample, output: Output) -> Score:
+    async def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         heard = await labels_heard(self.models, "dialect", output)
         if isinstance(heard, Score):
             return heard

@@ -106,7 +106,11 @@ def read_structure(
     return script
 
 
-def read_question(turns: Sequence[object], *, as_upstream: bool) -> Question:
+def read_question(
+    turns: Sequence[object],
+    *,
+    as_upstream: bool,
+) -> Question:
     """Read a question from a list of roles. By TELEVAL's own rule, unknown roles are ignored."""
     fields: Record = {"instruct": ""}
     for turn in turns:

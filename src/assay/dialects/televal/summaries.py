@@ -60,8 +60,9 @@ class Summarizer:
 
     def _check_scores(self, scores: list[object]) -> None:
         """Raise if a score is missing."""
-        if any(score is None for score in scores):
-            raise ValueError("a score is None: judge that prediction again")
+        for score in scores:
+            if score is None:
+                raise ValueError("a score is None: judge that prediction again")
 
     @staticmethod
     def linear_rescale(score: float) -> float:
@@ -69,7 +70,10 @@ class Summarizer:
         return score * 20
 
     @staticmethod
-    def power_rescale(score: float, power: float) -> float:
+    def power_rescale(
+        score: float,
+        power: float,
+    ) -> float:
         """Rescale 0 to 5 to 0 to 100, spreading out high scores."""
         rescaled: float = (score / FULL_MARKS) ** power * 100
         return rescaled
@@ -96,7 +100,8 @@ class AvgInfo(Summarizer):
         scores: list[Any],
         **kwargs: object,
     ) -> Record:
-        if nothing := _nothing(scores, "AVG: no scores"):
+        nothing = _nothing(scores, "AVG: no scores")
+        if nothing:
             return nothing
         if not isinstance(scores[0], Mapping):
             return {"score": f"AVG: {_mean(scores) * 100:.2f}%"}
@@ -215,9 +220,10 @@ class AvgMOS(Summarizer):
         scores: list[Any],
         **kwargs: object,
     ) -> Record:
-        return _nothing(scores, "DNSMOS: no scores") or {
-            "score": f"DNSMOS: {_mean(scores):.2f}"
-        }
+        nothing = _nothing(scores, "DNSMOS: no scores")
+        if nothing:
+            return nothing
+        return {"score": f"DNSMOS: {_mean(scores):.2f}"}
 
 
 def _nothing(
@@ -234,7 +240,10 @@ def _mean(values: Sequence[float]) -> float:
     return sum(map(float, values)) / len(values)
 
 
-def _divided(score: Any, scale: float) -> Any:
+def _divided(
+    score: Any,
+    scale: float,
+) -> Any:
     if isinstance(score, Mapping):
         return {key: float(value) / scale for key, value in score.items()}
     return float(score) / scale
@@ -271,21 +280,21 @@ class Statistic:
         if len(lines) != len(records):  # count lines instead of samples
             context = replace(context, n_expected=len(lines))
         counted_lines = [_with_counts(line) for line in lines]
+        results: list[Result] = []
         try:
-            results = [
-                result
-                for summarize in summarizers
-                for result in summarize(counted_lines, context)
-            ]
+            for summarize in summarizers:
+                results += summarize(counted_lines, context)
         except (AssayError, ValueError):
             if not statistic:
                 raise
             # Scores outside the range of the rescaling: report only the user's own numbers.
-            results, is_known = [], False
+            results = []
+            is_known = False
         if statistic:
             results = [result for result in results if result.value is not None]
         if not is_known:
-            results = [*self._own_results(statistic, lines, context), *results]
+            own_results = self._own_results(statistic, lines, context)
+            results = own_results + results
         if not results:
             results = [_result("statistic", None, lines, context)]
         details = {**results[0].details, STATISTIC: dict(statistic)}
@@ -293,7 +302,10 @@ class Statistic:
 
     def statistic(self, lines: Sequence[ScoreRecord]) -> Fields:
         """Return the result of the user's summarizer, which does not see lines without a score."""
-        scores = [raw_score(line) for line in lines if line.outcome not in UNRESOLVED]
+        scores = []
+        for line in lines:
+            if line.outcome not in UNRESOLVED:
+                scores.append(raw_score(line))
         with self.rule.applied():
             statistic = self.summarizer.statistic(scores)
         if not isinstance(statistic, Mapping):
@@ -352,17 +364,21 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
             continue
         for number, verdict in enumerate(rounds, 1):
             details = dict(verdict)
-            outcome, value = details.pop("outcome"), details.pop("value", None)
-            values = {record.scorer: value}
+            outcome = details.pop("outcome")
+            value = details.pop("value", None)
+            values = {}
             if isinstance(value, Mapping):
-                values = {f"{record.scorer}.{key}": n for key, n in value.items()}
+                for key, number_of_key in value.items():
+                    values[f"{record.scorer}.{key}"] = number_of_key
+            elif value is not None:
+                values[record.scorer] = value
             line = replace(
                 record,
                 id=f"{record.id}#{number}",
                 cluster=record.cluster or record.id,
                 outcome=outcome,
                 details=details,
-                values={} if value is None else values,
+                values=values,
             )
             lines.append(line)
     return lines
@@ -376,8 +392,10 @@ def raw_score(line: ScoreRecord) -> Any:
         return counts
     if line.scorer in line.values:
         return line.values[line.scorer]
-    prefix = f"{line.scorer}."
-    return {name.removeprefix(prefix): value for name, value in line.values.items()}
+    named = {}
+    for name, value in line.values.items():
+        named[name.removeprefix(f"{line.scorer}.")] = value
+    return named
 
 
 def _with_counts(line: ScoreRecord) -> ScoreRecord:

@@ -238,7 +238,11 @@ class TaskBuilder:
         )
         return evaluation, statistic
 
-    def _native(self, entry: Entry, kind: Any) -> Any:
+    def _native(
+        self,
+        entry: Entry,
+        kind: Any,
+    ) -> Any:
         """Return assay's scorer for a built-in evaluator, or None if the evaluator itself must be called.
 
         The evaluator is called if it is the user's own, a judge with keys in the YAML file, one that funasr can run
@@ -275,7 +279,11 @@ class TaskBuilder:
             self.models[name] = GuestModel(entry, self.classes, self.rule)
         return self.models[name]
 
-    def _config(self, entry: Entry, kind: type) -> Any:
+    def _config(
+        self,
+        entry: Entry,
+        kind: type,
+    ) -> Any:
         self.classes.check_args(entry, kind)
         return kind(**expand(entry.args))
 
@@ -336,6 +344,9 @@ def check_columns(
                 warnings.warn(str(error), stacklevel=2)
 
 
-def answered(sample: Sample, output: Output) -> float:
+def answered(
+    sample: Sample,
+    output: Output,
+) -> float:
     """Return 1 for every answer: the scorer of the inference stage, which judges nothing."""
     return 1.0

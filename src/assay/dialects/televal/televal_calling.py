@@ -73,8 +73,12 @@ class Dialogue:
             words["assistant_his_audio"] = spoken[-1]
         if pred_audio is not None:
             words["pred_audio"] = pred_audio
-        earlier = self.audio[:now]
-        returned = model.generate_multiturn(self.audio[now], earlier, replies, **words)
+        returned = model.generate_multiturn(
+            self.audio[now],
+            self.audio[:now],
+            replies,
+            **words,
+        )
         if is_upstream("televal"):
             answer = {**returned, "pred": returned["pred"]}
         else:
@@ -84,7 +88,11 @@ class Dialogue:
             self.cache = {"cache": answer["cache"]}
         return answer
 
-    def records(self, model: object, options: Fields) -> list[Record]:
+    def records(
+        self,
+        model: object,
+        options: Fields,
+    ) -> list[Record]:
         """Ask for the answers of all rounds. Return a record for each, or only the last one with `save_latest_only`."""
         path = options.get("pred_audio")
         for number in range(1, len(self.script.users) + 1):
@@ -134,8 +142,10 @@ def round_records(
     records: list[Record] = []
     history: list[object] = []
     for index, answer in enumerate(answers):
-        user, reply = script.users[index], script.replies[index]
-        pred, pred_audio = answer.get("pred"), answer.get("pred_audio")
+        user = script.users[index]
+        reply = script.replies[index]
+        pred = answer.get("pred")
+        pred_audio = answer.get("pred_audio")
         record = {
             "nround": index + 1,
             "rounds": len(script.users),
@@ -146,8 +156,10 @@ def round_records(
         }
         before = list(history)
         if era == "newest":
-            user_meta, bot_meta = dict(user.meta) or None, dict(reply.meta) or None
-            record |= {"current_user_meta": user_meta, "current_bot_meta": bot_meta}
+            user_meta = dict(user.meta) or None
+            bot_meta = dict(reply.meta) or None
+            record["current_user_meta"] = user_meta
+            record["current_bot_meta"] = bot_meta
             history.append(
                 {
                     "user": user.text,

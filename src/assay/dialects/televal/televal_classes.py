@@ -79,7 +79,10 @@ class Classes:
         return self._defining_file(entry.cls) or self._user_file(module)
 
     @staticmethod
-    def check_args(entry: Entry, thing: object) -> None:
+    def check_args(
+        entry: Entry,
+        thing: object,
+    ) -> None:
         """Raise for an unknown or missing argument, with the line at fault."""
         if not inspect.isclass(thing):
             return
@@ -206,7 +209,10 @@ def _invalid(file: Path) -> UsageError:
     return UsageError("cannot be read", where=str(file))
 
 
-def _lacking(entry: Entry, candidates: Collection[str]) -> UsageError:
+def _lacking(
+    entry: Entry,
+    candidates: Collection[str],
+) -> UsageError:
     """Return the error for a module without the class, with a similar name and those that it has."""
     module, _, attribute = entry.cls.rpartition(".")
     names = sorted(candidates)

@@ -232,7 +232,10 @@ def _write_results(
     return files
 
 
-def builder_of(stage: Stage, run: RunOptions) -> TaskBuilder:
+def builder_of(
+    stage: Stage,
+    run: RunOptions,
+) -> TaskBuilder:
     """Return the builder of a stage's tasks, after checking all names in the stage."""
     path = Path(stage.registry.removesuffix(UPSTREAM)).expanduser()
     if not path.exists():
@@ -254,7 +257,10 @@ def builder_of(stage: Stage, run: RunOptions) -> TaskBuilder:
     return builder
 
 
-def stage_tasks(stage: Stage, builder: TaskBuilder) -> list[StageTask]:
+def stage_tasks(
+    stage: Stage,
+    builder: TaskBuilder,
+) -> list[StageTask]:
     """Return the tasks of a stage, one for each dataset."""
     config = builder.infer_task(builder.tree.get("infer_task", stage.task))
     if stage.mode == "eval":
@@ -281,7 +287,10 @@ def stage_tasks(stage: Stage, builder: TaskBuilder) -> list[StageTask]:
     ]
 
 
-def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
+def tasks_of(
+    reference: str,
+    run: RunOptions,
+) -> Sequence[Task]:
     """Return the tasks of a recorded stage."""
     stage = Stage.parse(reference)
     return stage_tasks(stage, builder_of(stage, run))

@@ -56,13 +56,21 @@ class Evaluation:
     """All predictions in the order of their file, if known, so that an evaluator of lists gets the file's batches."""
     bounds: ClassVar[tuple[float, float] | None] = None
 
-    async def __call__(self, sample: Sample, output: Output) -> Score:
+    async def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         """Return the verdicts on all lines of a sample as one score. Its details have the single verdicts."""
         lines = prediction_lines(sample, output, self.columns, self.rule.era)
         verdicts = [self._judge(line, sample.id) for line in lines]
         return joined(await asyncio.gather(*verdicts))
 
-    async def _judge(self, line: Fields, id: str) -> Score:
+    async def _judge(
+        self,
+        line: Fields,
+        id: str,
+    ) -> Score:
         try:
             verdict = without_secrets(await self._worker.ask(line, id), self.secrets)
             if (
@@ -109,11 +117,19 @@ class BuiltIn(GivenModels, LikeInner):
         """True if the scorer blocks its thread while it works."""
         return bool(getattr(self.scorer, "blocking", False))
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
+    def __call__(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         scores = [as_score(self.scorer(*pair)) for pair in self._rounds(sample, output)]
         return self._with_result(sample, joined(scores))
 
-    def _with_result(self, sample: Sample, score: Score) -> Score:
+    def _with_result(
+        self,
+        sample: Sample,
+        score: Score,
+    ) -> Score:
         """Return the score with the dictionary that upstream's evaluator would return for it."""
         line = sample.fields.get(LINE)
         if self.results is None or line is None:
@@ -124,7 +140,11 @@ class BuiltIn(GivenModels, LikeInner):
         result = encoded(self.results(line, raw, score.details))
         return replace(score, details={**score.details, "result": result})
 
-    def _rounds(self, sample: Sample, output: Output) -> list[tuple[Sample, Output]]:
+    def _rounds(
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> list[tuple[Sample, Output]]:
         """Return each round of a dialogue as a sample and an output of its own."""
         if not sample.turns:
             return [(sample, output)]
@@ -145,7 +165,11 @@ class BuiltIn(GivenModels, LikeInner):
 class AwaitedBuiltIn(BuiltIn):
     """A `BuiltIn` for an asynchronous scorer, such as a judge."""
 
-    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
+    async def __call__(  # type: ignore[override]
+        self,
+        sample: Sample,
+        output: Output,
+    ) -> Score:
         scorer = self.scorer
         if self.needs:
             scorer = replace(scorer, models=self.models)
@@ -187,7 +211,11 @@ class Worker:
         self._rule, self._lines = rule, lines
         self._batches: dict[int, asyncio.Future[Sequence[object]]] = {}
 
-    async def ask(self, line: Fields, id: str) -> object:
+    async def ask(
+        self,
+        line: Fields,
+        id: str,
+    ) -> object:
         """Return the evaluator's result for one line; `id` is the sample's."""
         if self._single is not None:
             return await self._threads.submit(self._judge, self._single, line)
@@ -219,7 +247,11 @@ class Worker:
         self._file_lines = [line for _, line in lines]
         return {id: number for number, (id, _) in enumerate(lines)}
 
-    def _judge(self, evaluate: Function, line: Fields) -> object:
+    def _judge(
+        self,
+        evaluate: Function,
+        line: Fields,
+    ) -> object:
         with self._rule.kept():
             return evaluate(
                 self._evaluator,

@@ -83,7 +83,11 @@ class Folder:
         """Return assay's run folder for a stage."""
         return self.root / "run" / self._model_folder / label
 
-    def file(self, stage: str, label: str) -> Path:
+    def file(
+        self,
+        stage: str,
+        label: str,
+    ) -> Path:
         """Return the file of a stage: `prediction`, `result` or `summary`."""
         return self.root / stage / self._model_folder / f"{label}.jsonl"
 
@@ -103,7 +107,11 @@ class Folder:
         write_whole(file, text.encode("utf-8", "replace"))
         return file
 
-    def remove(self, stage: str, label: str) -> None:
+    def remove(
+        self,
+        stage: str,
+        label: str,
+    ) -> None:
         """Remove a file that assay wrote, because its numbers no longer describe the results next to it."""
         file = self.file(stage, label)
         if file.is_file():
@@ -292,7 +300,10 @@ class WithUnanswered:
         yield from self.unanswered
 
 
-def unanswered_rows(run: Path, file: Path) -> list[Record]:
+def unanswered_rows(
+    run: Path,
+    file: Path,
+) -> list[Record]:
     """Return a row for each sample of an infer run without an answer whose key is not in a prediction file."""
     if not run.is_dir():
         return []
@@ -331,7 +342,10 @@ def _rows_of(file: Path) -> Iterator[object]:
     return (row for _, _, row in open_file(file).rows())
 
 
-def lines_in(rows: object, reader: ReadLine) -> Iterator[tuple[str, Fields]]:
+def lines_in(
+    rows: object,
+    reader: ReadLine,
+) -> Iterator[tuple[str, Fields]]:
     """Yield every line that can be judged, with the id of its sample."""
     for sample in open_dataset(rows, to_sample=reader, where="predictions"):
         if isinstance(sample, Sample) and UNANSWERED not in sample.fields:
@@ -362,7 +376,11 @@ class Predictions:
         """The name of the file; the predictions themselves are part of each request."""
         return {"dialect": "televal", "predictions": self.name}
 
-    def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
+    def prompt(
+        self,
+        sample: Sample,
+        prompt: Prompt,
+    ) -> Prompt:
         """Add the prediction itself to the prompt."""
         line = sample.fields[LINE]
         answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}

@@ -84,7 +84,11 @@ class Model:
                 for index, entry in enumerate(inputs)
             ]
 
-    def _split_kwargs(self, kwargs: Record, idx: int) -> Record:
+    def _split_kwargs(
+        self,
+        kwargs: Record,
+        idx: int,
+    ) -> Record:
         """Return the options of one input of a batch: the entry of a list, or the value itself."""
         for name, value in kwargs.items():
             if isinstance(value, list) and idx >= len(value):
@@ -141,7 +145,10 @@ def _ask(
     return Dialogue(spoken, own_history, era_here(), clips).records(model, flags)
 
 
-def _heard(model: object, path: str | None) -> str | None:
+def _heard(
+    model: object,
+    path: str | None,
+) -> str | None:
     """Return an audio file in the form that the model's class declares, converted if necessary."""
     if path is None:
         return None
@@ -175,7 +182,10 @@ def _ask_as_upstream(
     return Dialogue(script, own_history, era).records(model, options)
 
 
-def _check_clip(model: Model, path: str | None) -> None:
+def _check_clip(
+    model: Model,
+    path: str | None,
+) -> None:
     """Raise for a clip that cannot be read. By TELEVAL's own rule, also for one in another form than the model's."""
     if path is None:
         return

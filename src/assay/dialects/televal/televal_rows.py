@@ -373,7 +373,10 @@ def info_of(line: Fields) -> Record:
     return {name: value for name, value in line.items() if name not in ("pred", "ref")}
 
 
-def with_head(prompt: Prompt, extras: Record) -> Prompt:
+def with_head(
+    prompt: Prompt,
+    extras: Record,
+) -> Prompt:
     """Return a prompt with a first message that carries data for TELEVAL models."""
     head = Message(HEAD, (Json(extras),))
     return replace(prompt, messages=(head, *prompt.messages))

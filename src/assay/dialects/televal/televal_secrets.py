@@ -55,7 +55,11 @@ def hidden(args: object) -> Any:
     return redact_options(_with_references(args))
 
 
-def _with_references(value: object, *, is_key: bool = False) -> Any:
+def _with_references(
+    value: object,
+    *,
+    is_key: bool = False,
+) -> Any:
     """Return a value with `${env:NAME}` in place of each variable that is named where a key is expected."""
     if isinstance(value, Mapping):
         return {

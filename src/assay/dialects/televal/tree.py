@@ -195,7 +195,10 @@ def _registry_folder(path: Path) -> Path:
     return resolved
 
 
-def read_file(file: Path, kind: str) -> Iterator[Entry]:
+def read_file(
+    file: Path,
+    kind: str,
+) -> Iterator[Entry]:
     """Yield the entries of one YAML file."""
     try:
         loader = LOADER(file.read_text(encoding="utf-8-sig"))

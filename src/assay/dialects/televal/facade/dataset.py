@@ -254,7 +254,11 @@ class BatchLoader:
                 raise row
             yield row
 
-    def _assay_place_audio(self, row: Row, writes: bool) -> dict[str, Audio]:
+    def _assay_place_audio(
+        self,
+        row: Row,
+        writes: bool,
+    ) -> dict[str, Audio]:
         """Replace the audio clips in a row by paths, and return the clips by path. With `writes`, write the files."""
         clips: dict[str, Audio] = {}
         for name in row:
@@ -290,7 +294,10 @@ def table_of(rows: Sequence[object]) -> Any:
             return pandas.DataFrame(rows)
 
 
-def hub_rows(repository: str, files: str) -> Iterator[Row]:
+def hub_rows(
+    repository: str,
+    files: str,
+) -> Iterator[Row]:
     """Yield the rows of Parquet files on the hub, audio clips undecoded."""
     datasets = library("datasets", "datasets, which fetches from the hub,", "assay[hf]")
     rows: Any = datasets.load_dataset(

@@ -98,7 +98,10 @@ def parallel_batch(
     return decorate
 
 
-def workers_of(evaluator: object, default: int) -> int:
+def workers_of(
+    evaluator: object,
+    default: int,
+) -> int:
     """Return the number of threads that an evaluator requests."""
     return max(1, int(getattr(evaluator, "max_workers", None) or default))
 
@@ -204,7 +207,10 @@ def load_and_process_parquet_dataset(
     return records
 
 
-def _local_rows(folder: str, files: str) -> Iterator[Record]:
+def _local_rows(
+    folder: str,
+    files: str,
+) -> Iterator[Record]:
     from pyarrow import parquet
 
     matching = sorted(Path(folder).glob(files))
@@ -214,14 +220,20 @@ def _local_rows(folder: str, files: str) -> Iterator[Record]:
         yield from parquet.read_table(file).to_pylist()
 
 
-def audio_stem(key: object, column: str) -> str:
+def audio_stem(
+    key: object,
+    column: str,
+) -> str:
     """Return the name, without a suffix, of the file for an audio clip of a row."""
     if column == "audio":
         return str(key)
     return f"{key}_{column}"
 
 
-def read_answer(answer: object, tuple_decode: bool = True) -> object:
+def read_answer(
+    answer: object,
+    tuple_decode: bool = True,
+) -> object:
     """Return a reference that is stored as JSON text, with its tuples restored. Text that is not JSON stays text."""
     if isinstance(answer, str):
         try:
