@@ -176,12 +176,10 @@ class GuestModel(RequestModel):
         messages: Sequence[Message],
     ) -> Output:
         """Return the answer to a single question."""
-        flags = {**FLAGS, **extras.get("flags", {})}
-        path = self._output_path(request, extras)
         if "structure" in extras:
-            structure = decoded(extras["structure"])
-            returned = infer(self.built, structure, flags, path)
-            return self._as_returned(returned)[1]
+            return self._as_returned(self._inferred(request, extras))[1]
+        flags = _flags_in(extras)
+        path = self._output_path(request, extras)
         user = next(message for message in reversed(messages) if message.role == "user")
         texts = [part.text for part in user.parts or () if isinstance(part, Text)]
         systems = [message.text for message in messages if message.role == "system"]
@@ -211,46 +209,61 @@ class GuestModel(RequestModel):
         messages: Sequence[Message],
     ) -> Output:
         """Return the answer of one round of a dialogue, with the dialogue as the state for the next one."""
-        flags = {**FLAGS, **extras.get("flags", {})}
         questions = [message for message in messages if message.role == "user"]
         dialogue: Dialogue | None = request.state if len(questions) > 1 else None
         if dialogue is None:
-            script = Script(
-                tuple(Turn(*turn) for turn in extras["users"]),
-                tuple(Turn(*turn) for turn in extras["replies"]),
-                extras["instruct"],
-            )
-            dialogue = Dialogue(script, flags["use_model_history"], self.rule.era)
+            dialogue = self._new_dialogue(extras)
         number = dialogue.round
         changes: list[str] = []
         dialogue.audio[number] = self._heard(questions[-1], changes)
         if "structure" in extras:
             if number == 0:
-                dialogue.inferred = infer(
-                    self.built,
-                    decoded(extras["structure"]),
-                    {**flags, "save_latest_only": False},
-                    self._output_path(request, extras),
-                )
+                dialogue.inferred = self._inferred(request, extras, every_round=True)
             answer, output = self._as_returned(dialogue.inferred, number)
             dialogue.answers.append(answer)
             return replace(output, state=dialogue)
         path = self._output_path(request, extras, number + 1)
-        if infers_itself(self.built):
+        if not infers_itself(self.built):
+            answer = dialogue.ask(self.built, path)
+        else:
             if number == 0:
                 first, *others = dialogue.script.users
                 heard = replace(first, audio=dialogue.audio[0])
                 script = replace(dialogue.script, users=(heard, *others))
+                flags = _flags_in(extras)
                 dialogue.inferred = infer_dialogue(self.built, script, flags, path)
             answer = dialogue.inferred[number]
             dialogue.answers.append(answer)
-        else:
-            answer = dialogue.ask(self.built, path)
         output = self._output(answer, path, changes)
         answer["pred_audio"] = audio_path(output) or answer.get("pred_audio")
         rounds = [_plain(each) for each in dialogue.answers]
         details = {**output.details, "answers": rounds}
         return replace(output, state=dialogue, details=details)
+
+    def _new_dialogue(self, extras: Fields) -> Dialogue:
+        """Return the state of a dialogue before its first round."""
+        script = Script(
+            tuple(Turn(*turn) for turn in extras["users"]),
+            tuple(Turn(*turn) for turn in extras["replies"]),
+            extras["instruct"],
+        )
+        own_history = _flags_in(extras)["use_model_history"]
+        return Dialogue(script, own_history, self.rule.era)
+
+    def _inferred(
+        self,
+        request: Request,
+        extras: Fields,
+        *,
+        every_round: bool = False,
+    ) -> object:
+        """Return what `inference` returns for the rendered template, by upstream's rules."""
+        flags = _flags_in(extras)
+        if every_round:
+            flags["save_latest_only"] = False
+        structure = decoded(extras["structure"])
+        path = self._output_path(request, extras)
+        return infer(self.built, structure, flags, path)
 
     def _as_returned(
         self,
@@ -338,6 +351,11 @@ class GuestModel(RequestModel):
             path, conversions = folder.put(audio, name.stem, rate=rate, mono=mono)
         changes += conversions
         return str(path)
+
+
+def _flags_in(extras: Fields) -> Record:
+    """Return the switches of the task."""
+    return {**FLAGS, **extras.get("flags", {})}
 
 
 def infers_itself(model: object) -> bool:

@@ -58,9 +58,8 @@ class Classes:
         """Build the object that an entry describes."""
         thing = self.find(entry)
         # A function of the user may build the object; no other callable is accepted.
-        if not inspect.isclass(thing) and (
-            not callable(thing) or self.file_of(entry) is None
-        ):
+        is_users_function = callable(thing) and self.file_of(entry) is not None
+        if not inspect.isclass(thing) and not is_users_function:
             raise UsageError(f"{entry.cls} is not a class", where=entry.at("class"))
         self.check_args(entry, thing)
         try:
@@ -92,6 +91,8 @@ class Classes:
         except UnknownOption as error:
             error.where = entry.at(error.option)
             raise
+        except (TypeError, ValueError):
+            return  # a class of a C extension, whose arguments are not known
 
     def fault(self, entry: Entry) -> UsageError | None:
         """Return what is wrong with the class path of an entry, without running user code."""
@@ -135,8 +136,9 @@ class Classes:
 
     def _user_file(self, module: str) -> Path | None:
         base = self._folder(module)
+        files = (base.with_suffix(".py"), base / "__init__.py")
         return next(
-            (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()),
+            (file for file in files if file.is_file()),
             None,
         )
 
@@ -182,9 +184,15 @@ class Classes:
 
 
 def top_names(file: Path) -> frozenset[str]:
-    """Return the names that a Python file defines or imports, without running it; `*` if it has a star import."""
+    """Return the names that a Python file defines or imports, without running it.
+
+    `*` is among them if there may be others: after a star import or a loop.
+    """
     names = names_in(file)
     imported = {here for node in names.imports for _, here in node.names}
+    tree = parsed(file)
+    if tree and any(isinstance(node, ast.For) for node in tree.body):
+        imported.add("*")
     return names.defined | imported
 
 

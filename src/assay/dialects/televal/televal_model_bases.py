@@ -153,7 +153,8 @@ def _heard(
     if path is None:
         return None
     audio, _ = _read_clip(path)
-    return str(fitted(audio, model, _converted)[0])
+    file, _ = fitted(audio, model, _converted)
+    return path if file == audio.source else str(file)
 
 
 _converted = AudioFolder()

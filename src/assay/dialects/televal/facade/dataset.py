@@ -90,7 +90,7 @@ class BatchLoader:
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
-        parts = _hub_parts(source)
+        parts = str(source).removeprefix("hf://").strip("/").split("/")
         is_here = path.exists() and "/" in str(path) and path.suffix != ".csv"
         is_absolute = Path(source).is_absolute()
         is_on_hub = len(parts) > 2 and not self.is_jsonl and not is_absolute
@@ -246,8 +246,8 @@ class BatchLoader:
     def _assay_rows(self) -> Iterator[Row]:
         """Yield the rows of the file, or of `org/repo/sub/folder` on the hub: the Parquet files of that folder."""
         if not Path(self.file).exists():
-            parts = _hub_parts(self.file)
-            yield from hub_rows("/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet")
+            location = parse_repo_and_pattern(str(self.file).removeprefix("hf://"))
+            yield from hub_rows(location["repo"], f"{location['pattern']}/*.parquet")
             return
         for row in _rows_of(Path(self.file)):
             if isinstance(row, DataError):
@@ -319,11 +319,6 @@ def _rows_of(path: Path) -> Iterator[Row | DataError]:
     for shard in open_files(path, None, "dataset")[0]:
         for _, _, row in shard.rows():
             yield row if isinstance(row, DataError) else dict(row)  # type: ignore[arg-type]
-
-
-def _hub_parts(file: str | Path) -> list[str]:
-    """Return the parts of `org/repo/folder`, the name of data on the hub."""
-    return str(file).removeprefix("hf://").strip("/").split("/")
 
 
 def _path_of(file: str | Path) -> str | Path:
