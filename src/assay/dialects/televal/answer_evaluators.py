@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from ...core import MissingExtra, Outcome, Output, Sample, Score
@@ -248,7 +249,7 @@ class LLMExtractor:
         return number(score[1]), reason[1]
 
 
-def _number(score: Any) -> float:
+def _number(score: float | str) -> float:
     value = float(score)
     if value.is_integer():
         return int(value)
@@ -318,7 +319,7 @@ class TextProcessor:
         )
 
 
-def _optional(name: str) -> Any:
+def _optional(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except ImportError:

@@ -27,12 +27,13 @@ def convert(
     if not label:
         label = path.stem if path.suffix else path.name
     folder = Path(root).expanduser() / label
+    audio_folder = folder / "audios"
     loader = BatchLoader(
         path,
         key_col=key_col,
-        save_query_audio_dir=str(folder / "audios"),
+        save_query_audio_dir=str(audio_folder),
     )
-    loader.sounds.place(folder / "audios")
+    loader.sounds.place(audio_folder)
     file = own_file(folder / f"{label}.jsonl")
     part = own_file(folder / f"{label}.part")
     rows = 0
@@ -44,7 +45,8 @@ def convert(
                 for column in AUDIO_COLUMNS:
                     if isinstance(row.get(column), str):
                         clips += 1
-                lines.write(f"{json_line(row)}\n")
+                line = json_line(row)
+                lines.write(f"{line}\n")
     part.replace(file)
     FileLedger(file.parent).note(file, digest=file_digest(file))
     return file, rows, clips

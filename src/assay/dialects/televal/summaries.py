@@ -196,8 +196,11 @@ class AvgWER(Summarizer):
         scores: list[Any],
         **kwargs: object,
     ) -> Record:
-        words = sum(score.get("ref_len", 0) for score in scores)
-        errors = sum(score.get(name, 0.0) for score in scores for name in EDITS)
+        words = 0
+        errors = 0.0
+        for score in scores:
+            words += score.get("ref_len", 0)
+            errors += sum(score.get(name, 0.0) for name in EDITS)
         if not words and is_upstream("televal"):
             raise ValueError("the references have no words at all")
         rate = errors / words * 100 if words else 0.0
@@ -241,9 +244,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _divided(
-    score: Any,
+    score: Mapping[str, float] | float,
     scale: float,
-) -> Any:
+) -> dict[str, float] | float:
     if isinstance(score, Mapping):
         return {key: float(value) / scale for key, value in score.items()}
     return float(score) / scale

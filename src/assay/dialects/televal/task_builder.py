@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...code.userfiles import file_digest
 from ...core import Output, PlanError, Sample, Task, UsageError, nearest
@@ -40,6 +40,9 @@ HEAD_ROWS = 100
 """Number of rows of a dataset that are read to find its columns."""
 PATHS = ("file", "save_query_audio_dir")
 """Arguments of a dataset that are paths. Relative ones start next to the registry."""
+
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -159,8 +162,7 @@ class TaskBuilder:
 
     def infer_task(self, entry: Entry) -> InferTaskCfg:
         """Return the configuration of an infer_task."""
-        config: InferTaskCfg = self._config(entry, InferTaskCfg)
-        return config
+        return self._config(entry, InferTaskCfg)
 
     def loader(self, dataset: str) -> Any:
         """Build a dataset by name. Its relative paths start next to the registry."""
@@ -282,8 +284,8 @@ class TaskBuilder:
     def _config(
         self,
         entry: Entry,
-        kind: type,
-    ) -> Any:
+        kind: type[T],
+    ) -> T:
         self.classes.check_args(entry, kind)
         return kind(**expand(entry.args))
 

@@ -7,7 +7,7 @@ dialogue, that answer is a list with a record for each round.
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import shorten
 from ..protocol import is_upstream
@@ -15,6 +15,9 @@ from ..returned import defined_at
 from ..shapes import Fields, Record
 from .eras import Era
 from .structures import Script
+
+if TYPE_CHECKING:
+    from .televal_model_bases import Model
 
 FLAGS: Mapping[str, bool] = {
     "reverse_spkr": False,
@@ -49,7 +52,7 @@ class Dialogue:
 
     def ask(
         self,
-        model: Any,
+        model: "Model",
         pred_audio: str | None = None,
     ) -> Record:
         """Ask for the answer of this round, and keep it for the next one."""
@@ -90,7 +93,7 @@ class Dialogue:
 
     def records(
         self,
-        model: object,
+        model: "Model",
         options: Fields,
     ) -> list[Record]:
         """Ask for the answers of all rounds. Return a record for each, or only the last one with `save_latest_only`."""
@@ -176,20 +179,20 @@ def round_records(
 
 
 def infer(
-    model: Any,
+    model: "Model",
     structure: object,
     flags: Fields,
     pred_audio: str | None,
 ) -> Any:
     """Return the answer of a class's own `inference` to one rendered template."""
     paths = {} if pred_audio is None else {"pred_audio": [pred_audio]}
-    answers = model.inference([structure], **flags, **paths)
+    answers: Any = model.inference([structure], **flags, **paths)
     _check_length(answers, 1, model, "for one input, not a list of one")
     return answers[0]
 
 
 def infer_dialogue(
-    model: object,
+    model: "Model",
     script: Script,
     flags: Fields,
     pred_audio: str | None,

@@ -7,6 +7,7 @@ import ast
 import inspect
 from collections.abc import Collection
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ...code.sources import parsed
@@ -131,7 +132,7 @@ class Classes:
             return _invalid(user_file)
         return _lacking(entry, {name for name in names if not name.startswith("_")})
 
-    def _ours(self, module: str) -> Any:
+    def _ours(self, module: str) -> ModuleType | None:
         return replacement(stands_for(module, NAMES))
 
     def _user_file(self, module: str) -> Path | None:

@@ -3,8 +3,10 @@
 import importlib
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ...core import AssayError, Audio, MissingExtra
@@ -63,8 +65,8 @@ class Model:
     def generate_multiturn(
         self,
         audio: str | None,
-        user_history: list[object],
-        assistant_history: list[object],
+        user_history: Sequence[object],
+        assistant_history: Sequence[object],
         **kwargs: object,
     ) -> Record:
         """Return the answer of one round of a dialogue."""
@@ -255,7 +257,7 @@ def load_model_with_auto_device_map(
     return model, transformers.AutoTokenizer.from_pretrained(model_name, use_fast=False)
 
 
-def _library(name: str) -> Any:
+def _library(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:

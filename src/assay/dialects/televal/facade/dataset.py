@@ -91,11 +91,13 @@ class BatchLoader:
         if path.is_file() and path.suffix in LINES:
             return
         parts = str(source).removeprefix("hf://").strip("/").split("/")
-        is_here = path.exists() and "/" in str(path) and path.suffix != ".csv"
-        is_absolute = Path(source).is_absolute()
-        is_on_hub = len(parts) > 2 and not self.is_jsonl and not is_absolute
-        if self.do_infer and (is_here or is_on_hub):
-            return
+        if self.do_infer:
+            is_table = "/" in str(path) and path.suffix != ".csv"
+            if is_table and path.exists():
+                return
+            is_absolute = Path(source).is_absolute()
+            if len(parts) > 2 and not self.is_jsonl and not is_absolute:
+                return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
         kind = ValueError if self.do_infer and len(parts) > 1 else NotImplementedError
         fault = NoSuchData(f"no rows in {source}", fix=fix)
@@ -246,8 +248,10 @@ class BatchLoader:
     def _assay_rows(self) -> Iterator[Row]:
         """Yield the rows of the file, or of `org/repo/sub/folder` on the hub: the Parquet files of that folder."""
         if not Path(self.file).exists():
-            location = parse_repo_and_pattern(str(self.file).removeprefix("hf://"))
-            yield from hub_rows(location["repo"], f"{location['pattern']}/*.parquet")
+            name = str(self.file).removeprefix("hf://")
+            location = parse_repo_and_pattern(name)
+            files = f"{location['pattern']}/*.parquet"
+            yield from hub_rows(location["repo"], files)
             return
         for row in _rows_of(Path(self.file)):
             if isinstance(row, DataError):
