@@ -927,6 +927,49 @@ def parquet(side: Side) -> Iterator[Case]:
         )
 
 
+def savers(side: Side) -> Iterator[Case]:
+    kind = side.get("src.dataset.BatchSaver")
+    read = lambda name: (side.folder / name).read_text(encoding="utf-8")
+
+    def one() -> Any:
+        saver = kind(str(side.folder / "new" / "a.jsonl"))
+        for item in ({"a": (1, "二")}, {"b": [("x",)]}, {"c": NAN, "d": None}):
+            saver.save_one(item)
+        return read("new/a.jsonl")
+
+    def many(name: str) -> Any:
+        kind(str(side.folder / name)).save_all([{"a": 1}, {"b": (2,)}])
+        return read(name)
+
+    def again(overwrite: bool) -> Any:
+        for value in (1, 2):
+            kind(
+                str(side.folder / f"again{overwrite}.jsonl"), overwrite=overwrite
+            ).save_one({"a": value})
+        return read(f"again{overwrite}.jsonl")
+
+    def table() -> Any:
+        import pandas as pd
+
+        kind(str(side.folder / "t.parquet")).save_all(
+            [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+        )
+        kind(str(side.folder / "u.jsonl")).save_parquet(
+            pd.DataFrame({"a": [1], "b": [2]}), columns=["a"]
+        )
+        return [
+            pd.read_parquet(side.folder / "t.parquet").to_dict("records"),
+            read("u.jsonl"),
+        ]
+
+    yield "one", one
+    yield "many", lambda: many("m.jsonl")
+    yield "other_suffix", lambda: many("m.csv")
+    yield "one_other_suffix", lambda: kind(str(side.folder / "n.csv")).save_one({})
+    yield "overwrite", lambda: [again(True), again(False)]
+    yield "parquet", table
+
+
 def helpers(side: Side) -> Iterator[Case]:
     utils, config = side.module("src.utils"), side.module("src.config")
     values: list[Any] = [
@@ -1030,6 +1073,7 @@ def helpers(side: Side) -> Iterator[Case]:
             config.EvalTaskCfg(evaluator="e", summarizer="s").summarizer,
         ],
     )
+    yield "context", lambda: config.DatasetRuntimeCtx("n", None, None)
     yield (
         "types",
         lambda: [
@@ -1038,6 +1082,8 @@ def helpers(side: Side) -> Iterator[Case]:
                 "TemplateStruct",
                 "RefType",
                 "RefsType",
+                "BatchLoader",
+                "BatchSaver",
             )
         ],
     )
@@ -1047,6 +1093,17 @@ def helpers(side: Side) -> Iterator[Case]:
             ["here", "org/repo/sub", "org/repo/a/b", "org/repo", "name", "/org/repo/x/"]
         ):
             yield f"parse.{n}", lambda p=path: utils.parse_repo_and_pattern(p)
+    mono, stereo = side.wav("m.wav"), side.wav("st.wav", channels=2)
+    yield (
+        "audio",
+        lambda: [
+            list(utils.preprocess_audio(mono).shape),
+            utils.preprocess_audio(mono)[0][:5],
+            list(utils.preprocess_audio(stereo).shape),
+        ],
+    )
+    yield "audio.bytes", lambda: list(utils.preprocess_audio(wav_bytes()).shape)
+    yield "audio.bad", lambda: utils.preprocess_audio(5)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -1361,5 +1418,5 @@ def inference(side: Side) -> Iterator[Case]:
 FAMILIES: dict[str, Callable[[Side], Iterator[Case]]] = {
     "tokenize": tokenizer, "exist_match": exist_match, "single_option": option, "judge": judge, "emo2vec": emo2vec, "asr": asr,
     "listening": listening, "summarizer": summaries, "template": templates, "batchloader": loaders, "parquet": parquet,
-    "helpers": helpers, "model": inference,
+    "saver": savers, "helpers": helpers, "model": inference,
 }  # fmt: skip

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ....core import Audio, DataError, UsageError, library
+from ....store.file_ledger import own_file
 from ...protocol import error_of_rule, is_upstream
 from ...shapes import Fields, Record
 from ..audio_clips import AudioFolder, audio_bytes, file_stem
 from ..eras import SEED, era_here
-from ..structures import decoded
+from ..structures import decoded, encoded
 from .utils import (
     TupleJSONLConverter,
     audio_stem,
@@ -283,6 +284,61 @@ class BatchLoader:
             row[name] = str(path)
             clips[str(path)] = clip
         return clips
+
+
+class BatchSaver:
+    """Writes a JSONL file line by line, preserving tuples."""
+
+    def __init__(
+        self,
+        file: str | Path,
+        overwrite: bool = True,
+    ) -> None:
+        self.file = own_file(file) if overwrite else Path(file)
+        self.file.parent.mkdir(
+            parents=True,
+            exist_ok=True,
+        )
+        if overwrite:
+            self.file.unlink(missing_ok=True)
+
+    def save_one(self, item: Fields) -> None:
+        """Add one line."""
+        if self.file.suffix.lower() != ".jsonl":
+            raise ValueError(f"lines go into a .jsonl file, not {self.file.name}")
+        with self.file.open("a", encoding="utf-8") as lines:
+            lines.write(TupleJSONLConverter.dumps(item) + "\n")
+
+    def save_all(self, items: list[Fields]) -> None:
+        """Rewrite all lines, or all rows of a Parquet file."""
+        suffix = self.file.suffix.lower()
+        if suffix == ".parquet":
+            table_of([encoded(item) for item in items]).to_parquet(
+                self.file, index=False
+            )
+        elif suffix == ".jsonl":
+            with self.file.open("w", encoding="utf-8") as lines:
+                lines.writelines(
+                    TupleJSONLConverter.dumps(item) + "\n" for item in items
+                )
+        else:
+            raise ValueError(
+                f"rows go into a .jsonl or .parquet file, not {self.file.name}"
+            )
+
+    def save_parquet(
+        self,
+        df: Any,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        """Write the rows of a pandas table, or some of its columns."""
+        rows = df.to_dict(orient="records")
+        self.save_all(
+            [
+                {k: v for k, v in row.items() if not columns or k in columns}
+                for row in rows
+            ]
+        )
 
 
 def table_of(rows: Sequence[object]) -> Any:

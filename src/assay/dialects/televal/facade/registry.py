@@ -18,6 +18,7 @@ from ..claims import KINDS
 from ..televal_secrets import expand
 from ..tree import RESERVED, dangling, read_tree
 from . import utils
+from .dataset import BatchLoader, BatchSaver
 
 if TYPE_CHECKING:
     from ....runner.result import RunResult
@@ -26,6 +27,16 @@ SPEC_RESERVED_KEYWORDS = list(RESERVED)
 TemplateStruct = str | Record | list[object]
 RefType = object
 RefsType = list[object]
+
+
+@dataclass
+class DatasetRuntimeCtx:
+    """One dataset of a task while it runs: the source of its rows, and the targets of its files."""
+
+    name: str
+    loader: BatchLoader
+    saver: BatchSaver
+    summary_file: str | None = None
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import io
 import json
 import os
 import time
@@ -9,12 +10,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from ....core import Audio
+from ....core import Audio, library
+from ....media import decode_audio
 from ...guest import Guest
 from ...protocol import is_upstream
 from ...shapes import Function, Record
-from ..audio_clips import as_wav, audio_bytes
+from ..audio_clips import RATE, as_wav, audio_bytes
 from ..eras import supplied
 from ..structures import decoded, encoded
 
@@ -218,6 +221,33 @@ def _local_rows(
         raise FileNotFoundError(f"no Parquet files: {folder}/{files}")
     for file in matching:
         yield from parquet.read_table(file).to_pylist()
+
+
+def preprocess_audio(
+    source: object,
+    target_sr: int = RATE,
+    device: object = None,
+) -> Any:
+    """Return an audio clip, given by path or as bytes, as a tensor of one channel at a rate."""
+    if not isinstance(source, (str, bytes)):
+        raise ValueError(
+            f"an audio clip is a path or bytes, not a {type(source).__name__}"
+        )
+    torch = library(
+        "torch",
+        "torch, which preprocess_audio gives its tensors of,",
+        "assay[hf]",
+    )
+    import soundfile
+
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    samples, rate = soundfile.read(file, dtype="float32")
+    if rate != target_sr:
+        clip = Audio(source if isinstance(source, bytes) else Path(source))
+        samples = decode_audio(clip, rate=target_sr, channels=1).samples
+    channels = samples.reshape(len(samples), -1)
+    wave = torch.from_numpy(channels.mean(axis=1, keepdims=True).T.copy())
+    return wave if device is None else wave.to(device)
 
 
 def audio_stem(
