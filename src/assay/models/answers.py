@@ -86,7 +86,7 @@ def _hold_media(
     place: int,
     prompt_media: Sequence[Media],
 ) -> Output:
-    """Return the output with the media of one candidate read into memory, because the model may overwrite its files.
+    """Return the output with the media of one candidate in memory, because the model may overwrite its files.
 
     A medium that came with the prompt is copied first: the prompt's own object keeps reading from its file.
     """
@@ -110,7 +110,10 @@ def as_weighed(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return the likelihoods in an `Output`, or in a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
+    """Convert what a user's `likelihood` function returned for one request to an output.
+
+    It may return an `Output`, or a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s.
+    """
     try:
         if isinstance(value, Output):
             output = value
@@ -179,7 +182,7 @@ def _is_array(value: object) -> bool:
 
 
 def _inside(value: Mapping[str, Any]) -> str:
-    """Return a hint about which member of a returned dictionary holds the answer."""
+    """Return a hint about which key of a returned dictionary may have the answer."""
     if "choices" in value:
         return 'the words of a chat reply are reply["choices"][0]["message"]["content"]'
     name = next(

@@ -76,7 +76,7 @@ class Anthropic(HttpModel):
     max_tokens: int = 4096
     """Maximum number of tokens of an answer if the task sets no limit, since this API has no default."""
     thinking: int | str | None = None
-    """Tokens to think with before the answer, `adaptive` or `disabled`. By default the model decides."""
+    """Number of thinking tokens before the answer, `adaptive` or `disabled`. By default the model decides."""
     version: str = "auto"
     """The API version; `auto` is the newest, or the one with sampling options if the request sets any."""
 
@@ -109,7 +109,7 @@ class Anthropic(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Return text and images in, text out, without log-probabilities, unless declared otherwise."""
+        """Return the abilities: text and images in, text out, no log-probabilities, unless the user declared others."""
         return Abilities(
             frozenset(self.accepts),
             frozenset(self.produces),
@@ -262,7 +262,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _messages(turns: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the turns. Results of tools and the user's words after them are one user turn, as the API requires."""
+    """Return the turns as the API expects them: tool results and the user text after them form one user turn."""
     spelled: list[dict[str, Any]] = []
     follows_results = False
     for message in turns:
@@ -394,7 +394,7 @@ def read_body(answer: Any) -> Output:
 
 
 def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Return the parts; signatures of reasoning stay only beside a call, because only then are they sent back."""
+    """Return the parts without signatures of reasoning, unless there is a tool call: only then are they sent back."""
     if any(isinstance(part, ToolCall) for part in parts):
         return tuple(parts)
     visible: list[Part] = []

@@ -163,7 +163,8 @@ def check_declared(
 ) -> None:
     """Raise if a model declares an impossible attribute. No property is evaluated.
 
-    A model that is not ready is adapted later. If its `identity` is not a dictionary, it is identified by its source.
+    `is_ready` is False for an object that will be wrapped as a model. Its `identity` is not checked, because an
+    unsuitable one is replaced by the identity of the object's source.
     """
     for name in ("batch_size", "concurrency"):
         count = as_count(inspect.getattr_static(model, name, None))
@@ -210,7 +211,7 @@ PASSED = ("options", "seed", "tools")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The arguments that a function takes."""
+    """How to call a user's function: the type of its first parameter, and its options."""
 
     takes: str
     """`messages`, `dicts`, `text`, `prompt`, `request`, or `requests` for a whole batch."""
@@ -219,7 +220,7 @@ class Call:
     settings: frozenset[str] | None
     """Names of the function's own options; None if it accepts any."""
     needs: tuple[str, ...]
-    """The parameters without a default, other than the first, in order."""
+    """The parameters without a default value, except the first one, in order."""
     returns: Any
     """The return annotation."""
 

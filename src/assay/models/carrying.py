@@ -1,4 +1,4 @@
-"""Check that a request carries every part of its prompt before it is sent.
+"""Check before a request is sent that it can contain every part of its prompt.
 
 A request without its image is still answered and scored, so a missing part must be refused. Reasoning of earlier turns
 is the exception: by convention it is not sent back to a model.
@@ -17,7 +17,7 @@ ROLES_FIX = "give the task `roles`, a mapping to system/user/assistant, so that 
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """What one kind of request can hold."""
+    """The media and roles that one kind of request can contain."""
 
     name: str
     """The name used in errors, such as `the Messages API`."""
@@ -30,7 +30,7 @@ class Carrier:
     system_first: bool = False
     """Whether system turns must come before all others, because the request has one field for them."""
     fix: str = ""
-    """How to send a medium that it cannot hold."""
+    """Advice on how to send a medium that such a request cannot contain."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
         """Return why a prompt cannot be sent whole, or None if it can."""

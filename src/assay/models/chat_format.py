@@ -91,7 +91,7 @@ REASONING_FIELDS = (
 KNOWN_PIECES = frozenset(
     {"text", "output_text", "reasoning", "thinking", "redacted_thinking", "refusal"}
 )
-"""Kinds of pieces of a content list that may be empty."""
+"""Known types of pieces in a content list. Their text may be empty."""
 LONG_SHOWN = 300
 """Maximum number of characters shown of a body that is not an answer. Servers report errors in many forms."""
 MOST_COUNTED = 2**53
@@ -254,7 +254,7 @@ def read_answer(
 
 
 def in_order(choices: Sequence[Any]) -> Sequence[Any]:
-    """Return the choices by their index, if each has one of its own: some servers send them as they are done."""
+    """Sort the choices by index, if every index is different. Some servers send them in the order of completion."""
     indexes = [choice.get("index") for choice in choices if isinstance(choice, Mapping)]
     if sorted(map(str, indexes)) != sorted(map(str, range(len(choices)))):
         return choices
@@ -421,13 +421,13 @@ def _piece(
 
 
 def _knows_any(content: Sequence[Any]) -> bool:
-    """Return True if a list of pieces has one of a known kind, though it may be empty."""
+    """Return True if a content list has a piece of a known kind. The piece may be empty."""
     kinds = [piece.get("type") for piece in content if isinstance(piece, Mapping)]
     return not KNOWN_PIECES.isdisjoint(map(str, kinds))
 
 
 def _thought(thought: object) -> str:
-    """Return the text of reasoning, which may be a text, an element or a list of elements."""
+    """Return the text of a reasoning field: a string, an object with text, or a list of these."""
     if isinstance(thought, str):
         return thought
     if isinstance(thought, Mapping):

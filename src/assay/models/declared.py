@@ -38,12 +38,12 @@ BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
-"""Models that are never suggested to a user: those that only repeat given answers, and helpers of scorers."""
+"""Models that are never suggested to a user, because they only repeat given answers or help scorers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a model accepts and produces; None if that depends on its options."""
+    """The kinds of media that a model accepts and produces; None if they depend on its options."""
 
     accepts: frozenset[str] | None = None
     produces: frozenset[str] | None = None

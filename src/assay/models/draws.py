@@ -1,6 +1,6 @@
 """Random numbers for a candidate that is generated in this process: text, images and audio.
 
-`assay.core.seeds_of` defines what they depend on.
+`assay.core.seeds_of` defines which properties of a request determine the numbers.
 """
 
 import hashlib

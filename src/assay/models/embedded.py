@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """An entry of the catalogue. The registry knows the module of its class."""
+    """One embedded model: its description, its licence and the components it needs."""
 
     summary: str
     licence: str

@@ -70,7 +70,7 @@ class FunctionModel:
     abilities: Abilities
     identity: Mapping[str, Any]
     declares: frozenset[str]
-    """The names among `accepts` and `produces` that the user's code states. The others are guessed."""
+    """Which of `accepts` and `produces` the user's code declares. The others are guessed."""
     written: Mapping[str, Any]
     """The options as the user wrote them. They may hold secrets, which must not be recorded."""
 

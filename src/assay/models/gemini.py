@@ -97,7 +97,7 @@ class Gemini(HttpModel):
     accepts: tuple[str, ...] = ("text", "image", "audio", "video")
     produces: tuple[str, ...] = ("text",)
     thinking: int | None = None
-    """Tokens to think with before the answer; -1 leaves it to the model, 0 switches thinking off if possible."""
+    """Number of thinking tokens before the answer; -1 leaves it to the model, 0 switches thinking off if possible."""
     show_thoughts: bool = True
     """Whether thoughts are returned; they are separate from the answer."""
     voice: str | None = None
@@ -140,7 +140,7 @@ class Gemini(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Return what was declared; every model takes tools."""
+        """Return the declared abilities, with tools, which every Gemini model accepts."""
         return replace(super().abilities, tools=True)
 
     async def _answer(self, request: Request) -> Output:

@@ -207,7 +207,7 @@ class Gguf(LocalModel):
         ask: Callable[[Request], Output],
         request: Request,
     ) -> Output:
-        """Answer a single request. An error fails only this request, not the batch."""
+        """Call `ask` for one request. An error fails only this request, not the batch."""
         self.load()
         with self._lock:
             try:
@@ -409,7 +409,7 @@ def _too_long(length: int, context: int) -> Output:
 
 
 def _without_beginning(output: Output, prompt: Prompt) -> Output:
-    """Return the answer without the text that the prompt prefilled, which llama.cpp repeats."""
+    """Return the answer without the prefilled beginning of the assistant turn, which llama.cpp repeats."""
     messages = [message for message in prompt.messages if message.parts is not None]
     if messages:
         last = messages[-1]

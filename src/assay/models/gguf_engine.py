@@ -100,7 +100,7 @@ class ServerTokenizer:
 
     @cached_property
     def plain(self) -> int:
-        """Id of any token that consists of whole characters."""
+        """Id of some token that consists of whole characters."""
         return self.encode("a", add_special_tokens=False)[-1]
 
     def apply_chat_template(
@@ -264,7 +264,7 @@ class Engine:
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Sends a body to llama.cpp. Raises if it answers with an error."""
 LISTED = (256, 4096, 1_000_000)
-"""How many of the most probable tokens to request, in turn, to find a token that is not reported by itself.
+"""Numbers of most probable tokens to request, one after another, until a token that is not reported directly is listed.
 
 The last number is the size of the vocabulary.
 """
@@ -346,7 +346,7 @@ class Weigher:
         context: tuple[int, ...],
         continuation: tuple[int, ...],
     ) -> Likelihood:
-        """Return the likelihood of a continuation that is computed token by token."""
+        """Compute the likelihood of a continuation token by token."""
         logprobs = []
         is_greedy = True
         before = context

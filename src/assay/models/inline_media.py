@@ -41,7 +41,7 @@ class Malformed(ValueError):
 def well_shaped(
     read: Callable[Concatenate[Any, P], T],
 ) -> Callable[Concatenate[Any, P], T]:
-    """Return a reader of answers that raises `Malformed` for an answer of another shape."""
+    """Wrap a reader of answers so that it raises `Malformed` for a body with an unexpected structure."""
 
     @wraps(read)
     def read_shaped(

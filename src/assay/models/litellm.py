@@ -87,7 +87,7 @@ class LiteLLM:
 
     @property
     def abilities(self) -> Abilities:
-        """Return what was declared; whether a service reports log-probabilities is not known."""
+        """Return the declared abilities. Whether a service reports log-probabilities is unknown."""
         return replace(as_declared(self.accepts, self.produces), tools=True)
 
     @property

@@ -357,9 +357,9 @@ class LocalVllm(LocalModel):
         requests: Sequence[Request],
         call: Callable[[list[Any]], Any],
     ) -> dict[int, Output]:
-        """Make one call for all requests.
+        """Send all requests in one call to vLLM.
 
-        If it fails, the caller repeats it in halves to isolate the faulty request.
+        If the call fails, the caller repeats it in halves to isolate the faulty request.
         """
         if not indices:
             return {}
@@ -457,7 +457,7 @@ class LocalVllm(LocalModel):
             return self._weighed(requests)
 
     def _weighed(self, requests: Sequence[Request]) -> list[Output]:
-        """Make one call for all requests. If it fails, the caller repeats it in halves."""
+        """Compute the likelihoods of all requests in one call. If the call fails, the caller repeats it in halves."""
         try:
             # One token is only predicted, and vLLM must be allowed to write one.
             longest = self._longest() - 2

@@ -23,7 +23,7 @@ class Naming:
     name: str
     args: Mapping[str, Any]
     note: str = ""
-    """A note to the user about the translation; empty if the name was already assay's."""
+    """A note to the user about the translation; empty if nothing was translated."""
 
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")

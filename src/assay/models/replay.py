@@ -92,7 +92,7 @@ class Replay:
 
     @property
     def abilities(self) -> Abilities:
-        """Declares every ability, because a missing answer is noticed only when it is requested."""
+        """Declare every ability, because the journal is not read before an answer is requested."""
         return Abilities(
             accepts=ANY,
             produces=ANY,
@@ -201,7 +201,7 @@ class Replay:
         line: Mapping[str, Any],
         offsets: Sequence[int],
     ) -> list[Any]:
-        """Return the prompt of a later round in full. Its line has only what came after the round before."""
+        """Return the whole prompt of a later round. Its line has only the messages after the previous round."""
         prompt = list(line.get("prompt") or ())
         while line.get("follows"):
             number = line.get("round", 0) - 1
@@ -280,7 +280,7 @@ def _is_helper(
     head: _Head,
     tasks: Set[str],
 ) -> bool:
-    """Return True if the answer is a judge's, whose task is named `TASK#ROLE` after another task."""
+    """Return True if the answer came from a helper model, whose journal task is `TASK#ROLE`."""
     return head.task.rpartition(HELPER_MARK)[0] in tasks
 
 

@@ -35,7 +35,7 @@ class Scripted:
     accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
     produces: frozenset[str] = frozenset({"text", "image", "audio"})
     weighs: bool = True
-    """True to support likelihoods. Of the continuations of a prompt, the first one is always the most probable."""
+    """True to support likelihoods. The first continuation of a prompt is always the most probable."""
     concurrency: int | None = None
     calls: list[Request] = field(
         default_factory=list,

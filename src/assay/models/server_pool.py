@@ -28,7 +28,7 @@ def urls_of(base_url: Any) -> list[str]:
 
 
 class ServerPool:
-    """A model that several servers offer. All calls other than answering go to the first one."""
+    """A model that several servers offer. Attributes that this class does not define are those of the first server."""
 
     def __init__(self, servers: Sequence[Model]) -> None:
         self.servers = tuple(servers)

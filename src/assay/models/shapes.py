@@ -1,8 +1,8 @@
 """Check what a model returns: one output per request, and contents that can be counted, opened and stored.
 
-Any other shape becomes a failure that describes the returned value; it is never scored as an answer. So an unusable
-value fails its own sample, not the run that stores it. Numbers of other libraries are converted to plain ones first,
-and an invalid count is left out.
+Any other value becomes a failure that describes it, and is never scored as an answer. An unusable value thus fails
+its own sample, not the run that stores it. Numbers of other libraries are converted to plain ones first, and an
+invalid count is left out.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""How a model is shown tools, and how its calls are read.
+"""Show tools to a model, and read the calls in its answers.
 
 A chat template that knows tools gets them as `tools=`. For any other model they are written into the prompt: the
 instructions below come first in the system message, earlier calls and results become text, and the model answers in the
@@ -58,7 +58,7 @@ ONE_CALL = "\nCall at most one function at a time."
 
 @dataclass(frozen=True, slots=True)
 class ToolWriting:
-    """How one model is shown tools and writes calls."""
+    """How tools are shown to one model, and the syntax in which it writes calls."""
 
     syntax: ToolSyntax | None
     """The syntax of its calls; None if the chat template takes tools in a syntax that no reader knows."""
@@ -89,7 +89,7 @@ class ToolWriting:
         )
 
     def asked(self, request: Request) -> Request:
-        """Return the request as it is sent to the model; unchanged unless tools are written into the prompt."""
+        """Return the request to send. It is changed only if tools are written into the prompt."""
         if not self.is_prompted:
             return request
         prompt = written_prompt(request.prompt)

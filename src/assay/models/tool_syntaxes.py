@@ -1,8 +1,7 @@
 """How models write tool calls as text: one reader for each syntax, chosen by the chat template.
 
-A reader takes the text of an answer without its reasoning. It returns the calls and the words around them. Text that is
-no complete call stays among the words, and the answer then has no call. Arguments that are not a JSON object are kept
-as text: see `ToolCall`.
+A reader takes the text of an answer without its reasoning, and returns the calls and the text around them. An
+incomplete call stays part of the text. Arguments that are not a JSON object are kept as text: see `ToolCall`.
 
     hermes       <tool_call>{"name": "add", "arguments": {"x": 1}}</tool_call>          Hermes, Qwen, Granite 4
     llama3_json  {"name": "add", "parameters": {"x": 1}}; {…}                           Llama 3.1 and later
@@ -30,7 +29,7 @@ MOST_DIGITS = 300
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The calls in a text, and the words around them."""
+    """The calls in a text, and the text around them."""
 
     calls: tuple[ToolCall, ...] = ()
     words: str = ""
@@ -140,7 +139,7 @@ def _read_blocks(
     text: str,
     blocks: re.Pattern[str],
 ) -> Reading:
-    """Return the calls of every block that can be read. The others remain among the words."""
+    """Return the calls of every block that can be read. Other blocks remain part of the text."""
     calls: list[ToolCall] = []
     words: list[str] = []
     position = 0
@@ -273,7 +272,7 @@ def _keyword_values(node: ast.Call) -> dict[str, Any]:
 
 
 def _value(node: ast.expr) -> Any:
-    """Return the value of an argument, computed without running it. A name is its own text."""
+    """Return the value of an argument without executing code. A bare name becomes a text."""
     if isinstance(node, ast.Constant):
         if node.value is Ellipsis:
             return "..."
@@ -347,7 +346,10 @@ def _number(node: ast.expr) -> int | float:
 
 
 def computed(node: ast.BinOp) -> Any:
-    """Return the value of an arithmetic expression of numbers, or two added texts joined. Raise `NoCall` for others."""
+    """Return the value of an arithmetic expression of numbers, or the concatenation of two texts.
+
+    Raise `NoCall` for others.
+    """
     if isinstance(node.op, ast.Add):
         texts = (_value(node.left), _value(node.right))
         if all(isinstance(text, str) for text in texts):
@@ -577,7 +579,7 @@ _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     (("<|python_tag|>",), "llama3_json"),
     (("<|start_header_id|>", '"parameters"'), "llama3_json"),
 )
-"""Texts that must all occur in a chat template, and the syntax that it then teaches. The first match counts."""
+"""Texts that must all occur in a chat template, and the syntax that such a template teaches. The first match counts."""
 _TOOLS = re.compile(r"\btools\b")
 
 

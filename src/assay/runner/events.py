@@ -53,7 +53,7 @@ class Watcher(Protocol):
 
 
 class Silent:
-    """A watcher that shows nothing. It keeps the lines, so that callers can read them."""
+    """A watcher without a display. It keeps the reported lines for the caller."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

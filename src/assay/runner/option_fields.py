@@ -24,13 +24,13 @@ Reads = Literal[
 GROUPS = ("what", "data", "prompt", "generation", "work", "output", "toolkits", "trust")
 """The groups of the help, in order."""
 TYPED_ONLY = ("fresh",)
-"""Options, besides those of trust, that only the command line may set, since their effect cannot be undone."""
+"""Options that only the command line may set, because their effect cannot be undone (in addition to trust options)."""
 PREFIX = "ASSAY_RUN_"
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How users write an option."""
+    """How users write one option of a run: its flags, the type of its value, and its help."""
 
     group: str
     help: str
@@ -41,9 +41,9 @@ class Flag:
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     alone: Any = None
-    """The value if the flag is written without one; None if it needs a value."""
+    """The value of the option if the flag is written without a value; None if the flag needs one."""
     is_spread: bool = False
-    """True if it only affects how the work is done, so that it does not distinguish two runs."""
+    """True if the option only affects how the work is distributed. It then does not change the folder of the run."""
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ def faults_of_judges(judges: object, where: str) -> list[AssayError]:
 
 
 class PartlyRead(PlanError):
-    """The errors in a settings file, with the readable rest, in which more errors can be found."""
+    """The errors in a settings file, with the settings that could be read, so that they are checked as well."""
 
     def __init__(
         self,

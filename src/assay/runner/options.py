@@ -26,7 +26,7 @@ OF_MODELS = (
     "adapter",
     "chat_template",
 )
-"""Options of models that people often write among those of the run."""
+"""Options of models that users often write as options of the run by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -557,7 +557,10 @@ class RunOptions:
         return saved
 
     def kept(self) -> dict[str, Any]:
-        """Return the options that were set, for `run.json`. It has no secrets, which a repeated run needs again."""
+        """Return the options that were set, for `run.json`, without secrets.
+
+        A repeated run must be given these again.
+        """
         # Only options of models are redacted by name: a column may well be called `key`.
         return {
             name: redact_options(value)

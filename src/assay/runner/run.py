@@ -89,7 +89,7 @@ def _options(
     options: RunOptions | None,
     settings: Mapping[str, Any],
 ) -> tuple[RunOptions, dict[str, Any]]:
-    """Return options that contain only names, and the objects by their name."""
+    """Replace objects among tasks and models by names. Return the options, and the model objects by name."""
     chosen = options or RunOptions.from_plain(settings, where="assay.run")
     objects: dict[str, Any] = {}
     if tasks:
@@ -296,7 +296,7 @@ def _spread_over_gpus(
     options: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> RunOptions:
-    """Return options with one replica for each GPU, if every model is made for that."""
+    """Return options with one replica for each GPU, if every model of the run supports replicas."""
     if is_spread(options) or not planned_tasks:
         return options
     models = [planned.model for planned in planned_tasks]
@@ -382,7 +382,7 @@ def _refuse_own_data(
 
 
 def _refuse_bad_rows(planned_tasks: Sequence[PlannedTask]) -> None:
-    """Raise for the first row that cannot be used, before anything is written (`--on_data_error stop`)."""
+    """Raise for the first bad row, before anything is written (`--on_data_error stop`)."""
     for planned in planned_tasks:
         for item in planned.view():
             if isinstance(item, BadSample):

@@ -1,1 +1,1 @@
-"""Scorers: the verdict on one output, each a registered function or frozen dataclass."""
+"""Scorers: registered functions and frozen dataclasses that judge one output of a model."""

@@ -15,7 +15,7 @@ _NO_TEXT = (Mapping, bytes, bytearray, list, tuple)
 
 
 def accepted(sample: Sample) -> tuple[str, ...]:
-    """Return the accepted answers as texts. A number in a target column is compared in its printed form.
+    """Return the accepted answers as texts. A number in a target column is converted to its printed form.
 
     An `AllOf` counts as the texts of its parts joined. Return nothing if a target is not text, such as a
     structure, bytes or a null.
@@ -30,9 +30,9 @@ def accepted(sample: Sample) -> tuple[str, ...]:
 
 
 def whole_spellings(targets: Iterable[object]) -> tuple[str, ...]:
-    """Return `3` for a target that is the number 3.0.
+    """Return the spelling without a decimal point of each target that is a whole float: `3` for 3.0.
 
-    A table stores a whole number as 3.0 if another row of the column is empty.
+    Tables store a whole number as 3.0 if another row of the column is empty.
     """
     return tuple(
         str(int(target))
@@ -73,9 +73,9 @@ def _gold_letter(
 
 
 def without_nulls(sample: Sample) -> tuple[Any, ...]:
-    """Return the accepted answers without the nulls that fill up columns of lists.
+    """Return the accepted answers without null values, which pad lists of different lengths in tables.
 
-    If there are only nulls, they stay.
+    If there are only nulls, they are returned.
     """
     targets = sample.targets
     if len(targets) == 1:
@@ -84,12 +84,12 @@ def without_nulls(sample: Sample) -> tuple[Any, ...]:
 
 
 def is_text(targets: Iterable[object]) -> bool:
-    """Return True if a scorer of texts can compare with each of these."""
+    """Return True if every target is a text or a number, so that scorers of text can compare with it."""
     return not any(target is None or isinstance(target, _NO_TEXT) for target in targets)
 
 
 def shown(sample: Sample) -> tuple[str, ...]:
-    """Return the accepted answers in the form a judge reads: a structure as JSON."""
+    """Return the accepted answers as texts for a judge. A structured target is written as JSON."""
     return tuple(map(_shown_text, without_nulls(sample)))
 
 
@@ -128,7 +128,7 @@ def no_answer(output: Output) -> Score | None:
 
 
 def was_filtered(output: Output) -> bool:
-    """Return True if a content filter left no text, medium or structure of the answer."""
+    """Return True if a content filter removed all text, media and structures of the answer."""
     for candidate in output.candidates:
         if candidate.stop_reason != "content_filter" or candidate.has_answer:
             return False
@@ -164,7 +164,7 @@ def no_target(sample: Sample, what: str = "target") -> Score:
 
 
 def in_every_answer(target: str) -> Score:
-    """Return the score of a sample whose target is empty, since every answer contains an empty text."""
+    """Return the `data_error` of a sample with an empty target, which every answer would contain."""
     return data_error(f"target {target!r} is empty, so every answer would contain it")
 
 
@@ -176,7 +176,7 @@ class AgainstTargets:
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     compares_text: ClassVar[bool] = False
-    """True if every character counts, so that the notes of the run report where only the spelling differs."""
+    """True if every character counts. The notes of the run then count answers that differ only in spelling."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -198,16 +198,16 @@ def with_counts(
     output: Output,
     details: Mapping[str, Any],
 ) -> Score:
-    """Return a value whose counts are pooled over the corpus.
+    """Return a score with counts that a summarizer adds up over the corpus.
 
-    An empty answer counts too, and lowers the corpus score.
+    An empty answer counts as well, and lowers the corpus score.
     """
     silence = no_answer(output)
     return Score(value, silence.outcome if silence else Outcome.SCORED, details=details)
 
 
 def named(score: Score, *names: str) -> Score:
-    """Return a score without an answer, with the value 0 under each of a scorer's names."""
+    """Return the score of a missing answer, with the value 0 for each of a scorer's metrics."""
     return Score(dict.fromkeys(names, 0.0), score.outcome, details=score.details)
 
 

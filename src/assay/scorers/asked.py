@@ -1,8 +1,8 @@
-"""Scorers around another scorer, and `asked`, which asks a specialist about an output and scores its reply.
+"""The scorer `asked`, which sends an output to a specialist and scores the reply with another scorer.
 
-The scorer names a role, and the run gives it the specialist under that role. The specialist gets the output's image or
-audio. Its reply becomes the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries
-saved in a file.
+The scorer names a role, for which the run provides the specialist. The specialist gets the output's image or audio.
+Its reply becomes the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries saved
+in a file.
 """
 
 import inspect
@@ -37,7 +37,7 @@ from .scorer_options import check_option
 
 
 class LikeInner:
-    """Takes bounds and direction from the inner scorer, the field `scorer`."""
+    """Mixin for a scorer that wraps another one in its field `scorer`, and takes over its bounds and direction."""
 
     scorer: Any
 
@@ -53,19 +53,19 @@ class LikeInner:
 
     @property
     def measures_transcripts(self) -> bool:
-        """The same as for the inner scorer."""
+        """The value that the inner scorer declares."""
         return bool(getattr(self.scorer, "measures_transcripts", False))
 
     @property
     def higher_is_better(self) -> bool | Mapping[str, bool]:
-        """The same as for the inner scorer."""
+        """The value that the inner scorer declares."""
         return getattr(self.scorer, "higher_is_better", True)
 
 
 @scorers.register("asked")
 @dataclass(frozen=True)
 class Asked(GivenModels, LikeInner):
-    """The inner scorer's verdict on the specialist's reply."""
+    """Score a specialist's reply about the output with an inner scorer."""
 
     role: str
     """The role of the specialist: `--judge detector=MODEL`."""
@@ -183,7 +183,7 @@ def structure_of(reply: Output) -> object:
 
 
 def only_media(output: Output) -> Output:
-    """Return the output with its media only, without text or structure that the model wrote."""
+    """Return the output without the text and structures that the model wrote, only with its media."""
     kinds = (Image, Audio, Video)
     candidates = (
         replace(

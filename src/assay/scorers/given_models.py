@@ -1,4 +1,4 @@
-"""Helper models that a scorer gets by role, and how it asks them.
+"""Helper models that the run provides to a scorer by role, and the calls for asking them.
 
 A scorer names roles in `needs` and finds the models in its field `models`:
 
@@ -34,7 +34,7 @@ PLAIN_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0)
 
 @dataclass(frozen=True)
 class GivenModels:
-    """Base of a scorer that names roles in `needs` and finds their models in `models`."""
+    """Base of scorers that use helper models: `needs` names the roles, and the run fills `models`."""
 
     models: Mapping[str, Any] = field(
         default_factory=lambda: EMPTY,
@@ -65,10 +65,10 @@ class GivenModel(ABC):
         options: GenerateOptions | None = None,
         **settings: object,
     ) -> "Reply":
-        """Ask a text, or a text with images and audio, or a list of messages; await the result to get the answer.
+        """Send a text, a text with images and audio, or a list of messages. Await the result to get the answer.
 
         `settings` are generation options (`max_tokens=16`). The temperature is 0 unless one is given. If the model
-        fails, `ModelError` is raised, and so the sample is a `judge_error`. A `Prompt` is sent unchanged, and its
+        fails, `ModelError` is raised, and the sample becomes a `judge_error`. A `Prompt` is sent unchanged, and its
         answer is returned even if it is an error.
 
         Example:
@@ -132,7 +132,7 @@ class GivenModel(ABC):
         return Prompt((instructions, *messages))
 
     def _refuse(self, argument: object) -> NoReturn:
-        """Raise an error that shows the right call, for an argument that cannot be part of a question."""
+        """Raise an error for an argument that cannot be part of a question; the message shows a correct call."""
         fix = f"await self.models[{self.role!r}].ask(text), or ask(text, image, …), or a list of messages"
         if isinstance(argument, Output):
             fix = "pass output.text, or its media: ask(text, *output.media)"
@@ -181,7 +181,7 @@ class Reply(Awaitable[Output]):
 
 
 class ModelsByRole(dict[str, Any]):
-    """The models of a scorer by role; a role that it does not name in `needs` is an error that says so."""
+    """The models of a scorer by role. Looking up a role that is not in `needs` raises an error that explains this."""
 
     def __missing__(self, role: str) -> NoReturn:
         roles = ", ".join(map(repr, self)) or "none"
@@ -192,7 +192,7 @@ class ModelsByRole(dict[str, Any]):
 
 
 def raise_failure(reply: Output, role: str) -> Output:
-    """Return the reply. Raise `ModelError` if it has an error."""
+    """Return the reply of a helper model. Raise `ModelError` if the reply is a failure."""
     if reply.error is None:
         return reply
     raise ModelError(
@@ -206,7 +206,10 @@ async def ask_model(
     prompt: Prompt,
     options: GenerateOptions | None = None,
 ) -> Output:
-    """Return the reply of the model under a role. Raise `UsageError` if none is given, `ModelError` if it fails."""
+    """Ask the model of a role and return its reply.
+
+    Raise `UsageError` if the role has no model, `ModelError` on failure.
+    """
     if role not in models:
         if role == "judge":
             named = "MODEL"

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable
 
 MOST_KEPT = 8192
-"""Most entries in a table: more than any language needs. A table of all characters would take 100 MB."""
+"""Most characters that a table remembers: more than any language needs. All characters would take 100 MB."""
 
 
 class CategoryTable(dict[int, str | None]):

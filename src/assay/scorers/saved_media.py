@@ -1,7 +1,7 @@
 """Saved replies of specialists: detections, similarities, recognised text, and the scorer `saved_number`.
 
-A reply is the output's own JSON, an entry of the output's details, or a column of the row. Scoring can therefore
-follow detection on another machine, with only the saved answers between them.
+A reply is the output's own JSON, an entry of the output's details, or a column of the row. Specialists can therefore
+run on another machine before the scorers, which need only the saved replies.
 """
 
 import json
@@ -31,7 +31,7 @@ def saved(
 
 
 def read_json(value: object) -> object:
-    """Return the value of a cell: JSON in a text is parsed, any other text stays text."""
+    """Return the value of a table cell. A text that is JSON is parsed; any other text is returned unchanged."""
     if not isinstance(value, str):
         return value
     try:

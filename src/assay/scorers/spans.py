@@ -1,7 +1,7 @@
-"""Spans: where in an answer something was read. `details["span"]` is start and end in characters of `output.text`.
+"""Locate the part of an answer that a scorer has read: `details["span"]`, start and end in characters of `output.text`.
 
-Pages and `assay show` mark the span. Rules often read a plainer form of the answer, without markup and with one
-spelling of numbers. The span is then searched in the answer itself, and left out if it is uncertain.
+The viewer and `assay show` highlight the span. Scorers often read a plainer form of the answer, without markup and
+with one spelling of numbers. The span is then searched in the answer itself, and left out if it is uncertain.
 """
 
 from typing import Any

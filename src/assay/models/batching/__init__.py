@@ -1,5 +1,5 @@
 """Batch APIs of endpoints: many requests in one file, answered within a day at a lower price.
 
-The adapters write the requests and read the replies, exactly as they do one by one: `batch_client` takes the place of
+The model adapters write the requests and read the replies as they do for single requests: `batch_client` replaces
 their HTTP client.
 """

@@ -1,4 +1,4 @@
-"""What all batch APIs have in common: how a batch is created, found again, watched, read and cancelled."""
+"""The interface of all batch APIs: create a batch, find it again, check its status, read its results, cancel it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ class BatchApi(ABC):
     finds_by_marker: ClassVar[bool] = True
     """False if the list of batches does not show the marker, so that `find` returns candidates."""
     has_several_candidates: ClassVar[bool] = True
-    """False if one request gives one candidate."""
+    """False if a request can have only one candidate."""
 
     def __init__(self, model: HttpModel) -> None:
         self.model = model
@@ -164,7 +164,7 @@ class BatchApi(ABC):
         """Cancel a batch. Results that are already computed stay available."""
 
     def _url(self, path: str, **query: object) -> str:
-        """Return the URL of a path, with a query beside the one of the base URL."""
+        """Return the URL of a path. The query is added to the query of the base URL."""
         url = self.model._address(path)
         for name, value in query.items():
             if value not in (None, ""):

@@ -92,7 +92,7 @@ class BatchedModel:
     def __init__(self, model: HttpModel) -> None:
         self.client = BatchClient(model)
         self.model = copy.copy(model)
-        """Call this like the adapter itself, after `record_next` or `answer_next`."""
+        """The adapter copy whose requests are recorded. Call `record_next` or `answer_next` before each call of it."""
         self.model._client = self.client  # type: ignore[assignment]
 
     def record_next(self) -> None:
@@ -105,7 +105,7 @@ class BatchedModel:
         self.client.reply = reply
 
     def recorded(self, output: Output) -> RecordedRequest | None:
-        """Return the request of the last call; None if the adapter sent none, for example because it refused."""
+        """Return the request of the last call; None if the adapter sent none, as for a prompt that it refuses."""
         if output.error is None or output.error.kind != RECORDED:
             return None
         return self.client.recorded

@@ -13,7 +13,7 @@ from .gemini_batches import GeminiBatches
 from .openai_batches import OpenAIBatches
 
 WITHOUT_BATCHES = ("images", "speech", "transcriptions")
-"""APIs of OpenAI whose requests cannot be batched here."""
+"""OpenAI APIs whose requests assay does not send in batches."""
 KNOWN = "openai/…, anthropic/… or gemini/…"
 
 

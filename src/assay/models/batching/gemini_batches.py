@@ -177,7 +177,7 @@ def _state(operation: Mapping[str, Any]) -> State:
 
 
 def _inlined(operation: Mapping[str, Any]) -> list[Any] | None:
-    """Return the replies of a finished operation, wherever this version of the API puts them; None if it has none."""
+    """Return the replies of a finished operation, whose location depends on the API version; None if there are none."""
     response = mapping_in(operation, "response")
     holders = (
         response,

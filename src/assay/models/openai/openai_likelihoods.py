@@ -240,7 +240,7 @@ def _column(
     name: str,
     count: int,
 ) -> Sequence[Any]:
-    """Return one entry for each token, None where the server reports nothing."""
+    """Return a column of a report, such as the log-probabilities. It has an entry for each token, or None."""
     entries = report.get(name) or [None] * count
     if len(entries) != count:
         raise Misaligned(f"`{name}` has {len(entries)} entries for {count} tokens")
@@ -260,7 +260,7 @@ def _check_covered(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise unless the tokens cover what the server echoed and wrote."""
+    """Raise unless the reported tokens cover the given text and the text that the server added."""
     echoed = choice.get("text")
     if not isinstance(echoed, str) or not echoed.startswith(text):
         return
@@ -309,7 +309,7 @@ def _check_written(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise if the token written at temperature 0 has no value, or is not the most likely one in its own row."""
+    """Raise if the token generated at temperature 0 has no log-probability, or is not the most likely alternative."""
     for token, value, top, begin in zip(tokens, values, tops, begins, strict=True):
         if begin < len(text):
             continue
@@ -328,7 +328,7 @@ def _begins(
     offsets: object,
     text: str,
 ) -> list[int]:
-    """Return the index in the text at which each token begins; negative for tokens that a server puts before it."""
+    """Return the index in the text at which each token begins; negative for tokens added before the text."""
     start = "".join(tokens).find(text)
     if start >= 0:
         begins = [-start]
@@ -347,7 +347,7 @@ def _fit(
     tokens: Sequence[str],
     text: str,
 ) -> bool:
-    """Return True if the offsets rise and the text has most plain tokens where the offsets say."""
+    """Return True if the offsets increase and most plain tokens occur in the text at their offsets."""
     if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
         return False
     same = different = 0
@@ -362,7 +362,7 @@ def _fit(
 
 
 def _tokens(holder: object) -> Iterator[Weighed]:
-    """Yield the tokens of vLLM's `prompt_logprobs`; the first entry of each is the token itself."""
+    """Yield the tokens of vLLM's `prompt_logprobs`. The first entry of each report is the token itself."""
     if isinstance(holder, Mapping):
         entries = holder.get("prompt_logprobs")
     else:
@@ -391,7 +391,7 @@ def _weight(
     *,
     whole: bool = False,
 ) -> Likelihood:
-    """Return the sum over the tokens that reach into `part`, which ends the text.
+    """Return the summed log-probability of the tokens that overlap `part`, the end of the text.
 
     The first token of a `whole` text is left out if the server puts no token before it.
     """

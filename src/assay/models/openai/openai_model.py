@@ -50,7 +50,7 @@ BEYOND_THE_API = ("top_k", "min_p", "repetition_penalty")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One kind of server: its further options, and their names."""
+    """One kind of server program: the options that it adds to the public API, and their names."""
 
     name: str
     knows: frozenset[str] = frozenset()
@@ -155,7 +155,7 @@ OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "speech": (("text",), ("audio",)),
     "transcriptions": (("text", "audio"), ("text",)),
 }
-"""What the APIs other than chat and completions accept and produce."""
+"""The kinds of media that the APIs other than chat and completions accept and produce."""
 OWN_CARRIERS: Mapping[str, Carrier] = {
     "responses": replace(CHAT, name="a request of the Responses API"),
     "images": Carrier("the images endpoint", media=frozenset({"image"})),
@@ -244,7 +244,7 @@ class OpenAI(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Return what was declared. Whether likelihoods and log-probabilities are available depends on the API."""
+        """Return the declared abilities. The API decides whether likelihoods and log-probabilities are available."""
         return replace(
             super().abilities,
             likelihood=self.likelihood_by != "none",
@@ -360,7 +360,7 @@ class OpenAI(HttpModel):
         return check_reply(output, request, self.name, answered, self._tags)
 
     async def _server_for(self, request: Request) -> Server:
-        """Return what is known about the server. It is asked once, if the name of an option depends on it."""
+        """Return the server program. It is identified once, if the name of a requested option depends on it."""
         if self._url == self.public_url or not needs_server(request.options):
             if self._url == self.public_url:
                 return PUBLIC

@@ -103,7 +103,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
-    """Convert one message: results, words and calls are items of their own."""
+    """Convert one message to items: tool results, text and calls are separate items."""
     items: list[dict[str, Any]] = []
     for result in message.results:
         output = {"call_id": result.call_id, "output": _content(result.parts)}
@@ -131,7 +131,7 @@ def _is_blank(part: Part) -> bool:
 
 
 def _item(message: Message) -> dict[str, Any]:
-    """Convert one message of words and media; its parts are those of a chat under other names."""
+    """Convert one message of text and media. Its parts are those of a chat message under other names."""
     return {"role": message.role, "content": _content(message.parts or ())}
 
 

@@ -1,9 +1,9 @@
 """Fit prompts and answers into the context of a model.
 
-With `refuse` nothing is cut. With `left` and `middle` a prompt is cut to make room for its answer: for as many
-tokens as the task or the user asked for, but at most three quarters of the context. If no length was asked for, the
-answer gets the model's default, but at most half of the context. A generous limit therefore never costs the whole
-prompt.
+With `refuse` nothing is cut. With `left` and `middle` a prompt is cut to make room for its answer. The answer gets
+the tokens that the task or the user requested, but at most three quarters of the context. Without a requested
+length, it gets the model's default, but at most half of the context. A generous limit therefore never removes the
+whole prompt.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -57,7 +57,7 @@ class PromptFault:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a chat template writes around a question, its answer and another question."""
+    """The text that a chat template writes around a question, its answer and a second question."""
 
     before: str
     after_question: str
@@ -84,7 +84,7 @@ class Around:
         )
 
     def runs_on(self) -> bool:
-        """Return True if a role name directly follows the previous words, as in `user: hiassistant:`."""
+        """Return True if no separator precedes the next role name, as in `user: hiassistant:`."""
         return any(
             turn[:1].isalnum() or turn.startswith("#")
             for turn in (self.after_question, self.after_answer)
@@ -227,7 +227,7 @@ class Renderer:
     def _added_after(self) -> int:
         """Return how many tokens the tokenizer adds after a text.
 
-        They would end the text before the model continues it.
+        They would end the text before the model continues.
         """
         plain = list(self.tokenizer.encode("a", add_special_tokens=False))
         whole = list(self.tokenizer.encode("a", add_special_tokens=True))
@@ -343,7 +343,7 @@ class Renderer:
         )
 
     def _always_ends_alike(self) -> bool:
-        """Return True if the template ends a prompt in the same way whether or not the model writes next."""
+        """Return True if the template ignores `add_generation_prompt`: a prompt ends alike with and without it."""
         messages = [{"role": "user", "content": MARKS[0]}]
         try:
             return self._templated(messages) == self._templated(messages, opens=False)
@@ -355,7 +355,7 @@ class Renderer:
         prompt: Prompt,
         stops: Sequence[str] = (),
     ) -> list[PromptFault]:
-        """Return what is wrong with how this prompt is rendered; empty if nothing is."""
+        """Return the faults in how this prompt is rendered, such as a doubled beginning-of-sequence token."""
         return [
             *self._bos_faults(self.encode(prompt)),
             *(self._turn_faults(stops) if prompt.is_chat else ()),

@@ -1,4 +1,4 @@
-"""Continuations to score: paired with their contexts, and converted to outputs."""
+"""Pair continuations with their contexts for scoring, and convert the likelihoods to outputs."""
 
 import math
 from collections.abc import Callable, Sequence

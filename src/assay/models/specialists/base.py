@@ -1,4 +1,4 @@
-"""What specialists share: one request at a time, loading on first use, and system programs.
+"""The base of all specialists: one request at a time, loading on first use, and calls of system programs.
 
 Most ignore sampling settings such as a temperature. If several candidates are requested, a specialist without
 randomness repeats its answer.

@@ -1,7 +1,8 @@
 """Speech recognisers, and the splitting of recordings that are too long for them.
 
-A piece of a recording is at most as long as the recogniser declares. The cut is at the quietest point in the second
-half of what still fits. If even that point is not a pause, a word would be cut, and the recording is refused.
+A piece of a recording is at most as long as the recogniser declares. It is cut at the quietest point in the second
+half of the longest possible piece. If even that point is not a pause, a word would be cut, and the recording is
+refused.
 
 The engine's memory is limited: if it is not enough, or native code crashes, the sample fails and the next one gets a
 new engine.
@@ -298,7 +299,7 @@ class Moonshine(Recogniser):
 
 @dataclass
 class PocketSphinx(Recogniser):
-    """PocketSphinx, older than neural recognisers: weaker than Moonshine, so a good second system to rank."""
+    """PocketSphinx, which is older and weaker than neural recognisers: a second system to compare with Moonshine."""
 
     label: ClassVar[str] = "pocketsphinx"
     engine: ClassVar[str] = "PocketSphinxEngine"

@@ -1,6 +1,6 @@
 """Renderer: draws the text of the prompt with Pillow.
 
-A baseline, not a model: the best input that a judge can read.
+A baseline, not a model: no image generator can write more legibly.
 """
 
 import re

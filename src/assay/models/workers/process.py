@@ -1,4 +1,4 @@
-"""The parent's view of a worker process: start it, send requests, check that it is alive, end it.
+"""Control a worker process: start it, send requests, check that it is alive, end it.
 
 Every wait has a limit, including writes. The last lines of the worker's stderr are kept for error messages.
 """
@@ -171,7 +171,7 @@ class WorkerProcess:
                     pipe.close()
 
     def last_words(self) -> str:
-        """Return the last line of stderr for use in a message; empty if there is none."""
+        """Return the last line of the process's stderr for an error message; empty if there is none."""
         lines = [line for line in list(self._last_words) if line.strip()]
         if lines:
             return f"; its last words: {lines[-1].strip()[:300]}"

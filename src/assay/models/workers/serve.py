@@ -1,4 +1,4 @@
-"""The worker's side of the line protocol: a class is built once and answers lines of JSON with lines of JSON.
+"""The program that runs in a worker process: it builds a class once and answers lines of JSON with lines of JSON.
 
 Run by path with any Python from 3.8 on; needs only the standard library, and nothing of assay. One object a line:
 
@@ -50,7 +50,7 @@ class Request:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The text parsed as a JSON object; empty if it is not one."""
+        """The text of the last turn, parsed as a JSON object; empty if it is not one."""
         try:
             value = json.loads(self.text)
         except ValueError:

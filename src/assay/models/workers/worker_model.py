@@ -1,11 +1,11 @@
 """A scorer worker: a class in its own process and environment, called like a model and answering with JSON.
 
-`worker/detector` is a shipped one, `worker/FILE.py:Class` your own. The process starts with the first request that
-neither the journal nor the cache can answer. Starting has a time limit. The process is pinged after a pause,
-restarted once if it dies, and killed if it hangs. A worker takes the options of its class and these: `python`, the
-interpreter of the environment with its libraries; `env`, further environment variables; `seconds`, the time limit
-of an answer; `start_seconds`, the time limit of loading; `memory_gib`, the limit of its address space, beyond which
-a request fails (no limit by default, because CUDA reserves more than it uses).
+`worker/detector` is a shipped worker, `worker/FILE.py:Class` a class of your own. The process starts with the first
+request that neither the journal nor the cache can answer. It is pinged after a pause, restarted once if it dies, and
+killed if it hangs. A worker takes the options of its class and these: `python`, the interpreter of the environment
+with its libraries; `env`, further environment variables; `seconds`, the time limit of an answer; `start_seconds`, the
+time limit of loading; `memory_gib`, the limit of its address space, beyond which a request fails (no limit by
+default, because CUDA reserves more than it uses).
 """
 
 import base64
@@ -38,11 +38,11 @@ from .sources import find_worker, missing_modules
 PING_AFTER_SECONDS = 60.0
 GIBIBYTE = 1024**3
 UNKEYED = ("device", "batch_size")
-"""Options about where or how the work is done; they do not affect the result and are not part of a key."""
+"""Options that do not affect the result, only where and how it is computed. They are not part of a request key."""
 
 
 class Worker:
-    """The model side of a worker."""
+    """A worker as a model: it sends each request to the worker process and returns the reply."""
 
     reference: ClassVar[str] = "name"
 

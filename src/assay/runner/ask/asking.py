@@ -1,9 +1,9 @@
-"""From a request to its answer on disk, in the same way for rows, drivers and judges.
+"""Answer requests from the journal, the cache or the model, and write each answer to disk.
 
-A known answer is found by sample and epoch in the journal, else by its request key anywhere in the journal, else in
-the cache that runs share. For an unknown one, the model is asked through a scheduler or replicas. Each answer is
-written to disk before it is judged. Its tokens, notes and failure are counted here, so that they count alike for
-all three callers.
+Rows, drivers and judges all ask through this module. It searches the journal by sample and epoch, then by request
+key, then the cache that runs share. If none of them has the answer, it asks the model through a scheduler or
+replicas. Each answer is written to disk before it is judged. Tokens, notes and failures are counted here, so that
+they count alike for all three callers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,10 @@ Stored = Sequence[Answered | None]
 
 @dataclass(eq=False)
 class Asking:
-    """One model, as one task asks it. It is also a sink that only writes and counts answers."""
+    """The requests of one task to one model: known answers, new requests, and the counts of both.
+
+    It is also a `Sink` that writes and counts answers, and does not score them.
+    """
 
     task: str
     name: str
@@ -112,7 +115,10 @@ class Asking:
         return answer
 
     def cached(self, job: Job) -> Output | None:
-        """Return the answer from the cache, or None. It is written to the journal as an answer of this run."""
+        """Return the cached answer to a request, or None.
+
+        A cached answer is also written to the journal of this run.
+        """
         if self.cache is None:
             output = None
         else:
@@ -125,15 +131,15 @@ class Asking:
         return output
 
     def read(self, answer: Answered) -> OutputRecord:
-        """Return the record of an answer."""
+        """Read the journal record of an answer."""
         return self.writer.read_output(answer)
 
     def output(self, answer: Answered) -> Output:
-        """Return an answer of the journal."""
+        """Read the output of an answer in the journal."""
         return self.output_of(self.read(answer))
 
     def output_of(self, record: OutputRecord) -> Output:
-        """Return the output of a record; an old record may have reasoning in its text."""
+        """Return the output of a record. Reasoning in the text of an old record becomes a part of its own."""
         output = output_from_plain(record.output, self.writer.blobs)
         return output.separated(self.think_tags)
 
@@ -211,7 +217,7 @@ class Asking:
             self.remarks.count(sample, job.epoch, job.round, output)
 
     def _copy(self, answer: Answered, job: Job) -> None:
-        """Write an answer again, under the present sample id and model."""
+        """Write an earlier answer to the journal again, under the current sample id and model name."""
         record = self.read(answer)
         moved = {"copied_from": {"model": record.model, "id": record.id}}
         self.writer.write(
@@ -235,7 +241,7 @@ class Asking:
 
     @cached_property
     def _failures(self) -> dict[str, Answered]:
-        """Return the requests that failed in an earlier run by key, for a run that must not ask again."""
+        """Return the failed requests of an earlier run, by key. A run that must not ask counts them as answers."""
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
         return {
             answer.key: answer

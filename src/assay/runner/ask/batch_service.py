@@ -1,4 +1,4 @@
-"""One batch from its upload to its results, through all failures of the network and the service.
+"""Create a batch, wait for it and download its results, in spite of failures of the network and the service.
 
 A batch is noted in the log before it is sent. If it is unknown whether the service received it, it is looked up by
 its marker before it is sent again.
@@ -54,7 +54,7 @@ class Draft:
 
     logged: LoggedBatch
     request: RecordedRequest
-    """One of its requests. The others have the same path and headers."""
+    """The request that started the draft. All requests of a batch have the same path and headers."""
     lines: list[bytes] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     size: int = 0
@@ -101,7 +101,7 @@ class BatchService:
     say: Say
     """Shows a line during the run."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when nothing has to wait any more."""
+    """Set when the run stops. Pending waits then end at once."""
 
     def __post_init__(self) -> None:
         self._policy = RetryPolicy(base_seconds=min(1.0, self.limits.poll))
@@ -283,7 +283,7 @@ class BatchService:
         return results
 
     def _lost(self, batch: OpenBatch, what: str) -> ModelError:
-        """Return the error for answers that the service no longer has.
+        """Return the error for a batch whose results the service has deleted.
 
         The user decides whether to pay for them again.
         """

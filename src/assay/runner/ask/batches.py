@@ -32,7 +32,7 @@ from .work import Answers, Job, Sink, Work
 AT_ONCE = 256
 """Number of jobs to read, or answers to write, before other coroutines get their turn."""
 SETTLE_SECONDS = 2.0
-"""Seconds for which a batch waits for judges that delay further rows."""
+"""Seconds to wait before a batch that is not full is sent. Judges may finish in this time and let more rows in."""
 CANCELLED = "cancelled"
 
 Pair = tuple[Job, Output]
@@ -454,7 +454,7 @@ class BatchAsker:
                 )
 
     async def _end(self) -> None:
-        """Stop watching. The batches continue at the service."""
+        """Cancel the tasks that wait for batches. The batches continue at the service."""
         tasks = [*self._alone]
         for batch in self._open:
             if batch.following is not None:
@@ -469,7 +469,7 @@ class BatchAsker:
 
 
 def _missing(batch: OpenBatch, number: int) -> BatchReply:
-    """Return the reply for a request that is missing in the results."""
+    """Return a failed reply for a request that is missing in the results of its batch."""
     failure = HttpFailure("batch", "the results have no answer", retryable=True)
     return BatchReply(f"{batch.logged.marker}-{number}", failure=failure)
 
@@ -487,7 +487,7 @@ def _batch_counts(batches: Sequence[OpenBatch]) -> str:
 
 
 def _goes_on(batch: OpenBatch) -> str:
-    """Return the line about a batch for which the run stops waiting."""
+    """Return the line that says that a batch continues at the service after the run has stopped."""
     total = len(batch.logged.keys)
     return (
         f"batch {batch.logged.name} continues at the service ({batch.status.done:,} of {total:,} done):"

@@ -39,7 +39,7 @@ LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
 CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
-"""Requests that must have been timed together before a model can count as instant."""
+"""Smallest number of timed requests after which a model may count as instant."""
 MOST_WAITING = 0.75
 """Largest share of its time that an instant model may spend waiting for the thread of the runner.
 
@@ -53,7 +53,7 @@ class BatchSize:
     def __init__(self, declared: int | None) -> None:
         self.declared = declared
         self.handover = 1
-        """Batch size for a model that declares none: as many as take `HANDOVER_SECONDS`."""
+        """Batch size for a model that declares none, adjusted so that a batch takes about `HANDOVER_SECONDS`."""
         self._fits: int | None = None
         """The batch size that fits into memory, increased by one after each batch; None until a batch was too large."""
         self._too_large = 0
@@ -68,7 +68,7 @@ class BatchSize:
         return min(size, self._fits)
 
     def media_size(self) -> int | None:
-        """Return the limit for batches with media, which are heavy; None if the model declares its batch size."""
+        """Return the largest batch with media, which needs more memory; None if the model declares its batch size."""
         return None if self.declared else MEDIA_HANDOVER
 
     def learn(
@@ -77,7 +77,10 @@ class BatchSize:
         fits: int,
         seconds: float,
     ) -> None:
-        """Learn from a batch. `fits` is 0 if all of it fit into memory."""
+        """Adjust the batch size after a batch of `count` requests.
+
+        `fits` is the number of requests that fit into memory, or 0 if all of them did.
+        """
         self._learn_room(count, fits)
         if self.declared is None:
             in_time = int(count * HANDOVER_SECONDS / max(seconds, 1e-6))
@@ -104,7 +107,7 @@ class BatchSize:
         )
 
     def _learn_room(self, count: int, fits: int) -> None:
-        """Learn which batch size fits into memory."""
+        """Adjust the batch size to the memory, after a batch of which `fits` requests fit (0 for all)."""
         if fits:
             self._fits, self._too_large, self._clean = (
                 fits,
@@ -340,7 +343,7 @@ def _failure(error: BaseException) -> Output:
 
 
 def _scrubbed(output: Output) -> Output:
-    """Return the failure with secrets removed from its message, which may quote a URL or a header."""
+    """Return a failed output without secrets: its message may quote a URL or a header."""
     error = output.error
     if error is None or (message := scrub(error.message)) == error.message:
         return output
@@ -356,7 +359,7 @@ def not_accepted(
     model: Model,
     requests: Sequence[Request],
 ) -> dict[int, Output]:
-    """Return the failures of requests that the model cannot accept whole, by index; usually empty."""
+    """Return a failure for each request with a kind of media that the model does not accept, by index."""
     refused: dict[int, Output] = {}
     refusal = getattr(model, "refusal", None)
     abilities = model.abilities
@@ -400,7 +403,10 @@ def _line(
     kind: str,
     accepts: frozenset[str],
 ) -> str:
-    """Return one line that is the same for all samples with media of this kind."""
+    """Return the error message for media of a kind that the model does not accept.
+
+    It names no sample, so that equal failures are counted together.
+    """
     problem = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
     names = ", ".join([*models_that("accepts", kind), "or your own"])
     return str(DataError(problem, fix=f"models that accept {kind}: {names}"))

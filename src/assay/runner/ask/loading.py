@@ -47,7 +47,7 @@ class Preflight:
         self._has_looked = not hasattr(planned.model, "preflight")
 
     async def look(self, spread: Spread | None = None) -> None:
-        """Check the prompt of the first sample, through the first replica if only replicas have the model."""
+        """Check the prompt of the first sample. If only replicas have loaded the model, the first replica checks it."""
         if self._has_looked:
             return
         try:
@@ -65,7 +65,7 @@ class Preflight:
         request: Request,
         spread: Spread | None = None,
     ) -> None:
-        """Check the first request of a driver. Later ones are not checked."""
+        """Check the first request of a driver. Later requests are not checked."""
         if self._has_looked:
             return
         self._has_looked = True
@@ -78,7 +78,7 @@ class Preflight:
         spread.greet = lambda replica: self._tell(replica.faults(request))
 
     async def _tell(self, looking: Awaitable[Sequence[str]]) -> None:
-        """Report the warnings."""
+        """Wait for a prompt check and report its warnings."""
         try:
             faults = await looking
         except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked

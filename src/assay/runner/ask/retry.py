@@ -137,7 +137,7 @@ class ServerQueue:
         """Set when requests no longer have to wait."""
 
     def stop(self) -> None:
-        """Release the requests that wait for a slot or a retry. Those in flight are finished."""
+        """Stop sending. Requests that wait for a slot or a retry are released; requests in flight are finished."""
         self._is_stopped = True
         self._release_all()
 
@@ -193,7 +193,7 @@ class ServerQueue:
         return False
 
     def _probes_now(self, request: RequestState) -> bool:
-        """Return True if a request that was not sent yet should probe a server that is gone."""
+        """Return True if this request should now test whether a lost server is back."""
         return request.sent_at == 0.0 and self.is_probe_due(_now())
 
     async def _try_once(
@@ -327,7 +327,7 @@ def _now() -> float:
 
 
 def may_pass(output: Output) -> bool:
-    """Return True if the output of a batch's job is a failure that may be temporary."""
+    """Return True if an output of a batch model is a failure that may be temporary."""
     return (
         output.error is not None
         and output.error.retryable
@@ -342,7 +342,7 @@ def tries_again(
     policy: RetryPolicy,
     rng: random.Random,
 ) -> bool:
-    """Schedule another try of a batch's job if its failure may be temporary; return whether that was done."""
+    """Put a failed job of a batch model back into the work if its failure may be temporary. Return True if so."""
     error = output.error
     if error is None or not may_pass(output):
         return False

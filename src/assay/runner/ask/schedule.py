@@ -1,8 +1,8 @@
 """The scheduler keeps one model busy.
 
 A model whose `generate` is a coroutine gets single requests, many at once. Any other model works on batches in its
-own thread: of its declared `batch_size`, else of as many requests as take about 20 ms, so that a kill costs no more
-than that. The next batch is prepared while the model works.
+own thread. A batch has its declared `batch_size`, else as many requests as take about 20 ms, so that a killed run
+loses no more work than that. The next batch is prepared while the model works.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class Scheduler:
                 threads.close()
 
     def _workers(self, work: Work) -> int:
-        """Return the number of workers: as many as requests may be in flight, and at least two.
+        """Return the number of workers, one for each request that may be in flight, but at least two.
 
         While the request of one worker waits for a retry, the other shows whether the server answers at all.
         """

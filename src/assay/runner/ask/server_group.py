@@ -2,7 +2,7 @@
 
 Each server has a `ServerQueue` with its own limits, retries and outages. A request whose server is gone goes to
 another one. A lost server gets a single request whenever its next probe is due, so that it is used again once it is
-back. With one server, its queue does everything.
+back. With a single server, requests go straight to its queue.
 """
 
 import asyncio

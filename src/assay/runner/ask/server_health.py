@@ -94,7 +94,7 @@ class Limiter:
             self.limit = 1.0
 
     def let_go(self, started: float) -> None:
-        """Restore the limit if a request that was sent after the refusal was answered, because then the key works."""
+        """Restore the limit if a request that was sent after the key was refused got an answer: the key works."""
         if started > self.key_refused_at:
             self.limit = self.limit_before_refusal
             self.limit_before_refusal = 0.0
@@ -134,14 +134,14 @@ class Limiter:
 
 
 WRONG = frozenset({"bad_response", "broken_reply", "http", "rate_limit"})
-"""Replies without an answer that do not change with time. 503, and 429 with Retry-After, are worth waiting for. 429
-without it, from the first request on, is as often a used-up quota as a busy server.
+"""Kinds of failure that waiting does not cure at the start of a run. Status 503, and 429 with Retry-After, are worth
+waiting for. A 429 without Retry-After may mean a used-up quota as well as a busy server.
 """
 SHORTEST_WAIT = 1.0
 MOMENT = 1e-6
 """Events that are due within this many seconds are handled now."""
 SILENT_TRIES = 5
-"""Tries of a request that times out, if the server has never sent anything. Each try has fewer requests in flight."""
+"""How often a request that times out is tried while the server has never sent anything."""
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ class Beginning:
         now: float,
         asked_wait: float,
     ) -> bool:
-        """Record a reply or an answer (`error` is None). Return True if the server should be given up."""
+        """Record a failed reply, or an answer if `error` is None. Return True if the server should be given up."""
         if self.is_over:
             return False
         if error is None:
@@ -205,7 +205,7 @@ class Beginning:
         now: float,
         asked_wait: float,
     ) -> float:
-        """Return the seconds until a server with only wrong replies is given up, which is when a last try is due."""
+        """Return the seconds until a server with only wrong replies is given up. A last try is due then."""
         if self.is_over or self.since is None or error.kind not in WRONG or asked_wait:
             return float("inf")
         end = self.since + self.seconds
@@ -220,7 +220,7 @@ class Beginning:
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
 """Retryable failures that may mean that the server is gone."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
-"""Failures that mean it whatever the request was. The others may be caused by one request."""
+"""Failures that never depend on the request. The other failures in `GONE` may be caused by one request."""
 MOST_LOST = 8
 """Failures in a row that mean an outage; fewer if fewer requests are in flight at once."""
 LONGEST_PAUSE = 15.0
@@ -228,7 +228,7 @@ LONGEST_PAUSE = 15.0
 LONGEST_OUTAGE = 600.0
 """Seconds after which requests no longer wait for the server."""
 POLITENESS = 0.5
-"""Seconds for which a request that probed in vain lets others probe first."""
+"""Seconds during which a request whose probe failed lets other requests probe."""
 
 
 def asked_wait(error: ErrorInfo) -> float:
@@ -262,7 +262,7 @@ class Outage:
     loser: object = None
     """The request that failed last."""
     is_certain: bool = False
-    """True if several requests failed, or one in a way that does not depend on the request."""
+    """True if several requests failed, or if one failed in a way that does not depend on the request."""
     has_ended: bool = False
     """True if requests no longer have to wait."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,4 +1,4 @@
-"""A model that is used by calls, as drivers and judges make them, rather than by rows.
+"""Ask a model for callers such as drivers and judges, instead of for the rows of a task.
 
 For a server, each call sends its own requests, and all calls share one queue. A model that works in batches stays
 active between calls: requests that arrive while it works form the next batch, which makes a local judge fast.
@@ -16,7 +16,7 @@ from .work import Answers, Asker, Job, JobQueue, Sink, Work
 
 
 class Standing:
-    """Asks one model for many callers. Each call waits for its own answers."""
+    """Sends the requests of many concurrent callers to one model. Each caller waits for its own answers."""
 
     def __init__(
         self,
@@ -120,7 +120,10 @@ class Standing:
             running.result()  # raises the error that ended it
 
     def _start(self) -> tuple["asyncio.Task[None]", Work]:
-        """Return the running asker and its work. If it has ended, for example with its event loop, start it again."""
+        """Return the running asker task and its work.
+
+        If the task has ended, for example with its event loop, start another.
+        """
         running = self._running
         work = self._work
         if work is None or running is None or running.done():
@@ -147,7 +150,7 @@ class Standing:
 
 
 class Unkept:
-    """A sink that drops answers, for use outside a run."""
+    """A sink that does nothing, for models that are asked outside a run."""
 
     def keep(self, answers: Answers) -> None:
         """Do nothing."""

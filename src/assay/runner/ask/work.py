@@ -26,9 +26,9 @@ class Job:
     failed_at: float = 0.0
     """The time of the first failure."""
     home: int = 0
-    """The replica that must answer it because it remembers the earlier rounds; 0 for any."""
+    """Number of the replica that must answer this job because it remembers the earlier rounds; 0 for any replica."""
     died_on: tuple[int, ...] = ()
-    """Replicas that died while they worked on it."""
+    """Numbers of the replicas that died while they worked on this job."""
     judged: tuple[str, int] | None = None
     """The sample and epoch whose score needs this answer of a helper."""
     notes: Mapping[str, Any] | None = None
@@ -40,7 +40,7 @@ class Job:
 
 
 class JobQueue(deque[Job]):
-    """Jobs that arrive by calls instead of rows."""
+    """A queue of jobs that callers fill, instead of rows from which jobs are read."""
 
     def __next__(self) -> Job:
         return self.popleft()
@@ -138,7 +138,7 @@ class Work:
         return self._is_talking and self.in_flight > 0
 
     def rest(self) -> Iterator[Any]:
-        """Return the rows that were not read when the work was stopped."""
+        """Return the rows that were not read before the work was stopped."""
         self._is_exhausted = True
         return self._rows
 
@@ -147,7 +147,7 @@ class Work:
         self._ready.append(job)
 
     def again(self, job: Job) -> None:
-        """Queue another try of a job that is still counted as in flight."""
+        """Queue a job to be sent again. It still counts as in flight."""
         self._ready.append(job)
         self.finished(1)
 

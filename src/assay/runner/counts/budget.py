@@ -9,10 +9,10 @@ from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
 from ...core.output import MISSING
 
 SMALLEST_BASE = 100
-"""A share is taken of at least this many samples: two failures among the first ten are not 20 % yet."""
+"""Smallest number of samples from which a share of failures is computed: two failures of ten do not stop a run."""
 AUTH_ERRORS = 3
 ALIKE_ERRORS = 3
-"""If this many first calls fail in the same way, the next ones would fail too."""
+"""A run stops if this many calls fail in the same way before the first answer."""
 HOPELESS = frozenset(
     {"http", "exception", "quota", "tls", "bad_response", "connection"}
 )
@@ -41,11 +41,11 @@ class ErrorBudget:
         self._answering: set[str] = set()
         """Models that have given an answer; "" for the model of the run, otherwise the role of a helper."""
         self._alike: dict[str, Counter[str]] = {}
-        """How the calls of each model failed so far, as long as it has given no answer."""
+        """For each model without an answer so far: how often its calls failed in each way."""
         self._scoring: set[str] = set()
         """Scorers that have given a score."""
         self._score_faults: dict[str, Counter[str]] = {}
-        """By scorer: the lines at which it failed so far, as long as it has given no score."""
+        """For each scorer without a score so far: how often it failed at each line of its file."""
         self._first = self._own_fix = ""
         self._share: float | None = None
         self._most: int | None = None
@@ -214,7 +214,7 @@ class ErrorBudget:
 
 
 def _signature(error: ErrorInfo) -> str:
-    """Return the common part of failures with one cause: the line of code, or the message without its numbers."""
+    """Return what failures with one cause have in common: the line of code, or the message without its numbers."""
     line = _CODE_LINE.search(error.message)
     if error.kind == "exception" and line is not None:
         return line[0]

@@ -109,7 +109,7 @@ def _tells(
     prompt: Prompt,
     fold: bool,
 ) -> bool:
-    """Return True if a message, other than a solved example, contains the target."""
+    """Return True if a message of the prompt contains the target. Few-shot examples are not searched."""
     target_text = target.strip()
     words = target_text.count(" ")
     is_long = len(target_text) >= LONG_WORD or words >= FEW_WORDS - 1
@@ -140,7 +140,7 @@ def _tells(
 
 
 def is_whole(wanted: str, text: str) -> bool:
-    """Return True if the words occur in a text without being part of longer words."""
+    """Return True if a text contains these words, and not only as part of longer words."""
     offset = text.find(wanted)
     while offset >= 0:
         end = offset + len(wanted)

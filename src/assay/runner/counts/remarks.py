@@ -1,4 +1,4 @@
-"""Notes about the answers of one task × model besides their scores: what was cut, and answers that are all the same.
+"""Notes about the answers of one task × model in addition to scores: cut texts, missing media, identical answers.
 
 Prompts are cut to fit a model's context, and answers by the context or by `max_tokens`. Models report
 `truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason. Answers from earlier
@@ -117,7 +117,7 @@ NOTHING = frozenset({"", "null", "none"})
 
 
 class SameTargets:
-    """The target of all samples of a task, as long as no two differ. One answer to everything then scores 1."""
+    """Checks whether all samples of a task have the same target, so that one answer to everything scores 1."""
 
     def __init__(self, can_shuffle: Callable[[Sample], bool] | None = None) -> None:
         self._can_shuffle = can_shuffle
@@ -156,14 +156,14 @@ class SameTargets:
 
 
 class Sameness:
-    """The answer to all samples of one task × model, as long as no two differ."""
+    """Checks whether a model gives the same answer to every sample of a task."""
 
     def __init__(self) -> None:
         self.may_be = True
         """True if no two answers differed so far."""
         self._answer: tuple[str, ...] | None = None
         self._text: str | None = None
-        """The first answer unchanged, if it is only text."""
+        """The text of the first answer; None if it has other parts."""
         self._shown = ""
         self._targets: set[str] = set()
         self._ids: set[str] = set()
@@ -210,7 +210,7 @@ class Sameness:
 
     @property
     def answers(self) -> int:
-        """The number of samples with the same answer; 0 if the data can explain it."""
+        """The number of samples if all have the same answer; 0 if answers differ or equal targets explain it."""
         if not self.may_be or self._answer is None:
             return 0
         is_empty = not self._answer
@@ -467,7 +467,7 @@ class Remarks:
 
     @property
     def reads_answers(self) -> bool:
-        """True if answers in the journal still have to be read, because no two of them differed so far."""
+        """True as long as all answers so far are equal, so that answers in the journal must be read as well."""
         return self._sameness.may_be
 
     def to_plain(self) -> dict[str, int]:

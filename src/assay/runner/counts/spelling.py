@@ -186,5 +186,5 @@ def _narrow(text: str) -> str:
 
 
 def _answers(count: int) -> str:
-    """Return the subject of the note, in the singular or the plural."""
+    """Return the start of a note: `1 answer equals` or `5 answers equal`."""
     return "1 answer equals" if count == 1 else f"{count} answers equal"

@@ -56,7 +56,7 @@ class DriverStopped(BaseException):
 
 @dataclass(eq=False)
 class RecordingEngine:
-    """A model from the point of view of a driver. Calls block, and come from the driver's own threads."""
+    """The model object that a driver calls. Its calls block, and come from the driver's own threads."""
 
     planned: PlannedTask
     asking: Asking
@@ -195,7 +195,7 @@ class RecordingEngine:
         self._standing.stop()
 
     async def close(self) -> None:
-        """Accept no more questions, and end calls that wait for an answer."""
+        """Refuse further calls, and end calls that wait for an answer."""
         self.stop()
         await self._standing.close()
 
@@ -311,7 +311,7 @@ class RecordingEngine:
         return {job.order: output for job, output in zip(jobs, outputs, strict=True)}
 
     def _recalled(self, jobs: Sequence[Job]) -> tuple[dict[int, Output], list[Job]]:
-        """Return the known outputs by position of their prompt, and the jobs to ask."""
+        """Return the known outputs by index of their job, and the jobs that must be sent."""
         outputs: dict[int, Output] = {}
         unanswered = []
         for job in jobs:

@@ -40,20 +40,20 @@ class EarlyStop:
         self._pending: dict[int, int] = {}
         """Offsets of score lines, by order among all answers."""
         self._left_out: set[int] = set()
-        """Samples that could not be asked at all."""
+        """Numbers of the bad rows, which have no answers to wait for."""
         self._read = 0
         self._next = 0
-        """The first sample that is not complete."""
+        """Number of the first sample that is not complete."""
         self._ready: list[int] = []
         """Score lines of complete samples that were not used yet."""
         self._count = 0
         self._metric = ""
         self._is_reached = False
         self.fault = ""
-        """Why the rule cannot be applied, once that is known."""
+        """Why the rule cannot be applied; empty while it can."""
 
     def leave_out(self, sample: int) -> None:
-        """Leave out a bad row, which has one line for all epochs."""
+        """Exclude a bad row, whose single score line stands for all epochs."""
         self._left_out.add(sample)
 
     def is_reached(self) -> bool:
@@ -79,11 +79,14 @@ class EarlyStop:
         return self._is_reached
 
     def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
-        """Yield a note about the result of the rule. `is_whole` is True if the run was not ended by anything else."""
+        """Yield a note about the result of the rule.
+
+        `is_whole` is False if an interruption or a budget ended the run.
+        """
         name = self._planned.task.name
         rule = self._rule.text
         if self.fault:
-            yield f"{name}: --until {rule} was not looked at: {self.fault}"
+            yield f"{name}: --until {rule} was not applied: {self.fault}"
         elif self._planned.counted_rows is not None:
             yield f"{name}: stopped early by --until {rule} after {plural(samples, 'sample')} in random order"
         elif is_whole:

@@ -1,4 +1,4 @@
-"""Exchanges of agent programs with the model of the run. Each is a request of its sample and a line of the journal.
+"""Record the exchanges of agent programs with the model: each exchange is a request and a line of the journal.
 
 The lines have the task `TASK#agent`, the id and the epoch of the sample, and the number of the exchange as the
 round. A program that is started again after a kill gets the recorded answers to the same requests, in the same
@@ -44,13 +44,13 @@ class RecordedConversations:
 
 @dataclass(eq=False)
 class RecordedConversation:
-    """The exchanges of one sample, in the order in which its program begins them."""
+    """The exchanges of one sample, in the order in which its agent program starts them."""
 
     engine: RecordingEngine
     id: str
     epoch: int
     keys: list[str]
-    """By round: the key of the exchange. Those of an earlier run come first."""
+    """Request keys of the exchanges by round. Exchanges of an earlier run come first."""
     unmeasured: Unmeasured
     used: Used = field(default_factory=Used)
     _repeats: Counter[str] = field(default_factory=Counter)
@@ -77,7 +77,10 @@ class RecordedConversation:
         return number, output
 
     def _job(self, prompt: Prompt) -> Job:
-        """Return the request. Its key contains the sample, and how often the program has sent it before."""
+        """Return the job for a prompt.
+
+        Its key contains the sample, and how often the program sent this prompt before.
+        """
         planned = self.engine.planned
         asking = self.engine.asking
         options = planned.options_for(prompt)
@@ -110,7 +113,7 @@ class RecordedConversation:
         )
 
     def _round(self, key: str) -> int:
-        """Return the round of a key: that of the journal, or the next one."""
+        """Return the round of a key: the round in the journal, else the next free round."""
         if key not in self.keys:
             self.keys.append(key)
         return self.keys.index(key)

@@ -30,7 +30,7 @@ FREE_ROLES = (SANDBOX, USER)
 """Roles that cost nothing in a floor."""
 REACHES_FLOOR = "not above the floor"
 Floors = Mapping[tuple[str, str], Mapping[str, float]]
-"""The value of each agent that does nothing, by task and metric."""
+"""By task and metric: the value of each agent that does nothing, by its name."""
 
 
 def tasks_with_floors(

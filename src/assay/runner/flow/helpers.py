@@ -1,4 +1,4 @@
-"""Helper models that scorers ask by role: judges, detectors and so on.
+"""Helper models that scorers call by role, such as judges and detectors.
 
 Their calls are requests like any other: they have keys, are stored in the journal, and are never repeated.
 """
@@ -96,7 +96,10 @@ class Helper(GivenModel):
         removed: Sequence[str],
         options: GenerateOptions | None,
     ) -> Job:
-        """Return a question as a job. Its key is also its sample id, so the same question is asked once."""
+        """Return the job for a question.
+
+        Its request key is also its sample id, so that equal questions are sent once.
+        """
         chosen = options or prompt.options or DEFAULT_OPTIONS
         key = self._asking.key_of(prompt, chosen, chosen.seed)
         request = Request(
@@ -133,7 +136,7 @@ class Helper(GivenModel):
         return output
 
     def _came(self, key: str, done: "asyncio.Future[Output]") -> None:
-        """Record that a question was answered."""
+        """Remove an answered question from those in progress."""
         self._underway.pop(key, None)
         if not done.cancelled():
             done.exception()  # the scorer may have stopped waiting: its error is not reported
@@ -151,7 +154,7 @@ class Helper(GivenModel):
 
 @dataclass(eq=False)
 class Helpers:
-    """The helper models of one task × model. They are built when first needed, and kept for later tasks."""
+    """The helper models of one task × model, built when first needed and shared with later tasks."""
 
     options: RunOptions
     writer: RunWriter
@@ -179,7 +182,7 @@ class Helpers:
         return ModelsByRole({role: self._built[role] for role in roles})
 
     def single(self) -> list[str]:
-        """Return a note for each helper that exists once, although the model has replicas. Servers need none."""
+        """Return a note for each local helper that has a single copy although the model has replicas."""
         notes = []
         for role, helper in self._built.items():
             if not helper.is_served:
@@ -234,7 +237,7 @@ class Helpers:
         }
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
-        """Return the usage of a helper, with its cost if prices are known. Canaries have the judge's prices."""
+        """Return the usage of a helper, with its cost if prices are known. Canary calls have the judge's prices."""
         spent = helper.spent
         cost = cost_of(spent, self._prices(helper.role))
         if cost is None:

@@ -113,7 +113,7 @@ class _Interruption:
         raise asyncio.CancelledError
 
     def _watch(self, number: int) -> None:
-        """If the event loop is blocked, interrupt it at the second signal, or when the run should have ended."""
+        """Interrupt a blocked event loop at the second signal, or when the run should have ended."""
         began = time.monotonic()
         while not self._ended.wait(ANSWERS_WITHIN):
             is_late = time.monotonic() - began > DRAIN_SECONDS

@@ -1,8 +1,8 @@
 """One task × model, from rows to scored records.
 
-`rows` reads the data. `take` turns a row into a request, or scores the answer that is already in the journal. The
-scheduler sends the requests and returns their answers: `keep` writes them to disk, `judge` scores them while the
-model works on the next ones.
+`TaskRun.rows` reads the data. `take` turns a row into a request, or scores the answer that is already in the journal.
+The scheduler sends the requests and returns their answers: `keep` writes them to disk, and `judge` scores them while
+the model works on the next requests.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -295,7 +295,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         round: int = 0,
     ) -> None:
-        """Handle a sample that must not be asked: count its earlier failure, or list it as unanswered."""
+        """Count the earlier failure of a sample that must not be sent, or list the sample as unanswered."""
         answers = stored[: round + 1]
         if answers and answers[-1] is not None and answers[-1].failed:
             self._reuse(sample, epoch, order, answers, stored)
@@ -312,7 +312,7 @@ class TaskRun:
         return prompt
 
     def _built_prompt(self, sample: Sample) -> Prompt:
-        """Return the prompt of the template, or the model's own if it builds one."""
+        """Build the prompt of a sample with the task's template, or with the model if it builds its own prompts."""
         prompt: Prompt = self.planned.template(sample)
         if self._builds_prompt is not None:
             try:
@@ -446,7 +446,7 @@ class TaskRun:
         epoch: int,
         stored: Sequence[Answered | None],
     ) -> None:
-        """Count the notes about answers from the journal."""
+        """Add answers from the journal to the notes of the run (cuts, identical answers and so on)."""
         for round, answer in enumerate(stored):
             if answer is not None:
                 self.remarks.count_stored(
@@ -511,12 +511,12 @@ class TaskRun:
         self.verdicts.check()
 
     def _look_again(self) -> None:
-        """Tell the scheduler that a score has arrived, so that more rows can be read."""
+        """Wake the scheduler after a delayed score, because more rows may be read now."""
         if self.work is not None:
             self.work.look_again()
 
     def _continues(self, job: Job, output: Output) -> bool:
-        """Return True if the dialogue continues after this answer. Its next round is then queued."""
+        """Queue the next round of a dialogue. Return False if the dialogue ends with this answer."""
         dialogue = self._dialogues.get((job.sample.id, job.epoch))
         if dialogue is None or self.work is None:
             return False

@@ -79,13 +79,13 @@ class Session:
         self.usage: dict[str, Any] = {}
         self.stopped = False
         self._under_way: list[Stoppable] = []
-        """The model and its judges that are in use now."""
+        """The model, judges and work that are in use now, for an interruption to stop."""
         self._failure: AssayError | None = None
         self._is_incomplete = False
         self._at_once = False
         self._spending: SpendingLimit | None = None
         self._spent = ""
-        """Why nothing more may be asked, once `--budget` is used up."""
+        """Why the run must not send more requests; empty until `--budget` is used up."""
         self._models = LoadedModels(self.options, self._say, self._whisper)
 
     async def run(self) -> RunResult:
@@ -165,7 +165,7 @@ class Session:
         return self._finish(manifest)
 
     def _name_own_models(self) -> None:
-        """Report which of a task's own models is asked, if the run names none and there are several."""
+        """Report which of a task's own models is used, if the run names none and the task has several."""
         for planned in self.planned_tasks:
             others = [
                 name for name in planned.task.models if name != planned.model_name
@@ -177,7 +177,7 @@ class Session:
                 )
 
     def _asking(self, planned: PlannedTask, progress: TaskProgress) -> Asking:
-        """Return what asks the model of a task × model, and writes its answers."""
+        """Return the `Asking` of a task × model, which sends its requests and writes its answers."""
         model_args = planned.run.model_args
         asking = Asking(
             planned.task.name,
@@ -286,7 +286,7 @@ class Session:
         planned: PlannedTask,
         asking: Asking,
     ) -> RecordedConversations | None:
-        """Return the recorded conversations of an agent; None if the model is asked itself."""
+        """Return the recorded conversations of an agent program; None if the run has no agent program."""
         if not isinstance(planned.model, AsksThroughRun):
             return None
         inner = replace(planned, model=planned.model.inner)
@@ -314,7 +314,7 @@ class Session:
         return conversations
 
     def _helpers(self, planned: PlannedTask, asking: Asking) -> Helpers:
-        """Return the judges of a task × model, and give them to its scorers."""
+        """Build the helper models of a task × model, and give them to its scorers."""
         models = self._models.helpers
         helpers = Helpers(
             self.options,
@@ -490,7 +490,7 @@ class Session:
         return result
 
     async def _tick(self) -> None:
-        """Update the watcher a few times a second."""
+        """Refresh the progress display a few times a second until the session ends."""
         while True:
             await asyncio.sleep(0.2)
             self.watcher.update()

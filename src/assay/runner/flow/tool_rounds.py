@@ -57,7 +57,7 @@ Place = tuple[str, int]
 
 @dataclass(eq=False)
 class SampleAtWork:
-    """One sample between its first request and its score."""
+    """A sample with tools that is in progress: its session, its rounds so far and its limits."""
 
     sample: Sample
     epoch: int
@@ -131,7 +131,7 @@ class ToolRounds:
         """By tool: results whose text was cut."""
 
     def is_behind(self) -> bool:
-        """Return True if no other sample may begin before an open one ends."""
+        """Return True if too many samples are in progress for another one to begin."""
         return len(self._open) >= self.most_open
 
     def begin(
@@ -142,7 +142,7 @@ class ToolRounds:
         order: int,
         stored: Sequence[Answered | None],
     ) -> Job | None:
-        """Return the first request of a sample; None if its rounds are replayed first."""
+        """Return the first request of a sample; None if rounds in the journal must be replayed before."""
         at_work = self._at_work(sample, request.prompt, epoch)
         job = Job(sample, request, epoch, order=order)
         asking = self._run.asking
@@ -225,7 +225,7 @@ class ToolRounds:
         return at_work
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine in parallel to the requests. The work is not done before it has ended."""
+        """Run a coroutine while requests continue. The work counts as unfinished until the coroutine has ended."""
         queue = self._run.work
         if queue is not None:
             queue.hold()
@@ -288,7 +288,7 @@ class ToolRounds:
         )
 
     async def _begun(self, at_work: SampleAtWork, job: Job) -> Job:
-        """Return the first request, with the initial prompt of the session."""
+        """Return the job with the initial prompt of the tool session."""
         if not self._set.begins:
             return job
         prompt = await at_work.tools.begin(job.request.prompt)
@@ -361,7 +361,7 @@ class ToolRounds:
         request: Request,
         output: Output,
     ) -> Message:
-        """Return the answer as a turn, with a unique id for each call, and with the reasoning that services require."""
+        """Return the answer as an assistant turn, with unique call ids and the reasoning that some services require."""
         parts: list[Any] = []
         for part in output.candidates[0].parts if output.candidates else ():
             if isinstance(part, Reasoning) and not part.signature:
@@ -400,7 +400,7 @@ class ToolRounds:
         job: Job,
         calls: Sequence[ToolCall],
     ) -> tuple[ToolResult, ...]:
-        """Return the results of calls: the recorded ones, or new ones, which are then recorded."""
+        """Return the results of calls from the journal, or run the calls and record their results."""
         recorded, seconds = self._recorded_results(job)
         if recorded is not None and not self._set.is_stateful:
             at_work.used.seconds += seconds
@@ -421,7 +421,7 @@ class ToolRounds:
         return results
 
     def _say_differs(self, at_work: SampleAtWork, job: Job) -> None:
-        """Report, once for each sample, that its calls cannot be repeated."""
+        """Report, once for each sample, that repeated calls gave other results than before."""
         if at_work.restarted:
             return
         at_work.restarted = True

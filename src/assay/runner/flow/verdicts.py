@@ -136,7 +136,10 @@ class Verdicts:
         order: int,
         scorings: Sequence[Scoring],
     ) -> "list[asyncio.Task[None]]":
-        """Score an answer: at once, or later if the scorer is slow or asynchronous. Return the pending tasks."""
+        """Score an answer: at once, or later if the scorer is slow or asynchronous.
+
+        Return the tasks of delayed scores.
+        """
         late = []
         for scoring in scorings:
             if scoring.is_set_level:
@@ -224,7 +227,7 @@ class Verdicts:
         output: Output,
         score: Score,
     ) -> None:
-        """Tell the error budget what became of the score of an answer."""
+        """Report the success or failure of a scorer to the error budget."""
         if self.budget is None or output.error is not None:
             return
         fault = ""

@@ -87,7 +87,7 @@ def _check_carried(
     planned: PlannedTask,
     prompt: Prompt | None,
 ) -> None:
-    """Raise if a request to the model cannot carry every part of the first prompt."""
+    """Raise if a request to the model cannot contain every part of the first prompt."""
     refusal = getattr(planned.model, "refusal", None)
     if refusal is None or prompt is None:
         error = None
@@ -129,7 +129,10 @@ def check_repeats(planned: PlannedTask) -> None:
 
 
 def check_choices(planned: PlannedTask) -> None:
-    """Raise if the options cannot be shuffled: none, rotated by the rows already, or not shown in their order."""
+    """Raise if `--shuffle_choices` cannot work.
+
+    It cannot if samples have no options, if the rows already rotate them, or if the prompt shows another order.
+    """
     where = f"task {planned.task.name!r}"
     if planned.run.shuffle_choices is None:
         if planned.run.shuffle_choices_each_epoch:
@@ -170,7 +173,7 @@ def _check_shows_order(
     sample: Sample,
     where: str,
 ) -> None:
-    """Raise if the model would see the old order while the right letter moves."""
+    """Raise if the prompt keeps the old order of the options while the right letter moves."""
     if without_letters(sample.choices) != sample.choices:
         raise UsageError(
             f"--shuffle_choices: the options of sample {sample.id!r} carry their letters: {shorten(sample.choices[0])}",
@@ -192,7 +195,7 @@ def _check_shows_order(
 
 
 def _has_rotations(task: Task) -> bool:
-    """Return True if a question counts as right only if it is right under every order of its options."""
+    """Return True if a summarizer counts a question as right only if it is right under every order of its options."""
     specs = []
     for entry in task.summarizers:
         if isinstance(entry, (str, Mapping, Spec)):
@@ -246,7 +249,7 @@ def check_reducer(planned: PlannedTask) -> None:
 
 
 def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
-    """Return a flag for numbers that count every answer separately, if the run sets a reducer."""
+    """Return a flag for numbers that ignore the reducer of the run, because they count every answer separately."""
     is_asked = (
         planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
     )

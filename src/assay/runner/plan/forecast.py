@@ -16,11 +16,11 @@ MOST_READ = 1000
 TRIAL = 10
 """A run with so few samples is only a test of the setup, so their number is not commented."""
 WIDEST = 0.1
-"""The widest useful result: an interval of ± 10 points, or a difference of 10 points."""
+"""Widest result that is still useful: an interval of ± 10 points, or a detectable difference of 10 points."""
 DIFFER = 0.2
-"""The assumed share of samples on which two models differ."""
+"""Assumed share of samples on which two models differ."""
 ENOUGH = {"value": 400, "difference": 630}
-"""Sample sizes that give a share to ± 5 points, or show a difference of 5 points if models differ on 20 %."""
+"""Samples needed for a share to ± 5 points, and for a difference of 5 points if models differ on 20 % of them."""
 
 
 def expected_requests(planned: PlannedTask) -> int | None:

@@ -39,7 +39,7 @@ def name_apart(
     where: str,
     faults: list[AssayError],
 ) -> list[Named]:
-    """Return the scorers with unique names. The same scorer twice is an error.
+    """Give each scorer a unique name. The same scorer twice is an error.
 
     `entries` are the entries of the task.
     """
@@ -102,7 +102,7 @@ def metrics_apart(
     before: Iterable[Result],
     scorer: str,
 ) -> list[Result]:
-    """Return the results of one scorer. A metric that another scorer has, too, is followed by the scorer's name."""
+    """Add the scorer's name to each metric that the results of another scorer have as well."""
     used = {(result.task, result.model, result.metric) for result in before}
     renamed = []
     for r in results:

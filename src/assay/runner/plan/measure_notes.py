@@ -13,9 +13,9 @@ from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 200
 MOST = 0.5
-"""Minimum share of the targets that must have a form before it counts as theirs."""
+"""Smallest share of targets in the same form, such as a number, for which advice is given."""
 DEFAULTS = frozenset({"exact_match", "includes"})
-"""The scorers of rows with targets that name none."""
+"""The scorers that are used for rows with targets if the task names none."""
 COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
 # "… 48 / 2 = 24 clips.\n#### 24"
 _MARKED_NUMBER = re.compile(r".*####\s*-?[$\d][\d.,]*\s*", re.DOTALL)

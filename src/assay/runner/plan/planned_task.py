@@ -81,7 +81,7 @@ class PlannedTask:
         )[:16]
 
     def options_for(self, prompt: Prompt) -> GenerateOptions:
-        """Return the task's options, overridden by those of the prompt, then by those of the run."""
+        """Return the generation options for a prompt: the task's, overridden by the prompt's, then by the run's."""
         if prompt.options is None:
             return self.options
         return self.options.set(**prompt.options.given()).set(**self.run.generation)
@@ -114,7 +114,7 @@ class PlannedTask:
 
     @property
     def shows_system(self) -> bool:
-        """True if prompts begin with the run's system text. A template with its own system text keeps that."""
+        """True if the first prompt contains the system text of the run. A template may have its own text instead."""
         prompt = self.first_prompt()
         return (
             prompt is None

@@ -1,15 +1,11 @@
-"""Checks before a run: whether its task can be scored with its targets, scorers and predictions.
+"""Check before a run that its task can be asked, and scored with its targets, scorers and predictions.
 
-Refuse a task that cannot be scored or asked at all, before it costs anything.
+A misspelled column leaves every row without a target or without a prompt: such a task is refused before it costs
+anything. A single row without a target is counted during the run like any other data error.
 
-A misspelled column leaves every row without a target or without a prompt. A single such row is counted during the
-run like any other data error.
-
-Refuse a scorer that could not read the answers of a run, before anything is asked.
-
-A scorer declares in `reads` what it needs: `text`, `image`, `audio` or `video` of an answer, an `answer` of any
-kind, `likelihood`s, the `logprobs` of tokens, and the `target` of the sample. A scorer that declares nothing is
-accepted.
+A scorer that could not read the answers is refused as well. It declares in `reads` what it needs: `text`, `image`,
+`audio` or `video` of an answer, an `answer` of any kind, `likelihood`s, the `logprobs` of tokens, and the `target` of
+the sample. A scorer that declares nothing is accepted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -141,7 +137,7 @@ def _unreadable(
     kind: str,
     kinds: frozenset[str],
 ) -> UsageError:
-    """Return the error for a scorer that has nothing to read."""
+    """Return the error for a scorer that reads a kind of content which the answers do not have."""
     words = " and ".join(
         _WORDS.get(kind_of_content, kind_of_content)
         for kind_of_content in sorted(kinds - {"answer"})
@@ -343,7 +339,7 @@ def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:
 
 
 def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
-    """Return True if each prompt contains its own transcript, even of one word, and no other transcript.
+    """Return True if each prompt contains the transcript of its recording, even a single word, and no other transcript.
 
     A list of all words that may be spoken contains the other transcripts, too.
     """

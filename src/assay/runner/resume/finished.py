@@ -1,4 +1,4 @@
-"""Resuming: decide what an earlier run in the folder means for this one.
+"""Resume a run: decide which results and answers of an earlier run in the same folder can be used.
 
 A complete run with the same settings is not repeated: its table is printed. Otherwise the digests in its `run.json`
 say whether finished samples are recognised by their ids, or every request must be compared by its key first.

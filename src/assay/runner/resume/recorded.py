@@ -1,4 +1,4 @@
-"""A finished run as its manifest describes it, and what may be taken over from another user's run.
+"""Read a finished run from its manifest, and check which settings of another user's run may be used.
 
 Settings from another user's folder may name shipped tasks, scorers and models, and data. Code in other files, and
 options that send keys or give data more access, are refused, unless the command names them or has `--trust_code`.
@@ -78,7 +78,7 @@ def _sending(
     arguments: Mapping[str, Any],
     prefix: str = "",
 ) -> Iterator[str]:
-    """Yield the options that say where a key is sent, or which environment variable has it."""
+    """Yield the options that say where an API key is sent, or which environment variable holds it."""
     for name, value in arguments.items():
         full_name = f"{prefix}{name}"
         if isinstance(value, Mapping):
@@ -94,7 +94,7 @@ def _sending(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A model that was asked before and cannot be asked now."""
+    """Replaces the model of a finished run when its answers are scored again. It cannot be asked."""
 
     identity: Mapping[str, Any]
     abilities: Abilities

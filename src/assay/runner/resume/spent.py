@@ -101,14 +101,14 @@ def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
 
 
 def canary_role(role: str) -> str:
-    """Return the role under which the judge of a role is tried on answers that demand the best mark."""
+    """Return the role name under which the canary calls to a judge are stored."""
     if role == "judge":
         return CANARY
     return f"{CANARY}-{role}"
 
 
 def role_of_canary(role: str) -> str:
-    """Return the role whose judge is tried under a canary's role; any other role unchanged."""
+    """Return the judge's role for the role name of its canary calls; return any other role unchanged."""
     if role == CANARY:
         return "judge"
     return role.removeprefix(f"{CANARY}-")

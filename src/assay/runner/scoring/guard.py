@@ -23,14 +23,14 @@ class ScorerOverrun(BaseException):
 
 
 class Guard:
-    """The scoring in progress, which the timer looks at."""
+    """The scorer call in progress, which a timer checks."""
 
     __slots__ = ("_began", "_seen", "is_scoring", "seconds", "serial", "thread")
 
     def __init__(self) -> None:
         self.seconds: float = 0.0
         self.serial = 0
-        """The number of the scoring in progress, different for each."""
+        """Number of the scorer call in progress, increased by each call."""
         self.is_scoring = False
         self.thread = 0
         """The thread whose scorers are watched; 0 if there is none."""

@@ -159,7 +159,7 @@ class Scoring:
         output: Output,
         missing: Outcome | None,
     ) -> Score:
-        """Return the score with the outcome of a sample that has no answer, called missing tools, or was limited."""
+        """Correct the outcome of a sample that has no answer, called tools that do not exist, or ended at a limit."""
         if output.details.get(LIMIT) is not None:
             return self._limited(score, Outcome(output.details[LIMIT]))
         if missing is not None:
@@ -303,7 +303,7 @@ def takes_models(scorer: object) -> bool:
 
 
 class NoHelper(GivenModel):
-    """Replaces a helper model for outputs without an answer. It always fails."""
+    """Replaces a helper model while an output without an answer is scored. Every call to it fails."""
 
     def __init__(self, role: str) -> None:
         self.role = role

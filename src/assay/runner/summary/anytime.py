@@ -1,4 +1,4 @@
-"""Numbers of a run that may have stopped early, with intervals that stay valid however often it checked.
+"""Intervals for runs that may stop early. They stay valid however often the run checked its scores.
 
 If a run may stop after a check, a fixed-n interval misses the true value more often than stated. It is replaced by
 the betting confidence sequence over the samples in the order they were asked. If that is not possible, the row says

@@ -1,6 +1,6 @@
-"""Results of drivers, as rows of the table.
+"""Convert the return value of a driver, which does its own scoring, to rows of the results table.
 
-Such numbers are set-level: the scores of single samples are not known, so they have no interval. The exception is a
+The scores of single samples are not known, so such numbers have no interval. The exception is a
 share with its counts: `accuracy` with `correct` and `total` has the interval of a share, and bounds for the samples
 that could not be judged.
 """
@@ -43,7 +43,7 @@ def driven_results(
     calls: int,
     outcomes: Mapping[str, int] = EMPTY,
 ) -> list[Result]:
-    """Return the return value of a driver as results. Values that are not numbers are left out."""
+    """Convert the return value of a driver to results. Values that are not numbers are left out."""
     if isinstance(returned, Mapping):
         values = returned
     else:

@@ -41,7 +41,7 @@ from ..tasks.components import build_summarizer
 from .table_rows import Made, rows_apart
 
 INSTEAD = "mean"
-"""The summarizer to use if all others failed."""
+"""The summarizer that is used if all others failed."""
 
 
 def summarize(
@@ -119,7 +119,7 @@ def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
 
 
 def _not_weighted(records: Iterable[ScoreRecord]) -> tuple[str, ...]:
-    """Return a flag for a row whose samples have weights, if its counts are pooled without them."""
+    """Return a flag for a number that ignores the weights of its samples."""
     first = next(iter(records), None)
     has_weights = first is not None and first.weight is not None
     return ("row weights not applied",) if has_weights else ()

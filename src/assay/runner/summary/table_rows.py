@@ -67,7 +67,7 @@ def rows_apart(results: Sequence[Made]) -> list[Result]:
 
 
 def _same(row: Made, other: Made) -> bool:
-    """Return True if both report the same number: the same summarizer twice, or two with equal values."""
+    """Return True if both rows report the same number: the same summarizer twice, or two with equal values."""
     if row.summarizer == other.summarizer:
         return row.options == other.options and row.code is other.code
     value = row.result.value
@@ -94,7 +94,7 @@ def _label(
     row: Made,
     rivals: Sequence[Made],
 ) -> str:
-    """Return the name of the summarizer if no other has it; else the options in which it differs."""
+    """Return the label that distinguishes a row from its rivals: the summarizer's name, else the differing options."""
     alike = [other for other in rivals if other.summarizer == row.summarizer]
     if len(alike) == 1:
         return row.summarizer

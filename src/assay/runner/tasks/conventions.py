@@ -34,7 +34,7 @@ CALLABLE = frozenset(
         "state",
     }
 )
-"""Fields that may be a function or a class. With the name of another field, it is a helper of the file."""
+"""Fields whose value may be a function or class. A function named like any other field is a helper of the file."""
 MAPPINGS = frozenset({"models", "hints"})
 COMMON_NAMES = frozenset({"tools", "mcp", "limits", "user"})
 """Fields with names that other code uses, too. A function or a module of that name is a helper."""
@@ -213,7 +213,7 @@ def _beside(source: object, path: Path) -> object:
 
 
 def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
-    """Yield an error for each unknown name that was probably meant as a field."""
+    """Yield an error for each unknown name that is probably a misspelled field."""
     names = {*FIELDS, *SHORT}
     for name, line in _unread(path):
         value = getattr(module, name, None)

@@ -57,7 +57,7 @@ def saying_where(
     task: Task,
     data: str | None,
 ) -> Iterator[None]:
-    """For errors about data from the hub, add which local folders were searched before, and for which file."""
+    """Add to errors about data from the hub which local folders were searched before, and for which file."""
     try:
         yield
     except AssayError as error:

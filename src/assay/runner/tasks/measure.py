@@ -56,7 +56,7 @@ All but `text_likelihood` keep the task's own prompt.
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A task in the form in which it will be asked, and the chosen measure; empty if it is asked as written."""
+    """A task with its measure applied, and the name of the measure; empty if the task is asked as written."""
 
     task: Task
     measure: str = ""
@@ -173,7 +173,7 @@ def _ways(task: Task) -> Iterator[Measure]:
 
 
 def _taken(task: Task, way: Measure) -> Measured:
-    """Return the task by a measure.
+    """Return the task with a measure applied.
 
     Scorers that the run names stay, and the task's original is changed the same way.
     """

@@ -39,7 +39,7 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
 
 
 def without_scores(task: Task, run: RunOptions) -> Task:
-    """Return the task; under `--predict_only` with a scorer that only counts its answers."""
+    """Return the task; with `--predict_only`, its scorers are replaced by one that only counts answers."""
     if not run.predict_only:
         return task
     if task.driver is not None:

@@ -1,4 +1,4 @@
-"""Few-shot examples of a task, and the rows from which they are drawn."""
+"""Draw the few-shot examples of a task from its pool of rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def with_shots(
 
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:
-    """Return True if examples are drawn from rows that are asked: the same rows, and not another split of them."""
+    """Return True if the few-shot pool contains rows that are evaluated, and is not another split of the data."""
     have_splits = None not in (pool.split, samples.split)
     are_apart = have_splits and pool.split != samples.split
     return not are_apart and bool(

@@ -5,7 +5,7 @@ import re
 from typing import Literal
 
 STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
-"""HumanEval's stop sequences: where the body of a function has ended."""
+"""HumanEval's stop sequences, which mark the end of a function's body."""
 
 Rule = Literal["fence", "completion", "definition", "text"]
 LONGEST_PARSED = 300_000
@@ -27,7 +27,7 @@ _LANGUAGE_MARKS = {
     "node": ("javascript", "js", "node"),
     "perl": ("perl", "pl"),
 }
-"""The words behind a fence that mark a program of an interpreter."""
+"""The language names after a code fence that belong to each interpreter."""
 _READS_INPUT = re.compile(r"\binput\b|\bstdin\b|\bopen\(0|\bfileinput\b")
 _NAME = re.compile(r"[^\W\d]\w*")
 # def f, async def f, class C
@@ -55,11 +55,11 @@ def whole_program(
     *,
     reads_input: bool = False,
 ) -> tuple[str, Rule]:
-    """Return the program of an answer: its last fenced block, else all of it.
+    """Return the program of an answer: its last suitable fenced block, else the whole text.
 
-    Blocks of another language than the program's, such as an example of its output, are passed over if some block is
-    marked with the language; and so are blocks that define no function or class that the code in `tests` names, such as
-    an example of a call, if another block does. If the program `reads_input`, so are Python blocks that do not.
+    Three kinds of blocks are skipped if another block remains: blocks in another language, such as an example of the
+    output; blocks that define no function or class named in `tests`, such as an example of a call; and, if the program
+    `reads_input`, Python blocks that read none.
     """
     fenced = [match for match in _FENCE.finditer(text) if match["code"].strip()]
     if not fenced:
@@ -165,7 +165,7 @@ def defines(code: str, name: str) -> bool:
 
 
 def cut(text: str) -> str:
-    """Return the completion up to the end of the body, as the stop sequences would have cut it."""
+    """Return the completion up to the first stop sequence, which ends the function's body."""
     ends = [offset for stop in STOPS if (offset := text.find(stop)) >= 0]
     if ends:
         return text[: min(ends)]

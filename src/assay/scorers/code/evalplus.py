@@ -1,8 +1,8 @@
 """EvalPlus: functions that must agree with the canonical solution on many more inputs, run in a sandbox.
 
-Rows have the inputs of `base_input` and `plus_input` with `canonical_solution` and `atol`, as EvalPlus publishes
-them; or a second test in the column `plus`; or all of it in `test`, as on its hub page. The comparison of results
-and the time for each input are EvalPlus's own: equal, or numbers within `atol` (1e-6 if floats are expected).
+A row has the columns `base_input`, `plus_input`, `canonical_solution` and `atol`, as EvalPlus publishes them; or a
+second test in the column `plus`; or all tests in `test`, as on its hub page. Results are compared as by EvalPlus: they
+are equal, or numbers within `atol` (1e-6 if floats are expected). The time limits are EvalPlus's, too.
 """
 
 import json

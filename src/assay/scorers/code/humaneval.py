@@ -1,7 +1,7 @@
 """HumanEval: functions that a model wrote, run against their tests in a sandbox.
 
-The verdicts of a run made elsewhere may be given instead, in the format of the official harness: one JSON object
-a line with `task_id`, `completion` and `passed`. Nothing is run then.
+If the official harness has already run the functions, its results file may be given instead: one JSON object per
+line with `task_id`, `completion` and `passed`. Nothing is run then.
 """
 
 import ast
@@ -56,7 +56,7 @@ class HumanEval(GivenModels):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The sandbox, unless the functions were run elsewhere."""
+        """The role of the sandbox; empty if a results file is given."""
         return () if self.verdicts else (ROLE,)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:

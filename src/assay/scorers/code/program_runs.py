@@ -1,8 +1,8 @@
 """`runs`: 1 if the program in an answer passes its tests, run in a sandbox.
 
-Every run gives the scorer a sandbox, under the role `sandbox`. Tests come from a column: code that calls the program's
-functions and raises if they are wrong, or cases with the input and the expected output of the program. A sandbox that
-fails is a `judge_error` and never a wrong answer.
+The run provides the sandbox under the role `sandbox`. Tests come from a column: code that calls the program's
+functions and raises if they are wrong, or cases with the input and the expected output of the program. A failure of
+the sandbox is a `judge_error`, never a wrong answer.
 """
 
 import json
@@ -207,7 +207,7 @@ def no_tests(column: str) -> Score:
 
 
 def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:
-    """Return the limits of an execution. The same seconds bound the processor time."""
+    """Return the limits of an execution. `timeout` limits both wall-clock and processor time."""
     return {
         "wall_seconds": timeout,
         "cpu_seconds": int(timeout) + 1,
@@ -220,7 +220,7 @@ def check_limits(
     timeout: object,
     memory_mb: object,
 ) -> None:
-    """Raise `UsageError` for limits in which no program could run."""
+    """Raise `UsageError` for limits that are invalid, or too small for any program."""
     where = f"scorer {scorer!r}"
     if (
         isinstance(timeout, bool)

@@ -1,7 +1,7 @@
 """Digit accuracy: whether a drawn digit looks like the requested one.
 
-The judge is a support vector machine trained on one half of scikit-learn's digits. Generators that train on those
-digits must use the other half. On real digits of that other half the judge itself is right in 98 to 99 % of cases.
+The judge is a support vector machine that is trained on one half of scikit-learn's digits. Generators that train on
+these digits must use the other half. On real digits of the other half, the judge is right in 98 to 99 % of cases.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """DPG-Bench: the share of a prompt's propositions that an image fulfils, from saved yes/no answers.
 
-A proposition is not fulfilled if one of its parents is not, over any number of steps. Parents are decided first,
-whatever the order of the questions. Several views of one image (crops, generations) are averaged.
+A proposition is fulfilled only if all its parents are, and their parents. Parents are decided first, in whatever
+order the questions are. Several views of one image (crops, generations) are averaged.
 """
 
 from collections.abc import Mapping, Sequence

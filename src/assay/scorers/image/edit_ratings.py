@@ -1,8 +1,8 @@
 """Ratings of image edits by a judge: VIEScore, and the official prompts of GEdit-Bench and ImgEdit.
 
-VIEScore has two ratings, how well the edit follows the instruction and how good the image is, each the lowest of
-several. The judge is asked once for each. For the edit it gets both images and the instruction, for quality only the
-result. The overall value is the geometric mean of the two, as in GEdit-Bench.
+VIEScore has two ratings: how well the edit follows the instruction, and how good the image is. Each is the lowest of
+several ratings in one reply of the judge. For the edit, the judge gets both images and the instruction; for quality,
+only the edited image. The overall value is the geometric mean of the two, as in GEdit-Bench.
 
 The official prompts do not ship with assay. They are read as text from a file of the checkout, and none of its code
 runs. `$ASSAY_GEDIT` names a checkout of stepfun-ai/Step1X-Edit, `$ASSAY_IMGEDIT` one of PKU-YuanGroup/ImgEdit.
@@ -136,14 +136,14 @@ _RATING_LINE = re.compile(r"[^:\n]+: (\d+)\s*")
 
 @dataclass(frozen=True, slots=True)
 class PromptsFile:
-    """Where the official prompts of a benchmark are: a requirement of its scorer."""
+    """The location of a benchmark's official prompts, which its scorer requires."""
 
     benchmark: str
     repository: str
     variable: str
     """The environment variable that names a checkout."""
     paths: tuple[str, ...]
-    """Where the file may be in the checkout."""
+    """Possible paths of the file in the checkout."""
     module: str = ""
     """An installed package that has the file."""
 
@@ -398,7 +398,7 @@ def _ratings(reply: str) -> list[float]:
 
 
 def _constants(path: Path) -> dict[str, str]:
-    """Return the texts that a Python file assigns to names, without running it."""
+    """Return the string constants of a Python file by name, without running the file."""
     try:
         tree = ast.parse(_text_of(path))
     except SyntaxError as error:
@@ -419,7 +419,7 @@ def _constants(path: Path) -> dict[str, str]:
 
 
 def _text_of(path: Path) -> str:
-    """Return the text of a file of a sensible size."""
+    """Read a text file. Raise if it is too large to be a file of prompts."""
     try:
         if path.stat().st_size > _MAX_PROMPTS_BYTES:
             raise UsageError("the file of prompts is too large", where=str(path))

@@ -263,7 +263,7 @@ class FrechetSummary:
 
 
 def packed(features: object) -> str:
-    """Return features as base64 of 32-bit floats, from base64 or from a list."""
+    """Encode features as base64 of 32-bit floats. They may be a list of numbers or such base64 already."""
     import numpy as np
 
     if isinstance(features, str):
@@ -278,7 +278,7 @@ def packed(features: object) -> str:
 
 
 def unpacked(text: str) -> "Floats":
-    """Return the numbers in the base64 text."""
+    """Decode base64 of 32-bit floats."""
     import numpy as np
 
     try:

@@ -35,7 +35,7 @@ class NoColor(ValueError):
 @scorers.register("geneval")
 @dataclass(frozen=True)
 class GenEval:
-    """1 if every expected object is there in its number, colour and position, and no excluded one is."""
+    """1 if the image has every expected object in the right number, colour and position, and no excluded object."""
 
     threshold: float = 0.3
     """The score above which a detection counts."""
@@ -148,7 +148,7 @@ def faults_of(
     found: Mapping[str, Sequence[Detection]],
     threshold: float,
 ) -> list[str]:
-    """Return the missing and the excess objects; empty for an image that is right."""
+    """Return a line for each missing, misplaced or excess object; empty if the image is right."""
     faults: list[str] = []
     groups: list[Sequence[Detection] | None] = []
     for clause in wanted.get("include") or ():
@@ -248,7 +248,7 @@ def _edges(box: Sequence[Any]) -> Box:
 
 
 def _fifth(box: Sequence[Any]) -> Any:
-    """Return the score that may follow the four edges of a box; 1 without one."""
+    """Return the fifth number of a box, its score; 1 if the box has only four numbers."""
     if len(box) > 4:
         return box[4]
     return 1.0

@@ -6,7 +6,7 @@ sample covariance); `torchmetrics` mirrors the image beyond its edges and counts
 squares of pixels until the shorter side is near 256. Channels are averaged.
 
 LPIPS is a perceptual distance, 0 for equal images. The model with the role `lpips` gets the reference and then the
-generated image, and replies with `{"distance": 0.21}`. With any number, name the model's backbone.
+generated image, and replies with `{"distance": 0.21}`. Always report the model's backbone with the number.
 """
 
 import math
@@ -45,7 +45,7 @@ class ImageSimilarity:
     reference: str = ""
     """A column with the image to compare with; by default the target."""
     keep: str = ""
-    """A column with a mask. Only its white pixels count. They should not change."""
+    """A column with a mask whose white pixels the edit should not change. Only these pixels count."""
     resize: bool = False
     """Resize an image of another size to the size of the reference first."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
@@ -247,7 +247,7 @@ def _ssim_map(
 
 
 def smooth(image: "Floats", weights: "Floats") -> "Floats":
-    """Return the image filtered along both axes, where the window is wholly inside it."""
+    """Return the image filtered along both axes, at positions where the window is completely inside the image."""
     import numpy as np
 
     windows = np.lib.stride_tricks.sliding_window_view

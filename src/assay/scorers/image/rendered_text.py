@@ -1,7 +1,7 @@
-"""Text in an image: how much of the expected text was recognised.
+"""Measure how much of the expected text a recogniser reads in an image.
 
 `ocr_text` scores recognised text: the saved entry `recognised`, or the output's own text. `rendered_text` asks a
-recogniser. The number depends on the recogniser, so name it with the number.
+recogniser. The number depends on the recogniser, so report both.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ _NAMES = ("word_accuracy", "ned", "line_match")
 @scorers.register("ocr_text")
 @dataclass(frozen=True)
 class OcrText:
-    """Expected words and lines that were recognised, and edit similarity, each 0 to 1, against the best target."""
+    """The shares of expected words and lines that were recognised, and the edit similarity; the best target counts."""
 
     ignore_case: bool = True
     reads: ClassVar[tuple[str, ...]] = ()
@@ -153,7 +153,7 @@ def read_score(
 ) -> Score:
     """Return the score against the nearest target.
 
-    Recognisers disagree on blanks and line ends, so neither counts.
+    Blanks and line ends are ignored, because recognisers differ in them.
     """
     letters = _letters(text)
     expected = [_letters(target) for target in targets]

@@ -1,11 +1,11 @@
-"""T2I-CompBench: attributes, positions, actions and all of them in one image, from the replies of three specialists.
+"""T2I-CompBench: attributes, positions and actions in an image, judged from the replies of three specialists.
 
-The value depends on the row's `category`. Colour, shape and texture take the product, over the prompt's noun
-phrases, of the yes-shares of the questions "PHRASE?" (role `vqa`). Spatial takes boxes (role `detector`).
-Non-spatial takes the cosine of image and prompt, 0 if it is negative (role `clip`). Complex takes the mean of the
-attributes and of the parts that the column `relation` names: `spatial`, `action`, else both. The official code
-takes noun phrases and objects from spaCy. Here they are the columns `phrases` and `objects`, or are split by rule,
-with the same result for "a red ball and a blue box".
+The row's `category` decides how the value is computed. For `color`, `shape` and `texture`, the question "PHRASE?" is
+asked for each noun phrase of the prompt (role `vqa`), and the probabilities of yes are multiplied. For `spatial`, it
+follows from detected boxes (role `detector`). For `non_spatial`, it is the cosine of image and prompt, at least 0
+(role `clip`). For `complex`, it is the mean of the attributes and of the parts that the column `relation` names:
+`spatial`, `action`, else both. The official code takes noun phrases and objects from spaCy. Here they come from the
+columns `phrases` and `objects`, or are split by rule, with the same result for "a red ball and a blue box".
 """
 
 import json
@@ -56,7 +56,7 @@ _KINDS = {
 @scorers.register("t2i_compbench")
 @dataclass(frozen=True)
 class T2ICompBench(GivenModels):
-    """One value from 0 to 1 for each image, by the kind of its prompt."""
+    """One value from 0 to 1 for each image. The category of the prompt decides how it is computed."""
 
     category: str = "category"
     """The column with the kind of the prompt."""
@@ -131,7 +131,7 @@ def parts_of(
     row: Mapping[str, Any],
     column: str = "category",
 ) -> tuple[str, ...]:
-    """Return the roles whose mean is the value of a prompt; empty for a kind that is not known."""
+    """Return the roles of the specialists whose mean is the value of a prompt; empty for an unknown category."""
     cell = str(row.get(column) or "")
     kind = cell.strip().lower().replace("-", "_").removesuffix("_val")
     if kind != "complex":
@@ -191,7 +191,7 @@ def spatial_score(
     second: str,
     detections: Mapping[str, Sequence[Any]],
 ) -> float:
-    """Return a quarter for the confidence of each object plus half for their position; 0 if below one half."""
+    """Return 0.25 of the confidence of each object plus half of their position score; 0 if the sum is below 0.5."""
     surest = {}
     confidence = 0.0
     for name in (first, second):

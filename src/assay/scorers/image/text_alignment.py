@@ -1,8 +1,8 @@
 """How well an image fits its prompt: CLIPScore and VQAScore.
 
 Two scales are called CLIPScore. Both use the cosine of image and prompt, saved or computed: `official` is 2.5 max(cos,
-0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare prompt. With any number, name
-the model that computes the cosine, and the prefix.
+0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare prompt. Always report the
+model that computes the cosine, and the prefix.
 """
 
 import math
@@ -39,7 +39,7 @@ class ClipScore:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """0 and the weight, since a cosine is at most 1."""
+        """Lowest and highest value: 0 and the weight of the variant, since a cosine is at most 1."""
         return 0.0, WEIGHTS[self.variant]
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -81,7 +81,7 @@ def clip_score(cosine: float, variant: Variant = "official") -> float:
 @scorers.register("vqa_score")
 @dataclass(frozen=True)
 class VqaScore(GivenModels):
-    """The probability given by the model with the role `vqa`, 0 to 1. The worker of that model words the question."""
+    """The probability, 0 to 1, that the image shows the prompt, from the model with the role `vqa`."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa",)

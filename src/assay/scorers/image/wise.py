@@ -1,4 +1,4 @@
-"""WISE: whether an image shows what the prompt only implies. It has two versions with incomparable numbers.
+"""WISE: whether an image shows what the prompt only implies. The numbers of its two versions cannot be compared.
 
 `wise_legacy` is a weighted sum of a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the
 default of the benchmark since April 2026, is a judge's verdict, right or wrong. The summarizer of the same name

@@ -51,7 +51,7 @@ class Exchange:
         return ""
 
     def answered_by(self, answers: Sequence[str]) -> "Exchange":
-        """Return the same conversation with another model's earlier answers."""
+        """Return the same conversation with its earlier answers replaced by another model's."""
         turns = list(self.turns)
         for index, answer in zip(self.answer_places, answers, strict=False):
             role, _ = turns[index]
@@ -136,7 +136,7 @@ def shown_media(output: Output) -> tuple[Media, ...]:
 
 
 def _opening(sample: Sample) -> tuple[Turn, ...]:
-    """Return the turns of the sample's input."""
+    """Return the turns of the sample's input as roles and texts."""
     if isinstance(sample.input, str):
         return (("user", sample.input),)
     turns = tuple(

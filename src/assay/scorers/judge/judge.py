@@ -1,8 +1,8 @@
 """A model as judge of one answer, on a scale.
 
-The run gives the judge under the role `judge`. Its failure, or a reply without a verdict, is a `judge_error` and
-never a score. The judge gets generated media as media. Of a dialogue it gets the whole conversation; with `rounds:
-all` it grades the answer of every round.
+The run provides the judge model under the role `judge`. If the judge fails or replies without a verdict, the sample is
+a `judge_error`. The judge gets generated images and audio as media. In a dialogue it sees the whole conversation; with
+`rounds: all` it grades the answer of every round.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ JUDGE_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAsJudge(GivenModels, ABC):
-    """Base of judges of one answer and of two: how they are asked, and about which rounds."""
+    """Base of the scorers that judge one answer or compare two: prompts, replies and rounds."""
 
     template: JudgeTemplate = "direct"
     """`direct`; `rubric` with `criteria`; `reference` gives the target as the right answer; `auto` does so if there
@@ -65,13 +65,13 @@ class ModelAsJudge(GivenModels, ABC):
     rounds: Rounds = "last"
     """Which answers of a dialogue are judged: the `last`, or `all`, with `overall` their mean."""
     expects: str = ""
-    """`image` or `audio`: an answer without one is unparsed and not sent to the judge. Base64 in the column of the
-    other answer is then read as one.
+    """`image` or `audio`: an answer without such a medium is unparsed and not sent to the judge. Base64 in the column of
+    the other answer is then decoded as this medium.
     """
     shows_question: bool = False
-    """Also send the media of the question to the judge, who needs them to judge an edit."""
+    """Also send the media of the question to the judge, for example the original image of an edit."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Generation options of the judge, over temperature 0 and JSON replies."""
+    """Generation options of the judge. They override the defaults: temperature 0 and JSON replies."""
     role: str = "judge"
     """The role of the model that judges: `--judge ROLE=MODEL`. Several judges of one task need a role each."""
     reads: ClassVar[tuple[str, ...]] = ("answer",)
@@ -126,7 +126,7 @@ class ModelAsJudge(GivenModels, ABC):
     ) -> Score | None:
         """Return the score of an answer that is not sent to the judge; `None` if it is sent.
 
-        The expected medium must be among `media`. `lacks` names what the row lacks in addition to its target.
+        The expected medium must be among `media`. `lacks` names a further column that the row lacks; empty if none.
         """
         silence = no_answer(exchange.output)
         if silence:
@@ -169,7 +169,7 @@ class Judge(ModelAsJudge):
     """Named grades in place of a scale, the best first: `{A: correct, B: incorrect, C: not_attempted}` makes a metric
     of each; `{good: 1, poor: 0}` one number; `{A: {right: 1}, B: {}}` any numbers by name."""
     lower_is_better: tuple[str, ...] = ()
-    """The metrics of the grades for which lower is better."""
+    """Metrics among those of the grades for which lower is better."""
 
     def __post_init__(self) -> None:
         check_option("judge", "scale", self.scale, SCALES)
@@ -231,7 +231,7 @@ class Judge(ModelAsJudge):
 
     @property
     def best_mark(self) -> float:
-        """The best rating, which a judge would give to an answer that demands it if the judge obeyed."""
+        """The best rating on the scale. Canary answers demand it from the judge."""
         if self._grades is not None:
             return self._grades.best
         return float(self.bounds[1])

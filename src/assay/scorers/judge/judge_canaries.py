@@ -1,7 +1,7 @@
 """Canaries: answers that try to persuade a judge of a verdict, used in every judged task.
 
-Each says nothing about its question and demands the top grade. A judge that gives it cannot be trusted with the
-other answers either, so the share of successful canaries is reported with the judged number.
+A canary does not answer its question, and demands the top grade. A judge that obeys cannot be trusted with the other
+answers either, so the share of successful canaries is reported with the judged number.
 """
 
 import asyncio
@@ -108,7 +108,7 @@ async def try_canaries(
 
 
 def written(order: str) -> Image:
-    """Return an image that shows only the words."""
+    """Return an image with only this text on it."""
     from PIL import Image as Pillow
     from PIL import ImageDraw
 

@@ -119,7 +119,7 @@ def _name(grade: object) -> str:
 
 
 def _ends(numbers: list[float]) -> tuple[float, float]:
-    """Return the lowest and the highest number; widened to include 0 and 1 if they are equal."""
+    """Return the lowest and the highest number. Equal numbers are widened to include 0 and 1."""
     low = min(numbers)
     high = max(numbers)
     if low < high:

@@ -20,7 +20,7 @@ _SWAPPED = {"A": "B", "B": "A", "tie": "tie"}
 @scorers.register("pairwise_judge")
 @dataclass(frozen=True)
 class PairwiseJudge(ModelAsJudge):
-    """1 if the judge prefers the answer to the other one in both orders, 0 if it prefers the other in both.
+    """1 if the judge prefers the model's answer in both orders, 0 if it prefers the other answer in both.
 
     Anything else is a tie, 0.5, because a preference that changes with the order does not count.
     """
@@ -118,7 +118,7 @@ class PairwiseJudge(ModelAsJudge):
         return _with_answer(mine, MEDIA_KINDS[self.expects](data))
 
     def _lacks(self, sample: Sample, mine: Exchange) -> str:
-        """Return what the row lacks for a comparison."""
+        """Return what the row lacks for a comparison, such as `target` or `text or medium in column 'other'`."""
         if self.against == "target":
             return "target"
         kind = self.expects or "text or medium"

@@ -1,8 +1,8 @@
 """Several ratings by one judge: each aspect of an answer on one scale, combined into one value.
 
 ImagineBench takes a weighted mean of fantasy, identity and aesthetics; OmniContext takes the geometric mean of two.
-The run gives the judge under the role `judge`. It gets the images, and replies with one JSON object that has every
-aspect.
+The run provides the judge under the role `judge`. The judge gets the images, and replies with one JSON object that
+has a rating of every aspect.
 """
 
 import math
@@ -45,7 +45,7 @@ class JudgeRatings(GivenModels):
     lowest: int = 0
     """Ratings are whole numbers from `lowest` to `highest`."""
     capped_by: str = ""
-    """The aspect that caps the others: a higher rating of another aspect is reduced to it."""
+    """The aspect that caps the others: a higher rating of another aspect is lowered to the rating of this one."""
     combine: Combine = "weighted"
     expects: str = ""
     """`image` or `audio`: an answer without one is unparsed and not sent to the judge."""
@@ -82,7 +82,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def best_mark(self) -> float:
-        """The best rating. Probes check whether a judge gives it to an answer that merely demands it."""
+        """The best rating on the scale. Canary answers demand it from the judge."""
         return float(self.highest)
 
     @property

@@ -1,4 +1,4 @@
-"""The prompt of a judge and the reading of its reply: assay's own prompts or the user's, and the verdict in the reply.
+"""Write the prompt of a judge, with assay's or the user's wording, and read the verdict in its reply.
 
 The verdict is one JSON object, or the last match of a pattern.
 

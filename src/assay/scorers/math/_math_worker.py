@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any
 
 _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
-r"""What marks mathematics in a text. `\$` is a dollar sign; `\begin{pmatrix}` is mathematics without a mark."""
+r"""Marks of mathematics in a text. `\$` is a dollar sign; `\begin{pmatrix}` is mathematics without such a mark."""
 # <answer>42</answer>, <final_answer> at the end of a text
 _ANSWER_ELEMENT = re.compile(
     r"<(?P<name>(?:final_?)?answer)>"
@@ -81,7 +81,7 @@ _SYMBOLS = {
     "·": r"\cdot ",
 }
 _NAMED = {"pi": r"\pi", "infinity": r"\infty", "-infinity": r"-\infty"}
-"""Words that are a whole answer."""
+"""Words that may be a whole answer, with their LaTeX."""
 # 5 million, $5$ million, 1.5 \text{ billion}
 _SCALED = re.compile(
     r"""
@@ -327,7 +327,7 @@ def is_same_text(
 
 
 def plain_text(text: str, *, any_formula: bool = True) -> str:
-    """Return what to compare of a text: the last box, the formula at its end (`any_formula`), or all of it."""
+    """Return the part of a text to compare: the last box, the formula at its end (`any_formula`), or the whole text."""
     before, box, behind = text.rpartition("\\boxed{")
     if box:
         last_line = before.rpartition("\n")[2]

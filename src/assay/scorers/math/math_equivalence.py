@@ -1,7 +1,7 @@
 """The scorer `math`: mathematical equivalence, decided in a helper process with a time limit.
 
-Answers may be hostile: `9^{9^{9^9}}` would compute forever. A comparison has 5 seconds and 1 GiB. One that does not
-end, or fails, is `unparsed`. The gold comes first, because math-verify is not symmetric.
+Answers may be hostile: `9^{9^{9^9}}` would compute forever. A comparison has 5 seconds and 1 GiB. If it fails or
+exceeds these limits, the answer is `unparsed`. The gold is passed first, because math-verify is not symmetric.
 """
 
 import contextlib

@@ -66,7 +66,7 @@ ASIDE = re.compile(
     "|".join((_OF_ALL, _IN_BRACKETS, _BREAKDOWN, _INSTEAD, _REASON, _CHECK)),
     re.IGNORECASE,
 )
-"""Words next to the number of an answer that are an aside: a whole (`3 of the 4`), a check, parts, a reason, a denial.
+"""Words next to a number that do not change it: a whole (`3 of the 4`), a check, parts, a reason, a denial.
 
 The words between a number and its parts are in the group `kept`."""
 
@@ -237,7 +237,7 @@ TURNED = re.compile(
     rf"{_SENTENCE_START}{_CONCLUDING}(\d{{1,40}}) = \d{{1,40}}{_OPERATION}\.?\s{{0,9}}\Z",
     re.IGNORECASE,
 )
-"""A last sentence with its result on the left: `So 12 = 3 * 4.`"""
+"""A final sentence whose result is on the left: `So 12 = 3 * 4.`"""
 
 # 7, no, 8; 7 — or rather 8
 _RETRACTION = any_of(

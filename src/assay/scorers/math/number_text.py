@@ -2,9 +2,9 @@
 
 Only the spelling changes, never a value. A text without such forms is returned unchanged.
 
-Words are turned into digits: English and Chinese numerals of any size, and small numbers of other languages. `one` and
-`一` have other meanings, too ("this one", 一共), so they count only where a number is expected: as the whole answer, or
-right after the words that declare it.
+Number words become digits: English and Chinese numerals of any size, and small numbers in other languages. `one` and
+`一` have other meanings, too ("this one", 一共), so they are converted only where a number is expected: as the whole
+answer, or directly after words that declare the answer.
 """
 
 import re
@@ -58,7 +58,7 @@ _HAN_FACTORS = (10**8, 10**4, 10**3, 1)
 
 
 def _han_sum(match: re.Match[str]) -> str:
-    """Return the value of digits with several Chinese units."""
+    """Return the value of a numeral with several Chinese units, such as 3万2千."""
     parts = zip(match.groups(), _HAN_FACTORS, strict=True)
     return str(sum(int(digits) * factor for digits, factor in parts if digits))
 

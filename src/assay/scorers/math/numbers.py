@@ -1,4 +1,4 @@
-"""Numeric answers: GSM8K as the published harness reads it, and a comparison of numbers in addition.
+"""Numeric answers: the published GSM8K filters, and a comparison of numbers in addition.
 
 `strict` takes the first `#### 72`, `flexible` the last run of digits, `$`, `.` and `,`; both then compare
 *strings*, so `72.0` does not equal `72`. `numeric` compares numbers and is reported in addition, never instead.
@@ -53,7 +53,7 @@ class Quantity:
 
     @property
     def is_percent(self) -> bool:
-        """True for `50%`."""
+        """True if a percent sign follows the number."""
         return self.factor < 1
 
     def equals(self, other: "Quantity", relative_tolerance: float = 0.0) -> bool:

@@ -1,7 +1,7 @@
-"""Speech in the output, read by a recogniser: compared with the target, or with the model's own text.
+"""Transcribe speech in the output with a recogniser, and compare the transcript with the target or the model's text.
 
-The run provides the recogniser under the role `asr`. Its own errors are part of the number, so voices can be
-compared only with the same recogniser: name it with the number.
+The run provides the recogniser under the role `asr`. The recogniser's own errors are part of the number, so voices
+can be compared only with the same recogniser: report it with the number.
 
 Speech-text consistency measures whether a model says what it writes. It compares a recogniser's transcript of the
 model's speech with the model's own text.

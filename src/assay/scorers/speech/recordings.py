@@ -1,8 +1,8 @@
 """Two recordings compared: the signal-to-distortion ratio, and the similarity of the voices.
 
-Speaker similarity is the cosine between the embeddings of two recordings' voices. The run gives the encoder under the
-role `speaker`. Its answer to a clip is the embedding as JSON. Numbers of different encoders cannot be compared, so the
-encoder's name is part of the metric: `sim[wavlm-large-sv]`.
+Speaker similarity is the cosine between the embeddings of two recordings' voices. The run provides the encoder under
+the role `speaker`, which answers a clip with its embedding as JSON. Numbers of different encoders cannot be compared,
+so the encoder's name is part of the metric: `sim[wavlm-large-sv]`.
 """
 
 import asyncio

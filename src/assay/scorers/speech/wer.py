@@ -120,7 +120,7 @@ _MIXED = re.compile(rf"{HAN}|(?:(?!{HAN})\S)+")
 
 
 class PooledRate:
-    """Name, direction and summarizers of an error rate. The normalizer is part of its name."""
+    """Mixin with the name, direction and summarizers of an error rate. The normalizer is part of the name."""
 
     normalize: str
     kind: ClassVar[str]
@@ -290,5 +290,5 @@ def _plain(
     keep_blanks: bool,
     reference: str,
 ) -> str:
-    """Return a normalized reference from a cache: references repeat over candidates, epochs and models."""
+    """Normalize a reference, with a cache: references repeat over candidates, epochs and models."""
     return normalizer(normalize, keep_blanks=keep_blanks)(reference)

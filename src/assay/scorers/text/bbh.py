@@ -1,4 +1,4 @@
-"""BIG-Bench Hard: the text after "the answer is", compared as published and also without regard to form.
+"""BIG-Bench Hard: compare the text after "the answer is" with the target, exactly and leniently.
 
 `exact` is the published comparison: the rest of the line after the first "the answer is", without its final period,
 must equal the target. `lenient` also accepts another case, quotes or Markdown around it, and an option's letter

@@ -1,4 +1,4 @@
-"""Matching: whether there is an answer, and whether it equals, contains or matches the target.
+"""Check whether there is an answer, and whether it equals, contains or matches the target.
 
 A text is searched as separate words, not as a part of longer ones. `4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome`
 not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts
@@ -103,7 +103,7 @@ def _edges(
 
 
 def _kind_of_start(wanted: str, is_ascii: bool) -> str:
-    """Return the kind of the first character, which decides what may come before it."""
+    """Return the kind of a text's first character, which decides which characters may precede the text."""
     if not wanted:
         return "other"
     if _SIGNED.match(wanted):
@@ -116,7 +116,7 @@ def _kind_of_start(wanted: str, is_ascii: bool) -> str:
 
 
 def _kind_of_end(wanted: str, is_ascii: bool) -> str:
-    """Return the kind of the last character, which decides what may follow it."""
+    """Return the kind of a text's last character, which decides which characters may follow the text."""
     if not wanted:
         return "other"
     last = wanted[-1]
@@ -139,7 +139,7 @@ def _letter(is_ascii: bool) -> str:
 
 @cache
 def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
-    """Return a pattern for what must not come before the first character."""
+    """Return a pattern of the characters that must not precede a text whose first character is of this kind."""
     letter = _letter(is_ascii)
     if kind == "sign":
         return re.compile(
@@ -152,7 +152,7 @@ def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
 
 @cache
 def _after(kind: str, is_ascii: bool) -> "re.Pattern[str]":
-    """Return a pattern for what must not follow the last character."""
+    """Return a pattern of the characters that must not follow a text whose last character is of this kind."""
     letter = _letter(is_ascii)
     edges = {
         "digit": r"(?!\.\d*[1-9])(?!,\d{3}(?!\d))",

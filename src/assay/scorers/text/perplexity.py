@@ -1,4 +1,4 @@
-"""Perplexity: how surprised a model is by a text. A score has the sums; the summarizer divides them.
+"""Perplexity: how surprised a model is by a text. Scores have log-likelihoods and counts; the summarizer divides them.
 
 The value of one text is its bits per byte, which can be compared across tokenizers. The perplexity of a corpus is
 computed from all its texts together, and is never the mean of their perplexities.

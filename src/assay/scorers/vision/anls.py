@@ -5,9 +5,8 @@ best target counts.
 
 ANLS* compares structured answers: lists in any order, records by key, alternatives as tuples. A target is a tree of
 dictionaries, lists and texts; a tuple in it means any one of its entries. The score is the sum of ANLS over leaves,
-divided by the number of leaves that either side has, so that missing and invented items both cost. Lists are paired for
-the best total, by the Hungarian method. It is written here because it is short, and scipy is not part of the base
-install.
+divided by the number of leaves that either side has, so that missing and invented items both lower it. List items are
+paired for the best total by the Hungarian method, implemented here because scipy is not part of the base install.
 """
 
 import json
@@ -97,7 +96,7 @@ class Anls(AgainstTargets):
     """Normalized edit similarity to the best target, 0 below one half."""
 
     v: Lengths = "definition"
-    """`vlmevalkit` measures lengths before blanks are squeezed, so that extra blanks raise the score."""
+    """`vlmevalkit` measures lengths before repeated blanks are removed, so that extra blanks raise the score."""
     keeps_unicode_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
-"""Boxes: where the model says an object is, and how much that overlaps with its true position.
+"""Compare the box that the model gives for an object with the object's true box.
 
-Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000). The task says which; nothing
-is guessed. If answer and target have different scales, the image's size comes from the columns `width` and
+Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000). The task names the scale; it is
+never guessed. If answer and target have different scales, the image's size comes from the columns `width` and
 `height`.
 """
 

@@ -154,7 +154,7 @@ class Spice:
         self._command()  # report missing parts before the run, not at its end
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
-        """Return SPICE's own mean over all captions; one without a reference is left out."""
+        """Return SPICE's mean over all captions. A caption without a reference is left out."""
         captions = []
         for sample, output in rows:
             if sample.targets:

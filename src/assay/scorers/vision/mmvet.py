@@ -1,8 +1,8 @@
 """MM-Vet: a judge grades each answer from 0 to 1.
 
-In references, `<AND>` joins parts that must all be there and `<OR>` joins alternatives. If a reply has no grade,
-the judge is asked again at a higher temperature, at most five times in all. Then the item is a judge error, not a
-0.
+In references, `<AND>` joins parts that must all be there and `<OR>` joins alternatives. If a reply has no grade, the
+judge is asked again at a higher temperature, at most five times in all. After that, the sample is a judge error, not
+a 0.
 """
 
 import re
@@ -81,9 +81,9 @@ async def ask_again(
     tries: Sequence[GenerateOptions],
     read: Callable[[str], T | None],
 ) -> tuple[T | Score | None, list[str]]:
-    """Return the reading of the first reply that can be read, and all replies.
+    """Ask until a reply can be read. Return its reading, and all replies.
 
-    The reading is a score if the judge failed, `None` if no reply could be read.
+    The reading is a `judge_error` score if the judge failed, and `None` if no reply could be read.
     """
     replies: list[str] = []
     for options in tries:

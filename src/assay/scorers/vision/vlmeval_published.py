@@ -1,9 +1,9 @@
 """Verdicts as VLMEvalKit publishes them, for comparison with its leaderboard; never the default.
 
-An answer that its matching cannot read goes to a judge. If the judge's reply cannot be read either, the verdict is
-a letter drawn at random, a wrong yes or no, or a grade of 0. Here the draw depends only on the sample, so that a
-run can be repeated. A judge that gives no reply at all is a judge error; upstream draws then, too. The question to
-the judge has assay's own wording.
+A judge reads the answers that VLMEvalKit's patterns cannot read. If the judge's reply cannot be read either, the
+verdict is a letter drawn at random, a wrong yes or no, or a grade of 0. Here the draw depends only on the sample, so
+that a run can be repeated. A judge that gives no reply at all is a judge error; VLMEvalKit draws then, too. The
+question to the judge has assay's own wording.
 """
 
 import random

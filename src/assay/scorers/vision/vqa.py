@@ -1,8 +1,8 @@
 """VQA accuracy: how many of the other annotators gave the model's answer.
 
-For each annotator left out, min(1, matches among the others / 3); the score is the mean of these. The official
-script exists with two behaviours, and a number must say which: `always` normalizes every answer; `a013f00`, its
-last revision, normalizes only if the annotators disagree, so that `Yes` against ten times `yes` is wrong.
+Each annotator is left out once, which gives min(1, matches among the others / 3); the score is the mean of these. The
+official script exists in two versions, and a number must name its version: `always` normalizes every answer;
+`a013f00`, the last revision, normalizes only if the annotators disagree: `Yes` against ten times `yes` is wrong.
 `vlmevalkit` normalizes every answer by its own copy of the rules, which keeps the period of `2.`.
 """
 

@@ -1,8 +1,8 @@
 """CLIP: the cosine of an image and a text, and the features of an image.
 
-A plain text beside an image is answered with `{"cosine": 0.31}`; the JSON `{"features": true}` with
-`{"features": "…"}`, the image's projected features as base64 of little-endian 32-bit floats. `model` is a folder or a
-hub id of a CLIP model in transformers' format.
+A request has an image and a text. For a plain text the answer is `{"cosine": 0.31}`. For the text `{"features": true}`
+the answer is `{"features": "…"}`, the image's projected features as base64 of little-endian 32-bit floats. `model` is
+a folder or a hub id of a CLIP model in transformers' format.
 """
 
 from __future__ import annotations

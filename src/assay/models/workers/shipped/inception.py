@@ -1,7 +1,7 @@
 """Inception-v3 features of an image for FID: 2,048 numbers after the last pooling.
 
-Given an image, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is a file in the
-layout of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, such as
+A request has an image; the answer is `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is a file
+in the layout of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, such as
 `Mixed_7c.branch_pool.conv.weight`), as .pth or .safetensors. Two details follow the port and not torchvision:
 averages exclude the padding, and the last block takes the maximum. Images are resized to 299 x 299 without
 smoothing and scaled to values from -1 to 1.

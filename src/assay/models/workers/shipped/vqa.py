@@ -1,10 +1,11 @@
 """Questions about an image, answered by the probability of yes.
 
-Asked with a plain text, it answers `{"score": 0.83}`: VQAScore, the probability of "Yes" after the question whether
-the figure shows the text. Asked with `{"questions": {"1": "Is there a ball?"}}`, it answers `{"answers": {"1":
-"yes"}, "yes": {"1": 0.97}, "probability": {"1": 0.94}}`: `yes` is p(yes) / (p(yes) + p(no)), as in T2I-CompBench
-with BLIP; the answer is the more probable of the two. `model` is a folder or hub id of one of three families: BLIP
-for VQA, a classifier over answers (ViLT), or a model that writes about images (LLaVA, Qwen-VL, …).
+A request has an image and a text. For a plain text the answer is `{"score": 0.83}`: VQAScore, the probability of
+"Yes" after the question whether the figure shows the text. For `{"questions": {"1": "Is there a ball?"}}` the answer
+is `{"answers": {"1": "yes"}, "yes": {"1": 0.97}, "probability": {"1": 0.94}}`. There `yes` is p(yes) / (p(yes) +
+p(no)), as in T2I-CompBench with BLIP, and the answer is the more probable of the two words. `model` is a folder or
+hub id of one of three families: BLIP for VQA, a classifier over answers (ViLT), or a model that writes about images
+(LLaVA, Qwen-VL, …).
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Vqa:
         }
 
     def _blip(self, image: object, question: str) -> tuple[float, float]:
-        """Read yes and no from the decoder's first word after its start."""
+        """Return the probabilities of yes and no as the first word of BLIP's decoder."""
         import torch
 
         inputs = self.processor(
@@ -122,7 +123,7 @@ class Vqa:
         return self._yes_and_no(decoder.logits[0, -1], ("yes",), ("no",))
 
     def _classifier(self, image: object, question: str) -> tuple[float, float]:
-        """Read yes and no from the classifier's answers."""
+        """Return the probabilities of yes and no among the classifier's answers."""
         import torch
 
         labels = {

@@ -55,7 +55,7 @@ class Processes:
 
 
 class Process:
-    """The driver's end of one process."""
+    """A replica process, as the main process sees it."""
 
     by_path = True
 
@@ -125,7 +125,7 @@ class Process:
                     waiting.set_exception(ReplicaLost(how))
 
     def _end(self) -> str:
-        """Make sure that the process has ended, and return how it ended."""
+        """Wait for the process to end, kill it if necessary, and return how it ended."""
         try:
             code = self._process.wait(
                 0.2

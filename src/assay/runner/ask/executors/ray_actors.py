@@ -43,7 +43,7 @@ class RayActors:
         }
         self._thread = thread
         self.needed: dict[str, str] = {}
-        """Addresses of the nodes without which the run cannot continue, by description."""
+        """Addresses of the nodes that the run needs: the head node and this machine, by description."""
         self._auth_mode = auth_mode
         """The authentication mode before Ray was started."""
         self._actor: Any = ray.remote(**options)(Server)
@@ -89,9 +89,9 @@ class RayActors:
         return Actor(self._actor.remote())
 
     async def watch(self) -> None:
-        """Check regularly that the nodes exist without which no actor can start or answer.
+        """Check regularly that the head node and Ray on this machine still answer.
 
-        Ray is not asked: without its head node, a question to it ends the process after a minute.
+        Ray's own API is not used for this, because without the head node a call to it ends the process after a minute.
         """
         clock = asyncio.get_running_loop().time
         last_seen = dict.fromkeys(self.needed, clock())
@@ -117,7 +117,7 @@ class RayActors:
 
 
 class Actor:
-    """The driver's end of one actor."""
+    """A Ray actor with a replica, as the main process sees it."""
 
     by_path = False
 
@@ -206,9 +206,9 @@ async def _answers(address: str) -> bool:
 
 
 def _restore_auth_mode(mode: str | None) -> None:
-    """Undo a change that starting a cluster makes to this process.
+    """Restore Ray's authentication mode, which starting a local cluster has changed.
 
-    Ray would demand tokens from then on, also from the actors of another cluster without tokens: they would all die.
+    Otherwise Ray would demand tokens from the actors of a later cluster that has none, and they would all die.
     """
     if os.environ.get(AUTH_MODE) == mode:
         return

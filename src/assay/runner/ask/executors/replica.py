@@ -1,7 +1,7 @@
-"""A replica from the driver's point of view: jobs in, outputs out, over any channel.
+"""A replica as the main process sees it: jobs in, outputs out, over any channel.
 
-The state of a dialogue never leaves the replica that made it. The driver has a token instead, and the replica drops
-the state once the token is garbage collected.
+The state of a dialogue never leaves the replica that made it. The main process holds a token instead, and the replica
+drops the state once the token is garbage collected.
 """
 
 import os
@@ -29,7 +29,7 @@ class Channel(Protocol):
     """Carries frames to one replica and back. Raises `ReplicaLost` if the replica is gone."""
 
     by_path: bool
-    """True if the replica sees the same files, so that media need not be sent."""
+    """True if the replica can open the same file paths, so that media are sent as paths instead of bytes."""
 
     async def ask(self, frame: bytes) -> bytes: ...
     async def close(self) -> None: ...
@@ -48,7 +48,7 @@ class Executor(Protocol):
 
 
 class Held:
-    """Token for a state that a replica keeps."""
+    """Token in the main process for a dialogue state that a replica keeps."""
 
     __slots__ = ("__weakref__", "token")
 
@@ -83,7 +83,7 @@ class Replica:
         return cls(number, channel)
 
     async def faults(self, request: Request) -> list[str]:
-        """Return the model's warnings about how it renders a prompt."""
+        """Return the replica's warnings about how its model renders a prompt."""
         blobs: dict[str, Any] = {}
         plain = request_to_plain(request, blobs, by_path=self._channel.by_path)
         head, _ = await _ask(
@@ -95,7 +95,10 @@ class Replica:
         return list(head["faults"])
 
     async def ask(self, jobs: Sequence[Job]) -> tuple[list[Output], int, float]:
-        """Return the outputs, how many requests fit into memory if not all did (else 0), and the seconds."""
+        """Send jobs to the replica.
+
+        Return the outputs, how many requests fit into memory (0 if all did), and the seconds.
+        """
         blobs: dict[str, Any] = {}
         requests = []
         for job in jobs:

@@ -1,7 +1,7 @@
-"""The replica's side: builds the model from its name, answers frames, and keeps the states of dialogues.
+"""The replica process: it builds the model from its name, answers frames, and keeps the states of dialogues.
 
-A frame requests one operation: `load`, `look`, `ask` or `close`. An error that ends the run is sent back as data. A
-failed request is an output with an error, as everywhere.
+A frame requests one operation: `load`, `look` (check a prompt), `ask` or `close`. An error that ends the run is sent
+back as data. A failed request is an output with an error, as everywhere.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from .wire import media_of, outputs_to_plain, pack, request_from_plain, unpack
 
 
 class Server:
-    """One model that works for a driver in another process."""
+    """One model that answers the requests of another process."""
 
     def __init__(self) -> None:
         self._model: Model | None = None
@@ -128,7 +128,7 @@ class Server:
         return None
 
     async def _answers(self, requests: Sequence[Request]) -> tuple[list[Output], int]:
-        """Return the outputs, and how many requests fit into memory if not all did (else 0)."""
+        """Call the model. Return the outputs, and how many requests fit into memory (0 if all did)."""
         assert self._model is not None and self._threads is not None
         if inspect.iscoroutinefunction(self._model.generate):
             return [await call_async(self._model, request) for request in requests], 0

@@ -40,7 +40,7 @@ class SharedWork(Work):
         """True if the model keeps the history of a dialogue itself, so that no other replica can continue it."""
         self._one_dialogue = whole_dialogues
         self._open: dict[int, int] = {}
-        """Number of jobs of each replica that may take jobs."""
+        """Number of jobs in flight at each replica that may take jobs."""
         self._alone: set[int] = set()
         """Replicas with a job that must be asked alone."""
         self._at: dict[Place, int] = {}
@@ -104,7 +104,10 @@ class SharedWork(Work):
         return first_free
 
     def _suits(self, job: Job, replica: int) -> bool:
-        """Return True if a job may go to this replica, given the replicas that died on it."""
+        """Return True if a job may go to this replica.
+
+        A replica that died on the job is chosen only if all others did, too.
+        """
         if len(job.died_on) + 1 >= MOST_DEATHS and self._open[replica]:
             return False
         return replica not in job.died_on or all(
@@ -176,7 +179,10 @@ class SharedWork(Work):
         return [job for job in jobs if len(job.died_on) >= MOST_DEATHS]
 
     def _freed(self, job: Job) -> Job:
-        """Return the job without a replica. If only its old replica knew the history, return the first round."""
+        """Return a job that any replica may take.
+
+        If only the old replica knew the earlier rounds, this is the first round of the dialogue.
+        """
         job.home = 0
         if not job.round or not (self._remembers or job.request.state is not None):
             return job
@@ -194,9 +200,9 @@ class SharedWork(Work):
 
 
 class StandingShares(SharedWork):
-    """Jobs that arrive by calls, until the work is stopped. They are few, compared with rows of data.
+    """Jobs that arrive one call at a time, as from a judge, until the work is stopped.
 
-    They are split evenly. A busy replica takes no more while another one is idle.
+    The jobs of a call are split evenly. A busy replica takes no more while another one is idle.
     """
 
     def __init__(

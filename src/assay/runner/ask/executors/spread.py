@@ -1,4 +1,4 @@
-"""A spread runs the replicas of one model on the work of a task. Only the driver writes to disk.
+"""A spread runs the replicas of one model on the work of a task. Only the main process writes to disk.
 
 Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All share one work, so that a
 slow replica takes less of it, and one that starts late takes the rest. Replicas of an endpoint use one server and
@@ -50,7 +50,7 @@ class Spread:
         self._rng = random.Random(0)
 
     def watched_by(self, progress: TaskProgress) -> None:
-        """Show the replicas in this progress from now on."""
+        """Report the state of the replicas to this progress display from now on."""
         progress.replicas = {slot.number: slot.state for slot in self._slots}
         for slot in self._slots:
             slot.progress = progress
@@ -90,7 +90,7 @@ class Spread:
             await asyncio.gather(ending, watching, *serving, return_exceptions=True)
 
     async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
-        """Wait for the replicas that are working. Those that are still starting are not needed."""
+        """Wait for the replicas with requests in flight. Cancel those that are still starting."""
         for running, slot in serving.items():
             if slot.replica is None:
                 running.cancel()
@@ -250,7 +250,10 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Send batch after batch. While one is answered, the next is prepared. It is sent before scoring begins."""
+        """Send batches to a replica.
+
+        The next batch is prepared while one is answered, and sent before its scoring begins.
+        """
         answer = asyncio.ensure_future(self._ask(slot, replica, jobs))
         try:
             while jobs:

@@ -139,7 +139,7 @@ def request_from_plain(
 
 
 def _think_tags(plain: Mapping[str, Any]) -> ThinkTags:
-    """Return how reasoning is marked; it is sent in a list, since False would be left out."""
+    """Read the option `think_tags` of a request. It is sent inside a list, because a bare False would be left out."""
     [tags] = plain.get("think_tags", (None,))
     return tuple(tags) if isinstance(tags, list) else tags
 

@@ -44,7 +44,7 @@ async def serve(channel: socket.socket) -> None:
 
 
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
-    """End the replica after an error in assay itself. The driver then gives its requests to another."""
+    """End the process after an error in assay itself. The main process then sends the requests to another replica."""
     if call.cancelled():
         error = None
     else:

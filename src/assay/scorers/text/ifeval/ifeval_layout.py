@@ -36,7 +36,7 @@ def has_postscript(response: str, *, postscript_marker: str) -> bool:
 def has_bullets(response: str, *, num_bullets: int) -> bool:
     """Return True if exactly `num_bullets` lines begin with one `*` or with `-`.
 
-    A `---` rule counts, as officially.
+    A `---` rule counts, as in the official checker.
     """
     stars = sum(1 for _ in _STAR_BULLET.finditer(response))
     dashes = sum(1 for _ in _DASH_BULLET.finditer(response))

@@ -4,8 +4,8 @@ Each of the 25 instructions has a check. A check takes the response and the inst
 as in the data. It returns True if the response follows the instruction. Checks accept what the official checker
 accepts, even where that is surprising.
 
-Strictly means the unchanged response. Loosely means any of eight versions of it, so that a polite first or last
-line and Markdown emphasis do not count against the answer. A version without content never follows an instruction.
+The strict verdict is about the unchanged response. The loose verdict accepts any of eight versions of it, so that a
+polite first or last line and Markdown emphasis do no harm. A version without content never follows an instruction.
 
 The scorer says whether all instructions of a prompt are followed: strictly, and loosely. `details` has the verdict on
 each instruction. The accuracy over instructions pools those, since prompts have from one to three.
@@ -165,7 +165,7 @@ def _bound(
 
 
 def _whole(value: object) -> object:
-    """Return 3 for 3.0, because tables with nulls in a column of integers turn them into floats."""
+    """Return 3 for 3.0, because a table turns integers into floats if their column has nulls."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -81,7 +81,7 @@ def detect_language(text: str) -> str | None:
 def is_language(text: str, code: str) -> bool:
     """Return True if a text is in a language.
 
-    As in the official checker, a text without any sign of a language follows.
+    A text whose language cannot be detected counts as right, as in the official checker.
     """
     detected = detect_language(text)
     return detected is None or detected == code
