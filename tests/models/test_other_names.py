@@ -7,7 +7,7 @@ from each_row import each
 
 from assay.core import UsageError
 from assay.models import build_model
-from assay.models.other_names import in_our_words, takes_device
+from assay.models.other_names import takes_device, translate_name
 from assay.registry import models
 
 
@@ -85,7 +85,7 @@ from assay.registry import models
     ],
 )
 def test_a_name_of_another_tool_has_one_in_assay(name, args, ours, rest):
-    naming = in_our_words(name, args)
+    naming = translate_name(name, args)
 
     assert (naming.name, dict(naming.args)) == (ours, rest)
     assert naming.note
@@ -104,14 +104,16 @@ def test_a_name_of_another_tool_has_one_in_assay(name, args, ours, rest):
 def test_a_name_of_assays_own_stays_as_it_is(name):
     args = {"path": "x"} if name in ("hf", "vllm") else {}
 
-    assert in_our_words(name, args) == type(in_our_words("scripted"))(name, args, "")
+    assert translate_name(name, args) == type(translate_name("scripted"))(
+        name, args, ""
+    )
 
 
 @pytest.mark.parametrize(
     "name", ["openay/gpt-x", "gguff/x", "weights/model.safetensors", "nothing", "a/b/c"]
 )
 def test_what_may_be_a_slip_or_a_file_is_not_taken_for_a_model_of_the_hub(name):
-    assert in_our_words(name).name == name
+    assert translate_name(name).name == name
 
     with pytest.raises(UsageError, match="unknown model"):
         build_model(name)
@@ -125,7 +127,7 @@ def test_what_lm_eval_says_to_an_endpoint_and_assay_does_not_need_is_named():
         "tokenized_requests": False,
     }
 
-    naming = in_our_words("local-chat-completions", args)
+    naming = translate_name("local-chat-completions", args)
 
     assert "tokenizer_backend, tokenized_requests: not used" in naming.note
 
@@ -140,7 +142,7 @@ def test_what_lm_eval_says_to_an_endpoint_and_assay_does_not_need_is_named():
 def test_a_folder_is_the_kind_of_model_its_files_say(tmp_path, file, content, ours):
     (tmp_path / file).write_text(json.dumps(content))
 
-    assert in_our_words(str(tmp_path)).name == f"{ours}/{tmp_path}"
+    assert translate_name(str(tmp_path)).name == f"{ours}/{tmp_path}"
 
 
 def test_a_folder_of_gguf_files_is_answered_with_one_of_them(tmp_path):
@@ -149,7 +151,7 @@ def test_a_folder_of_gguf_files_is_answered_with_one_of_them(tmp_path):
     with pytest.raises(
         UsageError, match=r"no config.json .*; fix: --model .*/small\.gguf"
     ):
-        in_our_words(str(tmp_path))
+        translate_name(str(tmp_path))
 
 
 def test_options_in_place_of_a_model_are_answered_with_their_own_flag():

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core import EMPTY, Result
 from ..runner.result import RunResult
-from ..runner.resume.recorded import recorded_ways, way_of
+from ..runner.resume.recorded import measure_name_of, recorded_measures
 from ..store import RunReader
 from ..store.imported import open_run
 from ..summarizers.recipes import Recipe
@@ -84,7 +84,7 @@ def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
     names = earlier.get("scorers", {}).keys()
     if names == entry.get("scorers", {}).keys():
         return True
-    return way_of(earlier) != way_of(entry)
+    return measure_name_of(earlier) != measure_name_of(entry)
 
 
 def changed_scorers(
@@ -495,7 +495,10 @@ def _way(
 
     Only recorded answers can be scored again.
     """
-    return recorded_ways(reader.manifest).get((task, model)) or "the task's own measure"
+    return (
+        recorded_measures(reader.manifest).get((task, model))
+        or "the task's own measure"
+    )
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:

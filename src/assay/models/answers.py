@@ -105,7 +105,7 @@ def _hold_media(
     return replace(output, candidates=tuple(candidates))
 
 
-def as_weighed(
+def as_likelihoods(
     value: Any,
     request: Request,
     reference: str,

@@ -142,7 +142,7 @@ def method_of(
     return chosen  # type: ignore[no-any-return]
 
 
-def check_alike(
+def check_same_style(
     generate: Callable[..., Any],
     likelihood: object,
     what: str,

@@ -504,7 +504,7 @@ def _tokens(
     tokens = []
     for text, value, top in zip(texts, values, tops, strict=True):
         rivals = tuple((top or {}).items())
-        tokens.append(weighed_token(text, value, rivals))
+        tokens.append(read_token(text, value, rivals))
     return tuple(tokens), ()
 
 
@@ -516,8 +516,8 @@ def _chat_tokens(
     tokens = []
     ids = []
     for entry in content:
-        rivals = rivals_of(entry) if keep_top else ()
-        tokens.append(weighed_token(entry["token"], entry["logprob"], rivals))
+        rivals = alternatives_of(entry) if keep_top else ()
+        tokens.append(read_token(entry["token"], entry["logprob"], rivals))
         if isinstance(entry.get("id"), int):
             ids.append(entry["id"])
     if len(ids) != len(tokens):
@@ -525,7 +525,7 @@ def _chat_tokens(
     return tuple(tokens), tuple(ids)
 
 
-def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+def alternatives_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     """Return the alternatives to a token, with their log-probabilities."""
     rivals = token.get("top_logprobs") or ()
     if isinstance(rivals, Mapping):
@@ -533,7 +533,7 @@ def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     return tuple((other["token"], other["logprob"]) for other in rivals)
 
 
-def weighed_token(
+def read_token(
     text: Any,
     logprob: Any,
     top: tuple[tuple[Any, Any], ...] = (),

@@ -33,14 +33,14 @@ from ..core.reasoning import THINK_TAGS, read_think_tags
 from ..core.secrets import redact_options
 from ..media import fitted
 from ..registry import check_options, fit_options
-from .answers import as_answer, as_weighed, failure
+from .answers import as_answer, as_likelihoods, failure
 from .calling import (
     Builder,
     Call,
     as_count,
-    check_alike,
     check_declared,
     check_needs,
+    check_same_style,
     check_settings,
     inspect_call,
     is_async,
@@ -117,13 +117,13 @@ class FunctionModel:
             self.report_to = method_of(target, "report_to", self._builder, description)
         if callable(getattr(target, "likelihood", None)):
             weigh = method_of(target, "likelihood", self._builder, description)
-            check_alike(function, weigh, description)
+            check_same_style(function, weigh, description)
             check_needs(
                 replace(inspect_call(weigh, description), takes="requests"),
                 None,
                 f"`likelihood` of {description}",
             )
-            self.likelihood = _batched(weigh, reference, EMPTY, as_weighed)
+            self.likelihood = _batched(weigh, reference, EMPTY, as_likelihoods)
         self.abilities, self.declares = _abilities(
             target,
             call,

@@ -38,7 +38,7 @@ from .draws import generator_for
 from .http_model import refuse_options
 from .local_transformers.loading import Source, is_path
 from .prompting.local_model import check_counts
-from .specialists.base import asked_text
+from .specialists.base import only_text
 from .weights import check_complete, weights_digest
 
 if TYPE_CHECKING:
@@ -405,7 +405,7 @@ class LocalDiffusers:
             torch.Generator("cpu").manual_seed(seed) for row in seeds for seed in row
         ]
         arguments = {**self._settings(), **self.call_args}
-        texts = [asked_text(request) for request in requests]
+        texts = [only_text(request) for request in requests]
         images = [
             medium
             for request in requests

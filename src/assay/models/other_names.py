@@ -80,7 +80,7 @@ HTTP_DROPPED = (
 Rule = Callable[[Mapping[str, Any]], Naming]
 
 
-def in_our_words(
+def translate_name(
     name: str,
     args: Mapping[str, Any] = EMPTY,
 ) -> Naming:
@@ -125,7 +125,7 @@ def in_our_words(
 
 def takes_device(name: str) -> bool:
     """Return True if the model has an option for the device on which it computes."""
-    return in_our_words(name, {"pretrained": "x"}).name.partition("/")[0] in (
+    return translate_name(name, {"pretrained": "x"}).name.partition("/")[0] in (
         "hf",
         "diffusers",
     )

@@ -14,9 +14,9 @@ from ..core import EMPTY, Model, Spec, UnknownName, UsageError, nearest
 from ..registry import construct, model_recognisers
 from ..registry import models as registry
 from . import embedded
-from .calling import check_alike, check_declared
+from .calling import check_declared, check_same_style
 from .function import FunctionModel, with_options
-from .other_names import in_our_words
+from .other_names import translate_name
 from .server_pool import ServerPool, urls_of
 
 DEFAULT_MODEL = "smollm2"
@@ -38,7 +38,7 @@ def build_model(
             if model is not None:
                 return model
         return _from_file(name, args)
-    naming = in_our_words(name, args)
+    naming = translate_name(name, args)
     name = naming.name
     args = naming.args
     canonical = registry.resolve(name) or name
@@ -138,7 +138,9 @@ def _adapted(
         model = thing
     else:
         return FunctionModel(thing, name, args)
-    check_alike(model.generate, getattr(model, "likelihood", None), f"model {name!r}")
+    check_same_style(
+        model.generate, getattr(model, "likelihood", None), f"model {name!r}"
+    )
     check_declared(model, f"model {name!r}")
     return model
 

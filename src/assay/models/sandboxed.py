@@ -1,7 +1,7 @@
 """The sandbox as a helper model of scorers: a request contains a program, the answer its verdict.
 
 An execution is therefore a request like any other. Its key covers program, tests, limits and tier. The journal keeps
-its verdict, and it is repeated only if one of these changes. If the sandbox itself fails, there is no verdict.
+its verdict, and it is repeated only if one of these changes. If the sandbox itself fails, the reply has no verdict.
 """
 
 import asyncio

@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core import Result, UsageError
-from assay.runner.plan.labels import metrics_apart, name_apart
+from assay.runner.plan.labels import with_unique_metrics, with_unique_names
 from assay.store import RunReader
 from assay.store.export import write_csv
 
@@ -114,7 +114,7 @@ def test_objects_of_one_class_are_named_by_the_fields_that_differ(tmp_path):
 def test_what_differs_in_nothing_that_can_be_named_is_numbered():
     scorers = [lambda sample, output: 0.0, lambda sample, output: 1.0]
 
-    named = name_apart(
+    named = with_unique_names(
         scorers, [("<lambda>", scorer) for scorer in scorers], "task 't'", []
     )
 
@@ -179,7 +179,7 @@ def test_both_are_known_again_and_nothing_is_scored_twice(tmp_path):
 def test_a_metric_that_two_scorers_share_is_followed_by_the_name_of_the_second():
     before = [Result("t", "m", "auroc", 0.5, 8, 8)]
 
-    found = metrics_apart(
+    found = with_unique_metrics(
         [Result("t", "m", "auroc", 0.7, 8, 8), Result("t", "m", "mean", 1.0, 8, 8)],
         before,
         "p(x=2)",

@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core import Abilities, Outcome, Output, Result, Score
-from assay.runner.summary.table_rows import Made, checked_result, rows_apart
+from assay.runner.summary.table_rows import SummarizedRow, checked_result, unique_rows
 
 ROWS = [
     {
@@ -187,7 +187,7 @@ def test_one_summarizer_named_twice_speaks_once(tmp_path):
 
 
 def made(name, value, code=None, **options):
-    return Made(name, options, code, Result("t", "m", "v", value, 1, 1))
+    return SummarizedRow(name, options, code, Result("t", "m", "v", value, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def made(name, value, code=None, **options):
 def test_rows_of_one_name_are_one_where_they_agree_and_are_labelled_where_they_differ(
     rivals, metrics
 ):
-    assert [row.metric for row in rows_apart(rivals)] == metrics
+    assert [row.metric for row in unique_rows(rivals)] == metrics
 
 
 @pytest.mark.parametrize("given", [Score(None), Score({}), {}, Score({"a": None})])

@@ -3,13 +3,13 @@
 import pytest
 
 from assay.core import AssayError, DataError, DataSource, Task
-from assay.runner.tasks.locate import saying_where
+from assay.runner.tasks.locate import adding_searched_folders
 
 TASK = Task("t", DataSource(hub="org/t", local=("t/test.jsonl", "test.jsonl")))
 
 
 def failing(task, data=None):
-    with pytest.raises(AssayError) as caught, saying_where(task, data):
+    with pytest.raises(AssayError) as caught, adding_searched_folders(task, data):
         raise DataError(
             "cannot load from the hub", file="hub:org/t", fix="set $ASSAY_DATA"
         )

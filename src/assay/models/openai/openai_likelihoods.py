@@ -57,7 +57,7 @@ class Choices(NamedTuple):
     usage: Usage | None
 
 
-class Weighed(NamedTuple):
+class ScoredToken(NamedTuple):
     """One token of a given text."""
 
     text: str
@@ -207,7 +207,7 @@ def _weighed_parts(request: Request) -> list[str]:
 def _echoed(
     choice: Mapping[str, Any],
     text: str,
-) -> list[Weighed]:
+) -> list[ScoredToken]:
     """Return the tokens of the given text, without the one that the server generated after it.
 
     Raise `Misaligned` if tokens and text do not belong together.
@@ -224,14 +224,14 @@ def _echoed(
     _check_covered(choice, tokens, begins, text)
     _check_rows(tokens, values, tops)
     _check_written(tokens, values, tops, begins, text)
-    read: list[Weighed] = []
+    read: list[ScoredToken] = []
     ends = [*begins[1:], len(text)]
     for value, top, begin, end in zip(values, tops, begins, ends, strict=True):
         if begin >= len(text):
             break
         best = _best(top)
         is_best = value is not None and best is not None and value >= best
-        read.append(Weighed(text[max(begin, 0) : max(end, 0)], value, is_best))
+        read.append(ScoredToken(text[max(begin, 0) : max(end, 0)], value, is_best))
     return read
 
 
@@ -361,7 +361,7 @@ def _fit(
     return same >= different
 
 
-def _tokens(holder: object) -> Iterator[Weighed]:
+def _tokens(holder: object) -> Iterator[ScoredToken]:
     """Yield the tokens of vLLM's `prompt_logprobs`. The first entry of each report is the token itself."""
     if isinstance(holder, Mapping):
         entries = holder.get("prompt_logprobs")
@@ -371,10 +371,10 @@ def _tokens(holder: object) -> Iterator[Weighed]:
         raise CannotWeigh("`prompt_logprobs`", "prompt_logprobs")
     for entry in entries:
         if not entry:
-            yield Weighed("", None, False)  # the first token has no context
+            yield ScoredToken("", None, False)  # the first token has no context
             continue
         token = next(iter(entry.values()))
-        yield Weighed(
+        yield ScoredToken(
             str(token.get("decoded_token") or ""),
             float(token["logprob"]),
             token.get("rank") == 1,
@@ -386,7 +386,7 @@ def _lacks(what: str, way: Way) -> str:
 
 
 def _weight(
-    tokens: Sequence[Weighed],
+    tokens: Sequence[ScoredToken],
     part: str,
     *,
     whole: bool = False,
@@ -398,7 +398,7 @@ def _weight(
     if not part:
         return Likelihood(0.0, True, 0)
     missing = len(part)
-    last_tokens: list[Weighed] = []
+    last_tokens: list[ScoredToken] = []
     for token in reversed(tokens):
         if missing <= 0:
             break

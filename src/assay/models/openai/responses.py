@@ -20,7 +20,13 @@ from ...core import (
     shorten,
 )
 from ...core.tools import TOOL_CHOICES, read_arguments
-from ..chat_format import Malformed, chat_messages, read_usage, rivals_of, weighed_token
+from ..chat_format import (
+    Malformed,
+    alternatives_of,
+    chat_messages,
+    read_token,
+    read_usage,
+)
 from ..http import HttpFailure
 from ..http_model import refuse_options
 from ..inline_media import from_base64, well_shaped
@@ -286,6 +292,6 @@ def _read_message(
             parts.append(Text(piece["text"]))
             for token in piece.get("logprobs") or ():
                 tokens.append(
-                    weighed_token(token["token"], token["logprob"], rivals_of(token))
+                    read_token(token["token"], token["logprob"], alternatives_of(token))
                 )
     return refusals

@@ -200,7 +200,7 @@ def only_medium(
     return media[0]
 
 
-def asked_text(request: Request) -> str:
+def only_text(request: Request) -> str:
     """Return the text of the only turn that has words.
 
     Raise if there are several: a model that takes one text would leave the others out.

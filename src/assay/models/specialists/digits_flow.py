@@ -22,7 +22,7 @@ from ...media import image_from
 from ...media.digits import SIDE, Half, digits
 from ..draws import generator_for
 from ..weights import cache_folder
-from .base import DRAWS, Ranges, Specialist, asked_text
+from .base import DRAWS, Ranges, Specialist, only_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +85,7 @@ class DigitsFlow(Specialist):
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
 
-        digit = asked_digit(asked_text(request))
+        digit = asked_digit(only_text(request))
         generator = generator_for(request, index)
         noise = np.random.default_rng(generator.getrandbits(63)).standard_normal(
             (1, PIXELS), dtype=np.float32

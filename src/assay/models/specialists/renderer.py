@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import Output, Request
 from ...media import image_from
-from .base import DRAWS, Ranges, Specialist, asked_text
+from .base import DRAWS, Ranges, Specialist, only_text
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont, ImageFont
@@ -52,7 +52,7 @@ class Renderer(Specialist):
 
         from PIL import Image, ImageDraw
 
-        prompt_text = asked_text(request)
+        prompt_text = only_text(request)
         quoted = QUOTED.findall(prompt_text)
         lines = [
             line

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 from ...core import Audio, ModelError, Output, Request, UsageError
 from ...media import audio_from
-from .base import SPEAKS, Ranges, Specialist, asked_text, call, find_program, version_of
+from .base import SPEAKS, Ranges, Specialist, call, find_program, only_text, version_of
 
 # Names and numbers of speak_lib.h.
 AUDIO_OUTPUT_SYNCHRONOUS = 2
@@ -80,7 +80,7 @@ class Espeak(Specialist):
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
 
-        text = asked_text(request).replace("\0", " ").encode("utf-8", "replace")
+        text = only_text(request).replace("\0", " ").encode("utf-8", "replace")
         pieces: list[bytes] = []
 
         def keep(
@@ -194,7 +194,7 @@ class Program(Specialist):
         """Write the text to a file, let the program speak it, and read the audio clip it wrote."""
         with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
             folder = Path(name)
-            (folder / TEXT).write_text(asked_text(request) + "\n", "utf-8")
+            (folder / TEXT).write_text(only_text(request) + "\n", "utf-8")
             call(
                 [self._engine, *(word.format(self.voice) for word in self.arguments)],
                 folder=folder,

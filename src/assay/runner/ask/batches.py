@@ -465,7 +465,7 @@ class BatchAsker:
         await self.service.api.close()
         self.progress.batches = ""
         for batch in self._open:
-            self.say(_goes_on(batch))
+            self.say(_continues_line(batch))
 
 
 def _missing(batch: OpenBatch, number: int) -> BatchReply:
@@ -486,7 +486,7 @@ def _batch_counts(batches: Sequence[OpenBatch]) -> str:
     return f"{name}: {done:,} of {total:,} done"
 
 
-def _goes_on(batch: OpenBatch) -> str:
+def _continues_line(batch: OpenBatch) -> str:
     """Return the line that says that a batch continues at the service after the run has stopped."""
     total = len(batch.logged.keys)
     return (

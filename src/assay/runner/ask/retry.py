@@ -3,7 +3,7 @@
 The model says which failures may be temporary (`ErrorInfo.retryable`). They are retried after exponential delays
 with full jitter; a sample that has an output is never asked again. Requests to a server share a `ServerQueue`,
 which limits how many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper
-reply (`beginning`). Jobs of a batch go back to the work after their delay (`tries_again`).
+reply (`beginning`). Jobs of a batch go back to the work after their delay (`schedule_retry`).
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from .server_health import (
     Beginning,
     Limiter,
     Outage,
-    asked_wait,
+    requested_wait,
 )
 from .work import Job, Work
 
@@ -71,7 +71,7 @@ class RetryPolicy:
     ) -> float:
         """Return the seconds to wait before attempt number `attempt + 1`, at least what the server asked for."""
         jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
-        wait = asked_wait(error)
+        wait = requested_wait(error)
         if not wait:
             return jitter
         # Requests that were given the same Retry-After must not all come back in the same second.
@@ -251,7 +251,9 @@ class ServerQueue:
             request.fails_alone = True
         if not request.fails_alone:
             outage.note(error, now, request, self.policy.longest_wait)
-        if self.beginning.is_hopeless(error, request.sent_at, now, asked_wait(error)):
+        if self.beginning.is_hopeless(
+            error, request.sent_at, now, requested_wait(error)
+        ):
             return True
         request.answers_before = outage.answers
         if error.kind == "rate_limit":
@@ -269,7 +271,7 @@ class ServerQueue:
         """Wait as long as the policy says; during an outage, `_wait_for_slot` waits instead."""
         self._report(error)
         now = _now()
-        remaining = self.beginning.left_of(error, now, asked_wait(error))
+        remaining = self.beginning.left_of(error, now, requested_wait(error))
         self.outage.look_at = min(self.outage.look_at, now + max(remaining, 1.0))
         if self.outage.is_on:
             return
@@ -326,7 +328,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def may_pass(output: Output) -> bool:
+def may_be_temporary(output: Output) -> bool:
     """Return True if an output of a batch model is a failure that may be temporary."""
     return (
         output.error is not None
@@ -335,7 +337,7 @@ def may_pass(output: Output) -> bool:
     )
 
 
-def tries_again(
+def schedule_retry(
     work: Work,
     job: Job,
     output: Output,
@@ -344,7 +346,7 @@ def tries_again(
 ) -> bool:
     """Put a failed job of a batch model back into the work if its failure may be temporary. Return True if so."""
     error = output.error
-    if error is None or not may_pass(output):
+    if error is None or not may_be_temporary(output):
         return False
     loop = asyncio.get_running_loop()
     job.failed_at = job.failed_at or loop.time()

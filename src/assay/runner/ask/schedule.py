@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from ...core import Meter, Model, Output, Reporting, Request
 from .calls import DEFAULT_WINDOW, BatchSize, call_async, call_in_halves
-from .retry import RetryPolicy, Stopped, may_pass, tries_again
+from .retry import RetryPolicy, Stopped, may_be_temporary, schedule_retry
 from .server_group import ServerGroup
 from .threads import Threads
 from .work import Job, Sink, Work
@@ -102,7 +102,7 @@ class Scheduler:
         finished = []
         failed = []
         for job, output in zip(batch, outputs, strict=True):
-            if may_pass(output):
+            if may_be_temporary(output):
                 failed.append(job)
             else:
                 finished.append((job, output))
@@ -183,7 +183,7 @@ class Scheduler:
                     finished_pairs = [
                         pair
                         for pair in answers
-                        if not tries_again(work, *pair, self.policy, self._rng)
+                        if not schedule_retry(work, *pair, self.policy, self._rng)
                     ]
                     retried = len(answers) - len(finished_pairs)
                     answers = finished_pairs

@@ -175,7 +175,7 @@ class Beginning:
         error: ErrorInfo | None,
         started: float,
         now: float,
-        asked_wait: float,
+        requested_wait: float,
     ) -> bool:
         """Record a failed reply, or an answer if `error` is None. Return True if the server should be given up."""
         if self.is_over:
@@ -188,7 +188,7 @@ class Beginning:
         if error.kind == "timeout":
             return False
         self.is_silent = False
-        if error.kind not in WRONG or asked_wait:
+        if error.kind not in WRONG or requested_wait:
             self.since = None  # it is there, and busy
             return False
         self.since = now if self.since is None else self.since
@@ -203,10 +203,15 @@ class Beginning:
         self,
         error: ErrorInfo,
         now: float,
-        asked_wait: float,
+        requested_wait: float,
     ) -> float:
         """Return the seconds until a server with only wrong replies is given up. A last try is due then."""
-        if self.is_over or self.since is None or error.kind not in WRONG or asked_wait:
+        if (
+            self.is_over
+            or self.since is None
+            or error.kind not in WRONG
+            or requested_wait
+        ):
             return float("inf")
         end = self.since + self.seconds
         return max(0.0, end - now)
@@ -231,7 +236,7 @@ POLITENESS = 0.5
 """Seconds during which a request whose probe failed lets other requests probe."""
 
 
-def asked_wait(error: ErrorInfo) -> float:
+def requested_wait(error: ErrorInfo) -> float:
     """Return the seconds that the server asked to wait; 0 if it gave none, or an impossible value."""
     seconds = error.retry_after
     if seconds is None or not math.isfinite(seconds):
@@ -300,7 +305,7 @@ class Outage:
             self.is_certain = True
         self.lost += 1
         self.loser = whose
-        self._schedule_probe(min(asked_wait(error), longest_wait), now)
+        self._schedule_probe(min(requested_wait(error), longest_wait), now)
 
     def _record_sign_of_life(self) -> None:
         self.answers += 1

@@ -132,7 +132,7 @@ class Standing:
             kind = StandingShares if self._is_spread else Work
             work = kind(self._queue, is_behind=self._queue.is_empty)
             running = asyncio.ensure_future(self._asker.run(work, self))
-            running.add_done_callback(_heard)
+            running.add_done_callback(_retrieve_error)
             self._work = work
             self._running = running
         return running, work
@@ -159,7 +159,7 @@ class Unkept:
         """Do nothing."""
 
 
-def _heard(running: "asyncio.Task[None]") -> None:
+def _retrieve_error(running: "asyncio.Task[None]") -> None:
     """Retrieve the error of a finished task, so that asyncio does not log it as never retrieved."""
     if not running.cancelled():
         running.exception()

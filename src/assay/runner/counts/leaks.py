@@ -41,7 +41,7 @@ class Leaks:
         if not is_leak(sample, prompt, fold=is_transcript):
             return
         if is_transcript:
-            raise told_transcript(sample)
+            raise transcript_leak(sample)
         self._ids[sample.id] = None
 
     def is_transcript(self, prompt: Prompt) -> bool:
@@ -74,7 +74,7 @@ class Leaks:
         )
 
 
-def told_transcript(sample: Sample) -> DataError:
+def transcript_leak(sample: Sample) -> DataError:
     """Return the error for a prompt that contains the transcript of its recording."""
     return DataError(
         f"the transcript of sample {sample.id!r} occurs in its prompt",

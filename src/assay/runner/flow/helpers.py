@@ -87,7 +87,7 @@ class Helper(GivenModel):
         if key not in self._underway:
             underway = self._underway[key] = asyncio.ensure_future(self._ask(job))
             # Answers are read from the journal. Only those in flight are held in memory.
-            underway.add_done_callback(lambda done: self._came(key, done))
+            underway.add_done_callback(lambda done: self._remove_answered(key, done))
         return await asyncio.shield(self._underway[key])
 
     def _job(
@@ -135,7 +135,7 @@ class Helper(GivenModel):
             raise asyncio.CancelledError  # the user stopped the run: there is no score
         return output
 
-    def _came(self, key: str, done: "asyncio.Future[Output]") -> None:
+    def _remove_answered(self, key: str, done: "asyncio.Future[Output]") -> None:
         """Remove an answered question from those in progress."""
         self._underway.pop(key, None)
         if not done.cancelled():

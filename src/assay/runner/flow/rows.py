@@ -94,7 +94,7 @@ class TaskRun:
             self.writer,
             self.progress,
             self._index.scores,
-            when_one_came=self._look_again,
+            when_score_arrives=self._look_again,
             budget=asking.budget,
         )
 

@@ -149,7 +149,7 @@ class ToolRounds:
         is_new = asking.is_new or asking.known(job, stored) is None
         if is_new and not self._set.begins and asking.may_ask:
             return job
-        self._start(self._walk(at_work, job, stored))
+        self._start(self._replay(at_work, job, stored))
         return None
 
     def continue_with(self, job: Job, output: Output) -> None:
@@ -250,7 +250,7 @@ class ToolRounds:
         if queue is not None:
             queue.finished(1)
 
-    async def _walk(
+    async def _replay(
         self,
         at_work: SampleAtWork,
         job: Job,
@@ -261,7 +261,7 @@ class ToolRounds:
         run = self._run
         answers: list[Answered] = []
         try:
-            job = await self._begun(at_work, job)
+            job = await self._first_job(at_work, job)
             while (answer := run.asking.known(job, stored, moves=True)) is not None:
                 answers.append(answer)
                 output = run.asking.output(answer)
@@ -287,7 +287,7 @@ class ToolRounds:
             job.round,
         )
 
-    async def _begun(self, at_work: SampleAtWork, job: Job) -> Job:
+    async def _first_job(self, at_work: SampleAtWork, job: Job) -> Job:
         """Return the job with the initial prompt of the tool session."""
         if not self._set.begins:
             return job
@@ -330,7 +330,7 @@ class ToolRounds:
         self._unmeasured.add_answer(output, cost)
         answer = self._own_message(at_work, job.request, output)
         calls = answer.calls
-        history = (*_spoken(job.request.messages), answer)
+        history = (*_with_content(job.request.messages), answer)
         if calls and not self._is_left_open(at_work, calls):
             turns = await self._result_turns(at_work, job, calls)
         else:
@@ -608,7 +608,7 @@ class ToolRounds:
         await at_work.tools.close()
 
 
-def _spoken(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _with_content(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages with content."""
     return tuple(message for message in messages if message.parts is not None)
 

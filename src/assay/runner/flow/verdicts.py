@@ -67,7 +67,7 @@ class Verdicts:
     progress: TaskProgress
     scores: Mapping[str, Scored]
     """Offset and digest of each score in the journal, by scorer, sample and epoch."""
-    when_one_came: Callable[[], None]
+    when_score_arrives: Callable[[], None]
     budget: ErrorBudget | None = None
     """Stops the run if a scorer of the user fails from the start."""
 
@@ -158,7 +158,7 @@ class Verdicts:
                 self._score_later(scoring, sample, output, epoch, order)
             )
             self._awaited.add(task)
-            task.add_done_callback(self._came)
+            task.add_done_callback(self._after_delayed_score)
             awaited.append(task)
         return awaited
 
@@ -235,7 +235,7 @@ class Verdicts:
             fault = str(score.details.get("error") or "")
         self.budget.note_score(scoring.name, fault, self.progress.expected)
 
-    def _came(self, task: "asyncio.Task[None]") -> None:
+    def _after_delayed_score(self, task: "asyncio.Task[None]") -> None:
         """Handle the end of a delayed score."""
         self._awaited.discard(task)
         if task.cancelled():
@@ -243,7 +243,7 @@ class Verdicts:
         else:
             error = task.exception()
         self._broken = self._broken or error
-        self.when_one_came()
+        self.when_score_arrives()
 
     def _judged(self, sample: Sample) -> str:
         """Return the digest of the judged fields of a sample, computed once for all scorers."""

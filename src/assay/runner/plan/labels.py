@@ -33,7 +33,7 @@ class _Clashing:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def name_apart(
+def with_unique_names(
     entries: Sequence[Any],
     built: Sequence[Named],
     where: str,
@@ -97,7 +97,7 @@ def name_apart(
     return [(labels[index], built[index][1]) for index in sorted(kept_indexes)]
 
 
-def metrics_apart(
+def with_unique_metrics(
     results: Iterable[Result],
     before: Iterable[Result],
     scorer: str,

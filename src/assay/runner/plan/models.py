@@ -12,7 +12,7 @@ from ...core import AssayError, Model, UsageError
 from ...core.errors import UnknownOption
 from ...core.secrets import paths_without_secret
 from ...models import build_model
-from ...models.other_names import in_our_words
+from ...models.other_names import translate_name
 from ..counts.spending import model_options
 from ..options import RunOptions
 
@@ -35,7 +35,7 @@ def name_models(
             if name in objects or is_reference(name):
                 naming = None
             else:
-                naming = in_our_words(name, run.model_args)
+                naming = translate_name(name, run.model_args)
         except AssayError:
             naming = None
         if naming is None or not naming.note:

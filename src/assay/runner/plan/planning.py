@@ -29,7 +29,7 @@ from ..tasks.components import (
     limits_of,
     usual_scorers,
 )
-from ..tasks.locate import find_data, saying_where
+from ..tasks.locate import adding_searched_folders, find_data
 from ..tasks.measure import (
     Measured,
     RecordedMeasures,
@@ -56,7 +56,7 @@ from .checks import (
     check_tools,
 )
 from .judges import check_judges, count_judges
-from .labels import name_apart
+from .labels import with_unique_names
 from .measure_notes import context_notes, measure_notes, scorer_notes
 from .models import Refused, trusted_model
 from .planned_task import PlannedTask, digests_of
@@ -491,7 +491,7 @@ def _build_questions(
     tools: ToolSet | None,
 ) -> tuple[Samples, Any, Any]:
     """Return the samples, the template, and the pool of few-shot examples (None without)."""
-    with saying_where(task, run.data):
+    with adding_searched_folders(task, run.data):
         samples = open_dataset(
             _source_of(task, run),
             columns=columns_of(task, run),
@@ -590,7 +590,7 @@ def build_scorers(
             used_entries.append(entry)
             scorers.append((name, scorer))
             _check_libraries(name, scorer, where)
-    return name_apart(used_entries, scorers, where, faults)
+    return with_unique_names(used_entries, scorers, where, faults)
 
 
 def _check_libraries(

@@ -26,7 +26,7 @@ from ...core import (
 )
 from ...core.errors import ForbiddenTemplate, UnfitTemplate, UnknownColumn
 from ...predictions.predictions_model import Predictions
-from ..counts.leaks import Leaks, is_whole, told_transcript
+from ..counts.leaks import Leaks, is_whole, transcript_leak
 from ..scoring.scoring import Scoring
 from .planned_task import PlannedTask
 
@@ -116,14 +116,14 @@ def check_reads(planned: PlannedTask) -> None:
     prompt = planned.first_prompt()
     if prompt is None:
         return
-    kinds = held_by(prompt, planned.options_for(prompt))
+    kinds = answer_kinds(prompt, planned.options_for(prompt))
     for scoring in planned.scorings:
         for kind in scoring.reads:
             if kind not in kinds and kind not in OF_SAMPLES:
                 raise _unreadable(planned, scoring, kind, kinds)
 
 
-def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
+def answer_kinds(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
     """Return the kinds of content that the answer to a prompt has."""
     if prompt.continuations is not None or prompt.rolling:
         return frozenset({"likelihood"})
@@ -318,7 +318,7 @@ def check_leaks(planned: PlannedTask) -> None:
             if leaks.is_transcript(prompt):
                 transcripts.append((sample, _text_of(prompt)))
         if _tell_short_transcripts(transcripts):
-            raise told_transcript(transcripts[0][0])
+            raise transcript_leak(transcripts[0][0])
     except DataError as error:
         raise UsageError(
             error.what,

@@ -129,15 +129,15 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
     return models
 
 
-def recorded_ways(manifest: Mapping[str, Any]) -> RecordedMeasures:
+def recorded_measures(manifest: Mapping[str, Any]) -> RecordedMeasures:
     """Return the measures by which the answers of a finished run were obtained."""
     ways = {}
     for entry in manifest.get("cells", ()):
-        ways[(str(entry["task"]), str(entry["model"]))] = way_of(entry)
+        ways[(str(entry["task"]), str(entry["model"]))] = measure_name_of(entry)
     return ways
 
 
-def way_of(planned: Mapping[str, Any]) -> str:
+def measure_name_of(planned: Mapping[str, Any]) -> str:
     """Return the measure in a task's entry of `run.json`."""
     if "measure" in planned:
         return str(planned["measure"])
@@ -187,4 +187,4 @@ def recorded_run(
     models = recorded_models(manifest)
     if options.models:
         options = options.but(models=tuple(models) or options.models)
-    return RecordedRun(options, models, recorded_ways(manifest), gate)
+    return RecordedRun(options, models, recorded_measures(manifest), gate)

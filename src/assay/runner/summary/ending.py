@@ -8,7 +8,7 @@ from ...core import AssayError, Result, StoreError, SummarizerError
 from ...core.score import UNRESOLVED
 from ...store import RunWriter
 from ..events import TaskProgress
-from ..plan.labels import metrics_apart
+from ..plan.labels import with_unique_metrics
 from ..plan.planned_task import PlannedTask
 from .anytime import anytime_results
 from .results import set_level, summarize
@@ -57,7 +57,7 @@ async def task_results(
         except AssayError as error:
             say_fault(error)
             continue
-        scorer_results = metrics_apart(
+        scorer_results = with_unique_metrics(
             scorer_results,
             [*others, *results],
             scoring.name,

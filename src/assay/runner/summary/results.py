@@ -38,7 +38,7 @@ from ..scoring.scoring import (
     with_rounds,
 )
 from ..tasks.components import build_summarizer
-from .table_rows import Made, rows_apart
+from .table_rows import SummarizedRow, unique_rows
 
 INSTEAD = "mean"
 """The summarizer that is used if all others failed."""
@@ -75,7 +75,7 @@ def summarize(
         options={"reducer": planned.task.reducer},
         beside={name: Attempts(rows, candidates) for name, rows in beside.items()},
     )
-    rows: list[Made] = []
+    rows: list[SummarizedRow] = []
     waiting = [*(planned.task.summarizers or scoring.summarizers)]
     waiting += _of_repeats(planned, scoring)
     for entry in waiting:
@@ -96,14 +96,17 @@ def summarize(
                     replace(result, flags=(*result.flags, *unreduced))
                     for result in results
                 ]
-                rows += [Made.of(name, entry, summarizer, result) for result in flagged]
+                rows += [
+                    SummarizedRow.of(name, entry, summarizer, result)
+                    for result in flagged
+                ]
         except StoreError:
             raise
         except AssayError as error:
             say_fault(error)
             if not rows and entry is waiting[-1] and INSTEAD not in waiting:
                 waiting.append(INSTEAD)
-    return rows_apart(rows)
+    return unique_rows(rows)
 
 
 def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:

@@ -17,7 +17,7 @@ from ..plan.labels import differing_options
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SummarizedRow:
     """A result and the summarizer that computed it."""
 
     summarizer: str
@@ -33,7 +33,7 @@ class Made:
         entry: Any,
         summarizer: Any,
         result: Result,
-    ) -> "Made":
+    ) -> "SummarizedRow":
         """Create an instance from the summarizer's name and its entry in the task."""
         if isinstance(entry, (str, Mapping, Spec)):
             options = dict(Spec.of(entry).options)
@@ -53,12 +53,12 @@ class Made:
         )
 
 
-def rows_apart(results: Sequence[Made]) -> list[Result]:
+def unique_rows(results: Sequence[SummarizedRow]) -> list[Result]:
     """Return one row for each number.
 
     Rows with the same name get the options in which they differ, as `overall(by=topic)`.
     """
-    by_name: dict[str, list[Made]] = {}
+    by_name: dict[str, list[SummarizedRow]] = {}
     for row in results:
         rivals = by_name.setdefault(row.result.metric, [])
         if not any(_same(row, other) for other in rivals):
@@ -66,7 +66,7 @@ def rows_apart(results: Sequence[Made]) -> list[Result]:
     return [result for rivals in by_name.values() for result in _with_labels(rivals)]
 
 
-def _same(row: Made, other: Made) -> bool:
+def _same(row: SummarizedRow, other: SummarizedRow) -> bool:
     """Return True if both rows report the same number: the same summarizer twice, or two with equal values."""
     if row.summarizer == other.summarizer:
         return row.options == other.options and row.code is other.code
@@ -77,7 +77,7 @@ def _same(row: Made, other: Made) -> bool:
     return math.isclose(value, other_value)
 
 
-def _with_labels(rivals: Sequence[Made]) -> Iterator[Result]:
+def _with_labels(rivals: Sequence[SummarizedRow]) -> Iterator[Result]:
     """Yield results that had the same name, each with a label."""
     if len(rivals) == 1:
         yield rivals[0].result
@@ -91,8 +91,8 @@ def _with_labels(rivals: Sequence[Made]) -> Iterator[Result]:
 
 
 def _label(
-    row: Made,
-    rivals: Sequence[Made],
+    row: SummarizedRow,
+    rivals: Sequence[SummarizedRow],
 ) -> str:
     """Return the label that distinguishes a row from its rivals: the summarizer's name, else the differing options."""
     alike = [other for other in rivals if other.summarizer == row.summarizer]

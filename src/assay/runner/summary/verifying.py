@@ -14,7 +14,7 @@ from ...core import AssayError, Result, ScoreRecord
 from ...core.record import result_from_plain
 from ...core.trust import guarded
 from ...store import RunReader, Scores
-from ..plan.labels import metrics_apart
+from ..plan.labels import with_unique_metrics
 from ..plan.planned_task import PlannedTask
 from ..plan.planning import make_plan
 from ..resume.recorded import recorded_run
@@ -129,7 +129,7 @@ def _add(
         faults.append,
         beside,
     )
-    recomputed.results += metrics_apart(
+    recomputed.results += with_unique_metrics(
         scorer_results,
         recomputed.results,
         scoring.name,

@@ -70,7 +70,7 @@ PARAMETERS = frozenset({"sample", "row", "records"})
 def from_conventions(module: ModuleType, path: Path) -> Task:
     """Return the task of a file. Raise `PlanError` with all errors in its names."""
     values: dict[str, Any] = {}
-    faults: list[AssayError] = [*_slips(module, path)]
+    faults: list[AssayError] = [*_misspelled_names(module, path)]
     for name in (*FIELDS, *SHORT):
         field = SHORT.get(name, name)
         value = getattr(module, name, None)
@@ -88,7 +88,7 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
             continue
         fault = _wrong_kind(name, field, value, path)
         if fault is None:
-            values[field] = _placed(field, value, path)
+            values[field] = _with_resolved_paths(field, value, path)
         else:
             faults.append(fault)
     if "dataset" not in values and not faults:
@@ -167,7 +167,7 @@ def _wrong_kind(
     )
 
 
-def _placed(
+def _with_resolved_paths(
     field: str,
     value: object,
     path: Path,
@@ -212,7 +212,7 @@ def _beside(source: object, path: Path) -> object:
     return source
 
 
-def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
+def _misspelled_names(module: ModuleType, path: Path) -> Iterator[UsageError]:
     """Yield an error for each unknown name that is probably a misspelled field."""
     names = {*FIELDS, *SHORT}
     for name, line in _unread(path):
@@ -224,7 +224,7 @@ def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
             or value is None
         ):
             continue
-        likely_name = _meant(name, value)
+        likely_name = _probable_field(name, value)
         if likely_name is not None and not _has(module, likely_name):
             fix = f"did you mean {likely_name!r}? Call it _{name} if it is your own"
             if name in OPTION_NAMES:
@@ -236,7 +236,7 @@ def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
             )
 
 
-def _meant(name: str, value: object) -> str | None:
+def _probable_field(name: str, value: object) -> str | None:
     """Return the field that a name probably means; None if it is the author's own."""
     if inspect.ismodule(value) or inspect.isclass(value):
         return None

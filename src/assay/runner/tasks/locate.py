@@ -53,7 +53,7 @@ def find_data(
 
 
 @contextmanager
-def saying_where(
+def adding_searched_folders(
     task: Task,
     data: str | None,
 ) -> Iterator[None]:
@@ -69,7 +69,9 @@ def saying_where(
             and data is None
         ):
             looked = [
-                line for variable in FOLDERS if (line := _looked_into(variable, source))
+                line
+                for variable in FOLDERS
+                if (line := _search_result(variable, source))
             ]
             if looked:
                 error.fix = "; ".join(
@@ -80,7 +82,7 @@ def saying_where(
         raise
 
 
-def _looked_into(variable: str, source: DataSource) -> str:
+def _search_result(variable: str, source: DataSource) -> str:
     """Return the folder in a variable, and why no data was found there."""
     root = os.environ.get(variable)
     if not root:

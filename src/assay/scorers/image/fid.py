@@ -67,7 +67,7 @@ def frechet_distance(
             f"features must be two tables of equal width, not {features.shape} and {reference.shape}"
         )
     fewer = min(len(features), len(reference))
-    few_images(fewer, fewest)
+    check_enough_images(fewer, fewest)
     if fewer < TRUSTED:
         flags = [f"fewer than {TRUSTED} images: compare only with the same number"]
     else:
@@ -84,7 +84,7 @@ def frechet_distance(
     return value, tuple(flags)
 
 
-def few_images(number: int, fewest: int) -> None:
+def check_enough_images(number: int, fewest: int) -> None:
     """Raise `UsageError` if a set is too small for its covariance."""
     if number < fewest:
         raise UsageError(
@@ -237,7 +237,7 @@ class FrechetSummary:
         width = features.shape[1]
         if self.statistics:
             mean, covariance = read_statistics(self.statistics, width)
-            few_images(len(features), width)
+            check_enough_images(len(features), width)
             value = distance_of_moments(
                 features.mean(axis=0),
                 np.cov(features, rowvar=False),

@@ -65,8 +65,8 @@ class ModelAsJudge(GivenModels, ABC):
     rounds: Rounds = "last"
     """Which answers of a dialogue are judged: the `last`, or `all`, with `overall` their mean."""
     expects: str = ""
-    """`image` or `audio`: an answer without such a medium is unparsed and not sent to the judge. Base64 in the column of
-    the other answer is then decoded as this medium.
+    """`image` or `audio`: an answer without such a medium is unparsed and not sent to the judge.
+    Base64 in the column of the other answer is then decoded as this medium.
     """
     shows_question: bool = False
     """Also send the media of the question to the judge, for example the original image of an edit."""

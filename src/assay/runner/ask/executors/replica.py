@@ -47,7 +47,7 @@ class Executor(Protocol):
     async def close(self) -> None: ...
 
 
-class Held:
+class StateToken:
     """Token in the main process for a dialogue state that a replica keeps."""
 
     __slots__ = ("__weakref__", "token")
@@ -103,7 +103,7 @@ class Replica:
         requests = []
         for job in jobs:
             plain = request_to_plain(job.request, blobs, by_path=self._channel.by_path)
-            if isinstance(job.request.state, Held):
+            if isinstance(job.request.state, StateToken):
                 plain["state"] = job.request.state.token
             requests.append(plain)
         released = self._released
@@ -128,7 +128,7 @@ class Replica:
         output = output_of_plain(plain, media)
         if "state" not in plain:
             return output
-        state = Held(plain["state"])
+        state = StateToken(plain["state"])
         weakref.finalize(state, self._released.append, state.token).atexit = False
         return replace(output, state=state)
 

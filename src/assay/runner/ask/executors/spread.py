@@ -15,7 +15,7 @@ from typing import Any
 from ....core import Model, ModelError, Output
 from ...events import TaskProgress
 from ..calls import BatchSize
-from ..retry import RetryPolicy, ServerQueue, Stopped, tries_again
+from ..retry import RetryPolicy, ServerQueue, Stopped, schedule_retry
 from ..work import Answers, Job, Sink, Work
 from .replica import Executor, ModelSource, Replica, ReplicaLost
 from .shared_work import MOST_DEATHS, SharedWork
@@ -269,7 +269,7 @@ class Spread:
                 answers = [
                     pair
                     for pair in zip(jobs, outputs, strict=True)
-                    if not tries_again(work, *pair, self.policy, self._rng)
+                    if not schedule_retry(work, *pair, self.policy, self._rng)
                 ]
                 sink.keep(answers)
                 if work.stopped:
