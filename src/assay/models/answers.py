@@ -4,10 +4,10 @@ For a value that is not an answer, the error explains how to return one.
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, SupportsFloat
 
 from ..core import (
     AssayError,
@@ -27,6 +27,8 @@ from ..core import (
 from ..core.output import ANSWER_KINDS, is_mixed
 from .shapes import WEIGHED, described, weighed
 
+LikelihoodValue = Likelihood | tuple[Any, ...] | list[Any] | SupportsFloat
+"""What a user's `likelihood` may return for one continuation: `(logprob, greedy)`, a number or a `Likelihood`."""
 WANTED = 'text, an Image, an Audio, {"text": …, "audio": …, "image": …}, a list of candidates or an Output'
 ARRAYS = (
     "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
@@ -106,7 +108,7 @@ def _hold_media(
 
 
 def as_likelihoods(
-    value: Any,
+    value: Output | Iterable[LikelihoodValue],
     request: Request,
     reference: str,
 ) -> Output:
@@ -127,7 +129,7 @@ def as_likelihoods(
     return weighed(output, request, reference)
 
 
-def _likelihood(entry: Any) -> Likelihood:
+def _likelihood(entry: LikelihoodValue) -> Likelihood:
     if isinstance(entry, Likelihood):
         return entry
     if isinstance(entry, (tuple, list)):

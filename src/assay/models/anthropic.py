@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core import (
+    EMPTY,
     Abilities,
     Candidate,
     GenerateOptions,
@@ -276,7 +277,7 @@ def _messages(turns: Sequence[Message]) -> list[dict[str, Any]]:
     return spelled
 
 
-def _as_blocks(content: Any) -> list[dict[str, Any]]:
+def _as_blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not isinstance(content, str):
         return list(content)
     if content:
@@ -284,7 +285,7 @@ def _as_blocks(content: Any) -> list[dict[str, Any]]:
     return []
 
 
-def _message_content(message: Message) -> Any:
+def _message_content(message: Message) -> str | list[dict[str, Any]]:
     """Return the text of a plain message, else its blocks, results first."""
     parts = message.parts or ()
     if not message.calls and not message.results:
@@ -300,7 +301,7 @@ def _message_content(message: Message) -> Any:
     return blocks
 
 
-def _plain_content(message: Message) -> Any:
+def _plain_content(message: Message) -> str | list[dict[str, Any]]:
     [spelled] = chat_messages(Prompt((message,)))
     content = spelled["content"]
     if isinstance(content, str):
@@ -344,12 +345,10 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @well_shaped
-def read_body(answer: Any) -> Output:
+def read_body(answer: object) -> Output:
     """Return the output in the body of an answer; raise `Malformed` if it has none."""
-    if isinstance(answer, Mapping):
-        content = answer.get("content")
-    else:
-        content = None
+    body = answer if isinstance(answer, Mapping) else EMPTY
+    content = body.get("content")
     if not isinstance(content, Sequence) or isinstance(content, str):
         raise Malformed(f"the answer has no `content`: {shorten(answer)}")
     parts: list[Part] = []
@@ -378,7 +377,7 @@ def read_body(answer: Any) -> Output:
             parts.append(image)
         elif kind is None or kind == "text":
             raise Malformed(f"a block of `content` is not one: {shorten(block)}")
-    reason = answer.get("stop_reason")
+    reason = body.get("stop_reason")
     if reason in UNFINISHED and not any(
         isinstance(part, (Text, Image, ToolCall)) for part in parts
     ):
@@ -390,7 +389,7 @@ def read_body(answer: Any) -> Output:
         _with_needed_signatures(parts),
         read_stop_reason(reason),
     )
-    return Output((candidate,), usage=_usage(answer.get("usage")))
+    return Output((candidate,), usage=_usage(body.get("usage")))
 
 
 def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -55,7 +55,7 @@ class Builder:
         self._error: ComponentError | None = None
         self._lock = threading.Lock()
 
-    def build(self) -> Any:
+    def build(self) -> object:
         """Return the instance, building it if necessary."""
         if self.built is not None:
             return self.built
@@ -87,7 +87,7 @@ def _missing_argument_fix(error: Exception) -> str | None:
 
 
 def method_of(
-    target: Any,
+    target: object,
     name: str,
     builder: Builder | None,
     what: str,
@@ -108,12 +108,12 @@ def method_of(
             )
         return function  # type: ignore[no-any-return]
     declared = next(
-        (vars(kind)[name] for kind in target.__mro__ if name in vars(kind)), None
+        (vars(kind)[name] for kind in builder.kind.__mro__ if name in vars(kind)), None
     )
     if declared is None and hasattr(target, "generate_inner"):
         raise UsageError(
             f"{what} has `generate_inner`, and does not derive from VLMEvalKit's BaseModel",
-            fix=f"write class {target.__name__}(BaseModel), with `from vlmeval.vlm.base import BaseModel`",
+            fix=f"write class {builder.kind.__name__}(BaseModel), with `from vlmeval.vlm.base import BaseModel`",
         )
     if declared is None:
         raise UsageError(
@@ -127,7 +127,7 @@ def method_of(
             fix=f"write def {name}(self, messages): …",
         )
 
-    def method(*values: object, **options: object) -> Any:
+    def method(*values: object, **options: object) -> object:
         return getattr(builder.build(), name)(*values, **options)
 
     async def method_async(*values: object, **options: object) -> object:
@@ -237,7 +237,7 @@ class Call:
             return lambda request: function(view(request), **options)
         sources = tuple((name, EXTRAS[name]) for name in self.passes)
 
-        def call(request: Request) -> Any:
+        def call(request: Request) -> object:
             return function(
                 view(request),
                 **{name: source(request) for name, source in sources},

@@ -219,17 +219,15 @@ def option_fields(
 
 
 def read_answer(
-    body: Any,
+    body: object,
     *,
     seconds: float | None = None,
     keep_top: bool = True,
     audio_format: str | None = None,
 ) -> Output:
     """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the requested one."""
-    if isinstance(body, Mapping):
-        choices = body.get("choices")
-    else:
-        choices = None
+    answer = body if isinstance(body, Mapping) else EMPTY
+    choices = answer.get("choices")
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body, LONG_SHOWN)}")
     try:
@@ -247,7 +245,7 @@ def read_answer(
     details = {"refusal": words} if words else EMPTY
     return Output(
         candidates,
-        usage=read_usage(body.get("usage")),
+        usage=read_usage(answer.get("usage")),
         seconds=seconds,
         details=details,
     )
@@ -335,16 +333,15 @@ def _read_calls(message: Mapping[str, Any]) -> list[Part]:
     return [_read_call(call) for call in calls]
 
 
-def _read_call(call: Any) -> ToolCall:
-    if isinstance(call, Mapping):
-        function = call.get("function")
-    else:
-        function = None
+def _read_call(call: object) -> ToolCall:
+    fields = call if isinstance(call, Mapping) else EMPTY
+    function = fields.get("function")
     if not isinstance(function, Mapping):
         raise Malformed(f"a tool call is not shaped as one: {shorten(call)}")
+    call_id = str(fields.get("id") or "")
     name = str(function.get("name") or "")
     arguments = read_arguments(function.get("arguments"))
-    return ToolCall(str(call.get("id") or ""), name, arguments)
+    return ToolCall(call_id, name, arguments)
 
 
 def _refusal(message: object) -> str | None:
@@ -587,6 +584,7 @@ def count_of(counts: object, name: str) -> int | None:
     return int(number)
 
 
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < float("inf") else None
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if 0 <= value < math.inf else None

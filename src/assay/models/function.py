@@ -76,7 +76,7 @@ class FunctionModel:
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         reference: str,
         args: Mapping[str, Any] = EMPTY,
     ) -> None:
@@ -160,7 +160,7 @@ class FunctionModel:
         if self._builder is not None:
             self._builder.build()
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Close the user's object, if it was built and has `close`."""
         built: Any = self._builder.built if self._builder is not None else None
         if hasattr(built, "close"):

@@ -321,7 +321,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 @well_shaped
-def _read(answer: Any) -> Output:
+def _read(answer: object) -> Output:
     if not isinstance(answer, Mapping):
         raise Malformed(f"the answer is not an object: {shorten(answer)}")
     usage = _usage(answer.get("usageMetadata"))

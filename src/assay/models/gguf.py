@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..core import (
     Abilities,
@@ -42,6 +42,9 @@ from .prompting.renderer import Renderer
 from .prompting.weighing import plan_pairs, refused_prompt, weighed_output
 from .tool_prompting import speaks_of_tools
 from .weights import weights_digest
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 # llama.cpp would otherwise cut the tail of the distribution on its own account.
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
@@ -184,7 +187,7 @@ class Gguf(LocalModel):
                 )
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> "PreTrainedTokenizerBase":
         """The tokenizer of the model. Reading it loads the weights."""
         return self._prompts.tokenizer
 

@@ -45,7 +45,7 @@ def well_shaped(
 
     @wraps(read)
     def read_shaped(
-        answer: Any,
+        answer: object,
         /,
         *args: P.args,
         **kwargs: P.kwargs,

@@ -287,18 +287,14 @@ def _renamed(
     }
 
 
-def _bare_url(url: Any) -> Any:
+def _bare_url(url: object) -> object:
     """Remove the API path from a URL, which other tools require and assay adds itself."""
-    ending = next(
-        (
-            path
-            for path in API_PATHS
-            if isinstance(url, str) and url.rstrip("/").endswith(path)
-        ),
-        "",
-    )
-    if ending:
-        return url.rstrip("/").removesuffix(ending)
+    if not isinstance(url, str):
+        return url
+    bare = url.rstrip("/")
+    for path in API_PATHS:
+        if bare.endswith(path):
+            return bare.removesuffix(path)
     return url
 
 

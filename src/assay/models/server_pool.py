@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from ..core import Abilities, Model, Output, Request, UsageError
 
 
-def urls_of(base_url: Any) -> list[str]:
+def urls_of(base_url: object) -> list[str]:
     """Return the URLs in an option: a list, or text with commas between URLs."""
     if isinstance(base_url, str):
         parts = base_url.split(",")
@@ -24,7 +24,7 @@ def urls_of(base_url: Any) -> list[str]:
         return [",".join(parts[start:end]).strip() for start, end in pieces]
     if isinstance(base_url, Sequence):
         return [str(url).strip() for url in base_url]
-    return [base_url]
+    return [] if base_url is None else [str(base_url)]
 
 
 class ServerPool:

@@ -76,10 +76,10 @@ def is_number(value: object) -> bool:
     )
 
 
-def as_number(value: Any) -> float | None:
+def as_number(value: object) -> float | None:
     """Return the plain number for a numpy number, a decimal or an array with one element; None for anything else."""
-    if type(value) in (float, int):
-        return value  # type: ignore[no-any-return]
+    if type(value) is float or type(value) is int:
+        return value
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):

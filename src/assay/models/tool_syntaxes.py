@@ -271,7 +271,7 @@ def _keyword_values(node: ast.Call) -> dict[str, Any]:
     return {str(keyword.arg): _value(keyword.value) for keyword in node.keywords}
 
 
-def _value(node: ast.expr) -> Any:
+def _value(node: ast.expr) -> object:
     """Return the value of an argument without executing code. A bare name becomes a text."""
     if isinstance(node, ast.Constant):
         if node.value is Ellipsis:
@@ -345,15 +345,15 @@ def _number(node: ast.expr) -> int | float:
     return value
 
 
-def computed(node: ast.BinOp) -> Any:
+def computed(node: ast.BinOp) -> float | str:
     """Return the value of an arithmetic expression of numbers, or the concatenation of two texts.
 
     Raise `NoCall` for others.
     """
     if isinstance(node.op, ast.Add):
-        texts = (_value(node.left), _value(node.right))
-        if all(isinstance(text, str) for text in texts):
-            return "".join(texts)
+        first, second = _value(node.left), _value(node.right)
+        if isinstance(first, str) and isinstance(second, str):
+            return first + second
     operation = _OPERATIONS.get(type(node.op))
     if operation is None:
         raise NoCall
@@ -365,7 +365,7 @@ def computed(node: ast.BinOp) -> Any:
     if digits > MOST_DIGITS:
         raise NoCall
     try:
-        result = operation(left, right)
+        result: float | complex = operation(left, right)
     except ArithmeticError as error:
         raise NoCall from error
     if isinstance(result, complex):

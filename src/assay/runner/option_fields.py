@@ -3,7 +3,7 @@
 Flags, help, config keys, environment variables and the page of options are all generated from it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -61,8 +61,8 @@ def option(
     group: str,
     help: str,
     *flags: str,
-    factory: Any = None,
-    **more: Any,
+    factory: Callable[[], object] | None = None,
+    **more: object,
 ) -> Any:
     """Declare a field of `RunOptions`. Without a long flag in `flags`, the flag is `--` and the field's name."""
     declared = {"group": group, "help": help, "flags": flags, **more}

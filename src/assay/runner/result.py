@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..core import Result
 
@@ -32,7 +32,13 @@ class RunResult(Sequence[Result]):
         """The exit code of the command."""
         return EXIT_CODES.get(self.status, 1)
 
-    def __getitem__(self, position: Any) -> Any:
+    @overload
+    def __getitem__(self, position: int) -> Result: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Result]: ...
+
+    def __getitem__(self, position: int | slice) -> Result | Sequence[Result]:
         return self.results[position]
 
     def __len__(self) -> int:

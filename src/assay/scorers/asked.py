@@ -29,6 +29,7 @@ from ..core import (
     Video,
     as_score,
 )
+from ..core.score import SHARE, Bounds
 from ..registry import scorers
 from .answers import no_verdict
 from .given_models import GivenModels, ask_model
@@ -42,9 +43,10 @@ class LikeInner:
     scorer: Any
 
     @property
-    def bounds(self) -> Any:
+    def bounds(self) -> Bounds | Mapping[str, Bounds]:
         """The bounds of the inner scorer."""
-        return getattr(self.scorer, "bounds", (0.0, 1.0))
+        bounds: Bounds | Mapping[str, Bounds] = getattr(self.scorer, "bounds", SHARE)
+        return bounds
 
     @property
     def requires(self) -> tuple[Requirement, ...]:

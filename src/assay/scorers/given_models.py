@@ -105,7 +105,7 @@ class GivenModel(ABC):
 
     def _prompt_of(
         self,
-        question: Any,
+        question: object,
         media: list[Media],
         system: str | None,
     ) -> Prompt:
@@ -113,7 +113,8 @@ class GivenModel(ABC):
         if isinstance(question, (Sample, Output)):
             self._refuse(question)
         if isinstance(question, Media):
-            question, media = "", [question, *media]
+            media = [question, *media]
+            question = ""
         if isinstance(question, str):
             text = (Text(question),) if question else ()
             messages: tuple[Message, ...] = (

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..core import Output, Sample, Score
 from ..registry import scorers
@@ -19,7 +19,7 @@ def saved(
     sample: Sample,
     output: Output,
     name: str,
-) -> Any:
+) -> object:
     """Return the entry called `name` of the output's JSON, else the whole JSON, else `None`."""
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core import (
+    EMPTY,
     Audio,
     Candidate,
     Image,
@@ -84,12 +85,10 @@ def image_form(
     return form(fields, [(name, image) for image in images])
 
 
-def read_images(answer: Any) -> Output:
+def read_images(answer: object) -> Output:
     """Read an answer with one candidate for each image."""
-    if isinstance(answer, Mapping):
-        images = answer.get("data")
-    else:
-        images = None
+    body = answer if isinstance(answer, Mapping) else EMPTY
+    images = body.get("data")
     if not isinstance(images, Sequence) or not images:
         raise Malformed(f"the answer has no `data`: {shorten(answer)}")
     if any(
@@ -101,7 +100,7 @@ def read_images(answer: Any) -> Output:
     candidates = tuple(
         Candidate((from_base64(Image, image["b64_json"]),), "stop") for image in images
     )
-    return Output(candidates, usage=_usage(answer.get("usage")))
+    return Output(candidates, usage=_usage(body.get("usage")))
 
 
 def speech_fields(

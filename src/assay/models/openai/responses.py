@@ -159,13 +159,14 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @well_shaped
-def read(answer: Any) -> Output:
+def read(answer: object) -> Output:
     """Read the output of a response; raise `Malformed` if it has none, `HttpFailure` if it reports a failure."""
-    items = answer.get("output") if isinstance(answer, Mapping) else None
+    body = answer if isinstance(answer, Mapping) else EMPTY
+    items = body.get("output")
     if not isinstance(items, Sequence):
         raise Malformed(f"the answer has no `output`: {shorten(answer)}")
-    if answer.get("status") == "failed":
-        error = answer.get("error") or {}
+    if body.get("status") == "failed":
+        error = body.get("error") or {}
         overloaded = error.get("code") == "rate_limit_exceeded"
         message = f"the response failed: {error.get('message') or error.get('code')}"
         raise HttpFailure(
@@ -195,11 +196,11 @@ def read(answer: Any) -> Output:
             item.get("result"), str
         ):
             parts.append(from_base64(Image, item["result"]))
-    if answer.get("status") in UNFINISHED:
+    if body.get("status") in UNFINISHED:
         raise Malformed(
-            f"the response did not come to its end, status {answer['status']!r}: {shorten(answer)}"
+            f"the response did not come to its end, status {body['status']!r}: {shorten(answer)}"
         )
-    cut = _cut_reason(answer, items)
+    cut = _cut_reason(body, items)
     is_mute = not refusals and not any(
         isinstance(part, (Image, ToolCall)) or _is_said(part) for part in parts
     )
@@ -218,7 +219,7 @@ def read(answer: Any) -> Output:
         reason = "content_filter"
     elif cut:
         reason = CUT.get(cut, str(cut))
-    usage = read_usage(answer.get("usage"), "input", "output")
+    usage = read_usage(body.get("usage"), "input", "output")
     details = {"refusal": " ".join(refusals)} if refusals else EMPTY
     return Output(
         (Candidate(tuple(parts), reason, tuple(tokens)),),

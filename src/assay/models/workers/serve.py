@@ -96,7 +96,7 @@ def _image(data: bytes) -> PillowImage:
     return upright.convert("RGB")
 
 
-def load(path: str, name: str) -> Any:
+def load(path: str, name: str) -> type:
     """Load a class from a file. The file runs as a module with a unique name."""
     spec = importlib.util.spec_from_file_location(
         "worker_" + os.path.basename(path)[:-3], path
@@ -106,7 +106,8 @@ def load(path: str, name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return getattr(module, name)
+    kind: type = getattr(module, name)
+    return kind
 
 
 def described(error: BaseException) -> str:
@@ -122,7 +123,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:1000]}{location}"
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> object:
     """Convert numbers and arrays of numpy and torch to JSON values."""
     if hasattr(value, "tolist"):
         return value.tolist()

@@ -4,7 +4,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -107,8 +107,11 @@ def read_source(
             fix="def answer(self, request): …",
         )
     options, required = _options(node)
-    sets = {name: _literal(node, name) for name in ("accepts", "produces")}
-    kinds = {name: frozenset(map(str, value)) for name, value in sets.items() if value}
+    kinds = {}
+    for name in ("accepts", "produces"):
+        value = _literal(node, name)
+        if value and isinstance(value, Iterable):
+            kinds[name] = frozenset(map(str, value))
     return WorkerSource(file, kind, options, required, **kinds)
 
 
@@ -161,7 +164,7 @@ def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]
 def _literal(
     node: ast.ClassDef,
     name: str,
-) -> Any:
+) -> object:
     for statement in node.body:
         if isinstance(statement, ast.Assign):
             targets: list[ast.expr] = statement.targets

@@ -32,6 +32,8 @@ from ...models.declared import models_that
 from ...models.shapes import WrongShape, checked, matched
 from ...models.tool_prompting import no_tools
 
+AnswerMethod = Callable[[Sequence[Request]], Any]
+"""`generate` or `likelihood` of a model. It returns outputs, or a coroutine of them."""
 DEFAULT_WINDOW = 32
 """Requests in flight at an endpoint, if no setting says how many."""
 HANDOVER_SECONDS = 0.02
@@ -311,7 +313,7 @@ async def call_async(model: Model, request: Request) -> Output:
     return _scrubbed(output)
 
 
-def _method(model: Model, request: Request) -> Any:
+def _method(model: Model, request: Request) -> AnswerMethod:
     """Return the method of the model that answers a request."""
     return model.likelihood if _wants_likelihoods(request) else model.generate  # type: ignore[attr-defined]
 

@@ -30,21 +30,19 @@ class SummarizedRow:
     def of(
         cls,
         name: str,
-        entry: Any,
-        summarizer: Any,
+        entry: object,
+        summarizer: object,
         result: Result,
     ) -> "SummarizedRow":
         """Create an instance from the summarizer's name and its entry in the task."""
         if isinstance(entry, (str, Mapping, Spec)):
             options = dict(Spec.of(entry).options)
+        elif is_dataclass(entry) and not isinstance(entry, type):
+            options = {
+                field.name: getattr(entry, field.name) for field in fields(entry)
+            }
         else:
-            is_built = is_dataclass(entry) and not isinstance(entry, type)
-            if is_built:
-                options = {
-                    field.name: getattr(entry, field.name) for field in fields(entry)
-                }
-            else:
-                options = {}
+            options = {}
         return cls(
             name,
             options,
@@ -106,7 +104,9 @@ def checked_result(result: Result) -> Result:
     flags = result.flags
     if not any(flag.startswith("unresolved") for flag in flags):
         flags = (*flags, *failure_flags(_unresolved(result)))
-    return finite(result if flags == result.flags else replace(result, flags=flags))  # type: ignore[no-any-return]
+    if flags != result.flags:
+        result = replace(result, flags=flags)
+    return _finite_result(result)
 
 
 def with_cut_answers(
@@ -127,12 +127,10 @@ def with_cut_answers(
 _NUMBERS = ("value", "stderr", "ci", "bounds", "parsed_value", "details", "groups")
 
 
-def finite(value: object) -> Any:
+def finite(value: object) -> object:
     """Return the value with None for every number that is not finite. Nothing is copied if all are finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, Result):
-        return _finite_result(value)
     if isinstance(value, Mapping):
         inner = {name: finite(member) for name, member in value.items()}
         if all(inner[name] is value[name] for name in inner):

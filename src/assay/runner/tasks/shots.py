@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...core import DataSource, Fewshot, Sample, Task
@@ -85,7 +86,7 @@ def _is_same_data(pool: Samples, samples: Samples) -> bool:
     )
 
 
-def _place(shard: Shard) -> Any:
+def _place(shard: Shard) -> Path | str | int:
     """Return an identifier for the source of rows: their file, or the list or function in memory."""
     if shard.path is not None:
         return shard.path.resolve()

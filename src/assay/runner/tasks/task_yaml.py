@@ -122,7 +122,7 @@ def _mapping(
 _StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
-def load_yaml(path: Path) -> Any:
+def load_yaml(path: Path) -> object:
     """Read a YAML file strictly, as plain data."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -209,7 +209,7 @@ def _read(
     value: Any,
     path: Path,
     faults: list[AssayError],
-) -> Any:
+) -> object:
     """Convert the value of one key. Errors in parts of it are listed, and those parts left out."""
     if name == "dataset":
         return _beside(value, path)

@@ -184,14 +184,11 @@ def cases_in(tests: object) -> tuple[Case, ...] | None:
     return tuple(Case(str(case["input"]), str(case["output"])) for case in tests)
 
 
-def code_in(cell: Any) -> str:
+def code_in(cell: object) -> str:
     """Return the code in a cell, a text or a list of lines; empty for `None`."""
-    if isinstance(cell, str):
-        lines = [cell]
-    elif cell is None:
-        lines = []
-    else:
-        lines = cell
+    lines = [cell] if isinstance(cell, str) else cell
+    if lines is None:
+        return ""
     if not isinstance(lines, Sequence) or not all(
         isinstance(line, str) for line in lines
     ):

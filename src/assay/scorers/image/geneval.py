@@ -247,7 +247,7 @@ def _edges(box: Sequence[Any]) -> Box:
     return left, top, right, bottom
 
 
-def _fifth(box: Sequence[Any]) -> Any:
+def _fifth(box: Sequence[float]) -> float:
     """Return the fifth number of a box, its score; 1 if the box has only four numbers."""
     if len(box) > 4:
         return box[4]

@@ -287,7 +287,7 @@ def pixels_of(
     return np.asarray(rgb)
 
 
-def _source(image: object) -> Any:
+def _source(image: object) -> object:
     """Return the path or bytes of an image. Hugging Face keeps them in a mapping."""
     if isinstance(image, Media):
         return image.data()

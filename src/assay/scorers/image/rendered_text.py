@@ -5,6 +5,7 @@ recogniser. The number depends on the recogniser, so report both.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ from ...core import (
     Sample,
     Score,
     Text,
+    shorten,
 )
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target, no_verdict
@@ -46,12 +48,13 @@ class OcrText:
             if silence:
                 return named(silence, *_NAMES)
             recognised = output.text
-        lines = _lines(
-            recognised
-            if isinstance(recognised, str)
-            else "\n".join(map(str, recognised)),
-            self.ignore_case,
-        )
+        if not isinstance(recognised, str):
+            if not isinstance(recognised, Iterable):
+                raise TypeError(
+                    f"recognised text must be a text or lines, got {shorten(recognised)}"
+                )
+            recognised = "\n".join(map(str, recognised))
+        lines = _lines(recognised, self.ignore_case)
         scores = [
             _against(_lines(target, self.ignore_case), lines) for target in targets
         ]

@@ -7,9 +7,9 @@ grades: {A: {right: 1, tried: 1}, B: {tried: 1}, C: {}}  each grade gives severa
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...core import UsageError, shorten
+from ...core.score import Bounds
 from .judge_prompts import Scale
 
 FORMS = (
@@ -75,12 +75,18 @@ class Grades:
         return Scale("grade", form, tuple(self.values))
 
     @property
-    def bounds(self) -> Any:
+    def bounds(self) -> Bounds | Mapping[str, Bounds]:
         """The lowest and the highest number, or those of each metric by name."""
-        rows = [row for row in self.values.values() if isinstance(row, Mapping)]
+        rows: list[Mapping[str, float]] = []
+        numbers: list[float] = []
+        for value in self.values.values():
+            if isinstance(value, Mapping):
+                rows.append(value)
+            else:
+                numbers.append(value)
         if not rows:
-            return _ends([v for v in self.values.values() if isinstance(v, float)])
-        ends = {}
+            return _ends(numbers)
+        ends: dict[str, Bounds] = {}
         for name in self.metrics:
             ends[name] = _ends([row[name] for row in rows])
         return ends

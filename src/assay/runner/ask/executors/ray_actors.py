@@ -8,12 +8,15 @@ import asyncio
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....core import UsageError
 from ..threads import Threads
 from .replica import ClusterLost, ReplicaLost
 from .server import Server
+
+if TYPE_CHECKING:
+    from ray.actor import ActorHandle
 
 AUTH_MODE = "RAY_AUTH_MODE"
 SECONDS_BETWEEN_LOOKS = 5.0
@@ -121,7 +124,7 @@ class Actor:
 
     by_path = False
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: "ActorHandle") -> None:
         self._handle = handle
 
     async def ask(self, frame: bytes) -> bytes:
