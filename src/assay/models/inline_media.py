@@ -112,11 +112,7 @@ def image_at(holder: object) -> Image:
     )
 
 
-def playable(
-    audio: Audio,
-    audio_format: str | None = None,
-    rate: int = USUAL_RATE,
-) -> Audio:
+def playable(audio: Audio, audio_format: str | None = None) -> Audio:
     """Return a playable clip: raw samples become a WAV file if `audio_format` says that they are raw."""
     first = audio.data()[:16]
     if (
@@ -125,7 +121,7 @@ def playable(
         or first.startswith(TAGGED)
     ):
         return audio
-    return Audio(as_wav(audio.data(), rate))
+    return Audio(as_wav(audio.data(), USUAL_RATE))
 
 
 def as_wav(samples: bytes, rate: int) -> bytes:

@@ -92,13 +92,10 @@ def _is_worker(name: str) -> bool:
     return name.startswith("worker/") and not Path(split_reference(name)[0]).is_file()
 
 
-def adapt_model(thing: object, name: str = "") -> Model:
+def adapt_model(thing: object) -> Model:
     """Return a model given as an object: a model unchanged, a function or another object adapted."""
-    return _adapted(
-        thing,
-        name or getattr(thing, "__name__", type(thing).__name__),
-        EMPTY,
-    )
+    name = getattr(thing, "__name__", type(thing).__name__)
+    return _adapted(thing, name, EMPTY)
 
 
 def _from_file(

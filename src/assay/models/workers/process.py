@@ -137,17 +137,18 @@ class WorkerProcess:
             raise WorkerGone(f"worker {self.name!r} did not reply to what it was asked")
         return reply
 
-    def is_well(self, seconds: float = PING_SECONDS) -> bool:
+    def is_well(self) -> bool:
         """Return True if the process answers a ping; end it otherwise."""
         if self._process is None or self._process.poll() is not None:
             return False
         try:
-            well = self._exchange({"ping": 1}, seconds).get("pong") == 1
+            reply = self._exchange({"ping": 1}, PING_SECONDS)
         except (WorkerGone, WorkerHung):
             return False
-        if not well:
-            self.end(at_once=True)
-        return well
+        if reply.get("pong") == 1:
+            return True
+        self.end(at_once=True)
+        return False
 
     def end(self, *, at_once: bool = False) -> None:
         """End the process: close its input, and kill it with its children if that is not enough."""

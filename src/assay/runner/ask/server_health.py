@@ -100,14 +100,11 @@ class Limiter:
             self.limit_before_refusal = 0.0
             self._wake()
 
-    def throttled(
-        self,
-        now: float,
-        seconds: float = EPISODE_SECONDS,
-    ) -> None:
+    def throttled(self, now: float) -> None:
         """Lower the limit by one step after a rate limit, once for each episode."""
         self.successes = 0
-        if now - self.shrunk_at >= seconds and not self.limit_before_refusal:
+        is_new_episode = now - self.shrunk_at >= EPISODE_SECONDS
+        if is_new_episode and not self.limit_before_refusal:
             self.shrunk_at = now
             self.refused_at = int(self.limit)
             self.limit = max(1.0, self.limit * SHRINK)

@@ -221,17 +221,14 @@ def place_score(
     place: str,
     one: Box,
     other: Box,
-    most_overlap: float = MOST_OVERLAP,
-    far_pixels: float = FAR_PIXELS,
 ) -> float:
     """Return how well a box fits the words for its position relative to the other: 0 to 1; 0 for unknown words."""
     across = (other[0] + other[2] - one[0] - one[2]) / 2
     down = (other[1] + other[3] - one[1] - one[3]) / 2
     if place in ("next to", "on side of", "near"):
-        near = abs(across) < far_pixels or abs(down) < far_pixels
-        if near:
+        if abs(across) < FAR_PIXELS or abs(down) < FAR_PIXELS:
             return 1.0
-        return far_pixels / max(abs(across), abs(down))
+        return FAR_PIXELS / max(abs(across), abs(down))
     sides = {
         "on the right of": (-across, down),
         "on the left of": (across, down),
@@ -244,9 +241,9 @@ def place_score(
     if ahead <= 0 or ahead <= abs(aside):
         return 0.0
     overlap = iou(one, other)
-    if overlap < most_overlap:
+    if overlap < MOST_OVERLAP:
         return 1.0
-    return most_overlap / overlap
+    return MOST_OVERLAP / overlap
 
 
 def _entry(reply: object, name: str) -> Any:

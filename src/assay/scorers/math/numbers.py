@@ -176,7 +176,7 @@ class _Golds:
         matches: list[re.Match[str]] = []
         for target in targets:
             for part in _restated(target) or (target,):
-                match = _final(part, True, True)
+                match = _final(part, has_blanks=True, has_comma=True)
                 if match is not None:
                     matches.append(match)
         spellings = [match["whole"] or match["comma"] or "" for match in matches]
@@ -195,7 +195,7 @@ class _Golds:
 
         A lone `2,5` is 2.5 if it is not right as a list.
         """
-        match = _final(text, self.has_blanks, self.has_comma)
+        match = _final(text, has_blanks=self.has_blanks, has_comma=self.has_comma)
         if match is None:
             return None, False, None
         number = _quantity(match)
@@ -227,19 +227,15 @@ def _comparable(text: str) -> str:
     return _FINAL_POINT.sub("", bare).lower()
 
 
-def final_number(
-    text: str,
-    *,
-    has_blanks: bool = False,
-    has_comma: bool = False,
-) -> Quantity | None:
+def final_number(text: str) -> Quantity | None:
     """Return the number of an answer: the first after its last declaration (`####`, a box), else the last."""
-    match = _final(text, has_blanks, has_comma)
+    match = _final(text, has_blanks=False, has_comma=False)
     return None if match is None else _quantity(match)
 
 
 def _final(
     text: str,
+    *,
     has_blanks: bool,
     has_comma: bool,
 ) -> re.Match[str] | None:

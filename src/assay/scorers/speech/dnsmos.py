@@ -52,20 +52,13 @@ def mel_spectrogram(
     return np.asarray(filters @ power.T, np.float64)
 
 
-def power_to_db(
-    power: "Floats",
-    *,
-    floor: float = 1e-10,
-    range_db: float = 80.0,
-) -> "Floats":
-    """Return decibels below the loudest value, at most `range_db` of them."""
+def power_to_db(power: "Floats") -> "Floats":
+    """Return decibels relative to the loudest value, at least -80."""
     import numpy as np
 
-    loudest = max(floor, float(power.max()))
-    return np.asarray(
-        np.maximum(10 * np.log10(np.maximum(power, floor) / loudest), -range_db),
-        np.float64,
-    )
+    audible = np.maximum(power, 1e-10)
+    decibels = 10 * np.log10(audible / audible.max())
+    return np.asarray(np.maximum(decibels, -80.0), np.float64)
 
 
 @cache
