@@ -253,8 +253,11 @@ def read_answer(
 
 def in_order(choices: Sequence[Any]) -> Sequence[Any]:
     """Sort the choices by index, if every index is different. Some servers send them in the order of completion."""
-    indexes = [choice.get("index") for choice in choices if isinstance(choice, Mapping)]
-    if sorted(map(str, indexes)) != sorted(map(str, range(len(choices)))):
+    indexes = set()
+    for choice in choices:
+        if isinstance(choice, Mapping):
+            indexes.add(str(choice.get("index")))
+    if indexes != set(map(str, range(len(choices)))):
         return choices
     return sorted(choices, key=lambda choice: int(choice["index"]))
 

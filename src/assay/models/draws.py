@@ -19,9 +19,11 @@ def generator_for(request: Request, candidate: int) -> random.Random:
 
     It is the same in every run and batch, and for every number of candidates.
     """
-    made_of = f"{request.draw or _key_without_sample(request)}/{candidate}"
-    digest = hashlib.sha256(made_of.encode("utf-8", "surrogatepass")).digest()
-    return random.Random(int.from_bytes(digest[:8], "big"))
+    key = request.draw or _key_without_sample(request)
+    text = f"{key}/{candidate}"
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    seed = int.from_bytes(digest[:8], "big")
+    return random.Random(seed)
 
 
 def _key_without_sample(request: Request) -> str:

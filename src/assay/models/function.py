@@ -341,32 +341,28 @@ def _repeat_until_complete(
             draw=f"{request.draw}/{number}",
         )
 
+    def add_candidates(
+        requests: Sequence[Request],
+        outputs: list[Output],
+        incomplete: Sequence[int],
+        more: Sequence[Output],
+    ) -> None:
+        for index, output in zip(incomplete, more, strict=True):
+            count = requests[index].options.n
+            outputs[index] = _join_candidates(outputs[index], output, count)
+
     def ask(requests: Sequence[Request]) -> list[Output]:
         outputs: list[Output] = list(generate(requests))
         while incomplete := incomplete_requests(requests, outputs):
-            more = generate(
-                [once_more(requests[index], outputs[index]) for index in incomplete]
-            )
-            for index, output in zip(incomplete, more, strict=True):
-                outputs[index] = _join_candidates(
-                    outputs[index],
-                    output,
-                    requests[index].options.n,
-                )
+            again = [once_more(requests[index], outputs[index]) for index in incomplete]
+            add_candidates(requests, outputs, incomplete, generate(again))
         return outputs
 
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         outputs: list[Output] = list(await generate(requests))
         while incomplete := incomplete_requests(requests, outputs):
-            more = await generate(
-                [once_more(requests[index], outputs[index]) for index in incomplete]
-            )
-            for index, output in zip(incomplete, more, strict=True):
-                outputs[index] = _join_candidates(
-                    outputs[index],
-                    output,
-                    requests[index].options.n,
-                )
+            again = [once_more(requests[index], outputs[index]) for index in incomplete]
+            add_candidates(requests, outputs, incomplete, await generate(again))
         return outputs
 
     return ask_async if is_async(generate) else ask
@@ -398,10 +394,13 @@ def _convert_audio(
     def convert(
         requests: Sequence[Request],
     ) -> tuple[list[Request], list[tuple[str, ...]]]:
-        pairs = [fitted(request.prompt, abilities) for request in requests]
-        return [
-            replace(r, prompt=p) for r, (p, _) in zip(requests, pairs, strict=True)
-        ], [done for _, done in pairs]
+        converted = []
+        changes = []
+        for request in requests:
+            prompt, prompt_changes = fitted(request.prompt, abilities)
+            converted.append(replace(request, prompt=prompt))
+            changes.append(prompt_changes)
+        return converted, changes
 
     def add_notes(
         outputs: Sequence[Output],

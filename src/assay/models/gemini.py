@@ -207,9 +207,14 @@ class Gemini(HttpModel):
         return settings
 
     def _thinking(self, effort: str | None) -> dict[str, Any] | None:
-        options = {"thinkingBudget": self.thinking, "thinkingLevel": effort}
-        config = {name: value for name, value in options.items() if value is not None}
-        return {"includeThoughts": self.show_thoughts, **config} if config else None
+        config: dict[str, Any] = {}
+        if self.thinking is not None:
+            config["thinkingBudget"] = self.thinking
+        if effort is not None:
+            config["thinkingLevel"] = effort
+        if not config:
+            return None
+        return {"includeThoughts": self.show_thoughts, **config}
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()

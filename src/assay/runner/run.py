@@ -93,18 +93,10 @@ def _options(
     chosen = options or RunOptions.from_plain(settings, where="assay.run")
     objects: dict[str, Any] = {}
     if tasks:
-        if isinstance(tasks, str) or not isinstance(tasks, (list, tuple)):
-            entries = [tasks]
-        else:
-            entries = list(tasks)
-        chosen = chosen.but(tasks=tuple(entries))
+        chosen = chosen.but(tasks=_as_tuple(tasks))
     if model is not None:
-        if isinstance(model, str) or not isinstance(model, (list, tuple)):
-            entries = [model]
-        else:
-            entries = list(model)
         names = []
-        for entry in entries:
+        for entry in _as_tuple(model):
             if isinstance(entry, str):
                 names.append(entry)
                 continue
@@ -120,6 +112,11 @@ def _options(
             names.append(name)
         chosen = chosen.but(models=tuple(names))
     return chosen, objects
+
+
+def _as_tuple(value: object) -> tuple[Any, ...]:
+    """Return a list as a tuple, and a single value as a tuple of one."""
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
 def _in_loop(action: Callable[[], Coroutine[Any, Any, RunResult]]) -> RunResult:

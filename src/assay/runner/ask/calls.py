@@ -409,6 +409,8 @@ def _line(
 
     It names no sample, so that equal failures are counted together.
     """
-    problem = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
+    accepted = ", ".join(sorted(accepts))
+    problem = f"the sample sends {kind} and the model accepts only {accepted}"
     names = ", ".join([*models_that("accepts", kind), "or your own"])
-    return str(DataError(problem, fix=f"models that accept {kind}: {names}"))
+    fault = DataError(problem, fix=f"models that accept {kind}: {names}")
+    return str(fault)

@@ -319,7 +319,8 @@ class Outage:
 
     def _schedule_probe(self, server_wait: float, now: float) -> None:
         """Set the time of the next probe: after half the duration of the outage, up to four times a minute."""
-        pause = max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
+        half = (now - self.began) / 2
+        pause = max(1.0, min(LONGEST_PAUSE, half))
         self.not_before = max(self.not_before, now + server_wait)
         self.look_at = max(now + pause, self.not_before)
 

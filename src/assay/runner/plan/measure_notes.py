@@ -174,10 +174,12 @@ def scorer_notes(
 
 def _file_among_options(rows: Sequence[Sample]) -> str:
     """Return an option if all options of rows without media are names of media files; empty otherwise."""
-    options = [option for row in rows for option in row.choices]
-    if any(row.media for row in rows) or not all(map(_MEDIA_FILE.fullmatch, options)):
+    if any(row.media for row in rows):
         return ""
-    return options[0] if options else ""
+    options = [option for row in rows for option in row.choices]
+    if not options or not all(map(_MEDIA_FILE.fullmatch, options)):
+        return ""
+    return options[0]
 
 
 def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:

@@ -362,8 +362,10 @@ class _Preparing:
     def _asks_for_text(self) -> bool:
         """Return True if the run's settings make sense only for generated text."""
         run = self._run
-        several = self._task.epochs > 1 or (run.generation.get("n") or 1) > 1
-        return several or bool(run.apply_chat_template) or run.predict_only
+        candidates = run.generation.get("n") or 1
+        if self._task.epochs > 1 or candidates > 1:
+            return True
+        return bool(run.apply_chat_template) or run.predict_only
 
     def prepare(self, task: Task) -> "Prepared | None":
         """Prepare one form of the task, once. Return None if it has an error, which is then listed."""

@@ -132,10 +132,11 @@ def _count(
     outcome: str,
 ) -> int:
     """Return how many samples have an outcome: each counts once, not once for each scorer."""
-    rows = [r for r in results if (r.task, r.model) == (progress.task, progress.model)]
-    return max(
-        (r.outcomes.get(outcome, 0) for r in rows), default=0
-    ) or progress.outcomes.get(outcome, 1)
+    count = 0
+    for result in results:
+        if result.task == progress.task and result.model == progress.model:
+            count = max(count, result.outcomes.get(outcome, 0))
+    return count or progress.outcomes.get(outcome, 1)
 
 
 def close_manifest(

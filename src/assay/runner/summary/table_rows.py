@@ -131,6 +131,8 @@ def finite(value: object) -> object:
     """Return the value with None for every number that is not finite. Nothing is copied if all are finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, Result):  # in `groups`
+        return _finite_result(value)
     if isinstance(value, Mapping):
         inner = {name: finite(member) for name, member in value.items()}
         if all(inner[name] is value[name] for name in inner):

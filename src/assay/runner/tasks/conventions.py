@@ -278,10 +278,11 @@ def _nearest(
 
 def _has(module: ModuleType, meant: str) -> bool:
     """Return True if the file has the field under one of its names, so that a similar name is not a misspelling."""
+    if meant == "options":
+        return False
     field = SHORT.get(meant, meant)
-    return meant != "options" and any(
-        hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field))
-    )
+    short_names = [short for short in SHORT if SHORT[short] == field]
+    return any(hasattr(module, name) for name in (field, *short_names))
 
 
 def _unread(path: Path) -> Iterator[tuple[str, int]]:

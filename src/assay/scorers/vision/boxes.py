@@ -157,9 +157,8 @@ def _in_shares(
     size: tuple[float, float],
 ) -> Box:
     """Return the box in shares of the image. With a size of 1 x 1 it stays the same."""
-    width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[
-        scale
-    ]
+    units = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}
+    width, height = units[scale]
     return box[0] / width, box[1] / height, box[2] / width, box[3] / height
 
 

@@ -81,7 +81,8 @@ def _rounded(
 ) -> float:
     if kind == "integer":
         return float(int(value))
-    return round(float(value), int(float(str(sample.fields.get("precision") or 2))))
+    precision = sample.fields.get("precision") or 2
+    return round(float(value), int(float(str(precision))))
 
 
 def _items(text: str) -> tuple[float, ...] | None:

@@ -83,8 +83,11 @@ def agreement(
 ) -> float:
     """Return the mean over annotators of min(1, matches among the others / 3)."""
     matches = answers.count(prediction)
-    others = (matches - (answer == prediction) for answer in answers)
-    return sum(min(1.0, count / 3) for count in others) / len(answers)
+    shares = []
+    for answer in answers:
+        others = matches - 1 if answer == prediction else matches
+        shares.append(min(1.0, others / 3))
+    return sum(shares) / len(answers)
 
 
 def annotations(sample: Sample, column: str) -> tuple[str, ...]:

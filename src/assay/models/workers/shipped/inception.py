@@ -253,9 +253,13 @@ def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
         inputs: int,
         form: tuple[Any, ...],
     ) -> int:
-        height, width = form[1] if isinstance(form[1], tuple) else (form[1], form[1])
-        shapes[name] = (form[0], inputs, height, width)
-        return int(form[0])
+        channels, kernel = form[0], form[1]
+        if isinstance(kernel, tuple):
+            height, width = kernel
+        else:
+            height, width = kernel, kernel
+        shapes[name] = (channels, inputs, height, width)
+        return int(channels)
 
     channels = 3
     for name, form in STEM:

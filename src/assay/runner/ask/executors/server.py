@@ -131,7 +131,8 @@ class Server:
         """Call the model. Return the outputs, and how many requests fit into memory (0 if all did)."""
         assert self._model is not None and self._threads is not None
         if inspect.iscoroutinefunction(self._model.generate):
-            return [await call_async(self._model, request) for request in requests], 0
+            outputs = [await call_async(self._model, request) for request in requests]
+            return outputs, 0
         return await self._threads.submit(call_in_halves, self._model, requests)
 
     async def _close(self) -> dict[str, Any]:

@@ -193,8 +193,12 @@ def split_sentences(text: str) -> list[str]:
     """Return the sentences of `text` in order, without blanks at their ends."""
     ends = [*_boundaries(text), len(text)]
     starts = [0, *ends[:-1]]
-    pieces = (text[start:end].strip() for start, end in zip(starts, ends, strict=True))
-    return [piece for piece in pieces if piece]
+    sentences = []
+    for start, end in zip(starts, ends, strict=True):
+        sentence = text[start:end].strip()
+        if sentence:
+            sentences.append(sentence)
+    return sentences
 
 
 def count_sentences(text: str) -> int:
