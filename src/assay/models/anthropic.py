@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core import (
-    EMPTY,
     Abilities,
     Candidate,
     GenerateOptions,
@@ -29,7 +28,7 @@ from .carrying import INSTRUCTION_ROLES, Carrier
 from .chat_format import Malformed, chat_messages, count_of, read_stop_reason
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, filtered, refuse_options, without_seed
-from .inline_media import from_base64, from_data_url, well_shaped
+from .inline_media import from_base64, from_data_url, mapping_in, well_shaped
 from .reply_checks import check_reply, ended_by_length
 
 VERSION = "2026-10-21"
@@ -347,16 +346,13 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
 @well_shaped
 def read_body(answer: object) -> Output:
     """Return the output in the body of an answer; raise `Malformed` if it has none."""
-    body = answer if isinstance(answer, Mapping) else EMPTY
+    body = mapping_in(answer)
     content = body.get("content")
     if not isinstance(content, Sequence) or isinstance(content, str):
         raise Malformed(f"the answer has no `content`: {shorten(answer)}")
     parts: list[Part] = []
     for block in content:
-        if isinstance(block, Mapping):
-            kind = block.get("type")
-        else:
-            kind = None
+        kind = mapping_in(block).get("type")
         if kind == "text" and isinstance(block.get("text"), str):
             parts.append(Text(block["text"]))
         elif kind == "thinking":

@@ -32,7 +32,7 @@ from ..core import (
 from ..core.message import part_text
 from ..core.tools import TOOL_CHOICES, read_arguments
 from .inline_media import Malformed as Malformed
-from .inline_media import from_base64, image_at, playable
+from .inline_media import from_base64, image_at, mapping_in, playable
 
 STOP_REASONS = {
     "length": "length",
@@ -226,7 +226,7 @@ def read_answer(
     audio_format: str | None = None,
 ) -> Output:
     """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the requested one."""
-    answer = body if isinstance(body, Mapping) else EMPTY
+    answer = mapping_in(body)
     choices = answer.get("choices")
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body, LONG_SHOWN)}")
@@ -337,7 +337,7 @@ def _read_calls(message: Mapping[str, Any]) -> list[Part]:
 
 
 def _read_call(call: object) -> ToolCall:
-    fields = call if isinstance(call, Mapping) else EMPTY
+    fields = mapping_in(call)
     function = fields.get("function")
     if not isinstance(function, Mapping):
         raise Malformed(f"a tool call is not shaped as one: {shorten(call)}")
@@ -578,10 +578,7 @@ def read_usage(
 
 def count_of(counts: object, name: str) -> int | None:
     """Return one of an endpoint's counts, or None if it is not a plausible number."""
-    if isinstance(counts, Mapping):
-        number = _number(counts.get(name))
-    else:
-        number = None
+    number = _number(mapping_in(counts).get(name))
     if number is None or number > MOST_COUNTED:
         return None
     return int(number)

@@ -36,6 +36,7 @@ from .chat_format import (
 )
 from .draws import generator_for
 from .gguf_engine import Engine, TooLong, Weigher
+from .inline_media import mapping_in
 from .prompting.fitting import cut_details, fit, shortened
 from .prompting.local_model import LocalModel
 from .prompting.renderer import Renderer
@@ -438,13 +439,8 @@ def _without(beginning: str, candidate: Candidate) -> Candidate:
 
 def _computed_last_token_alone(answer: object) -> bool:
     """Return True if all tokens of the prompt but the last one came from the cache."""
-    if isinstance(answer, Mapping):
-        usage = answer.get("usage")
-    else:
-        usage = None
-    if not isinstance(usage, Mapping):
-        return False
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    usage = mapping_in(answer, "usage")
+    cached = mapping_in(usage, "prompt_tokens_details").get("cached_tokens") or 0
     return cached > 0 and usage.get("prompt_tokens", 0) - cached == 1
 
 

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from ..core import Likelihood, ModelError
 from .chat_format import Malformed
+from .inline_media import mapping_in
 from .prompting.pairs import Pair
 
 PATIENCE_SECONDS = 60.0
@@ -250,11 +251,8 @@ class Engine:
         else:
             handle = self._server.handle_completions
         answer: Mapping[str, Any] = handle(dict(body))
-        if isinstance(answer, Mapping):
-            error = answer.get("error")
-        else:
-            error = None
-        if isinstance(error, Mapping):
+        error = mapping_in(answer, "error")
+        if error:
             if error.get("type") == "exceed_context_size_error":
                 raise TooLong(int(error["n_prompt_tokens"]), int(error["n_ctx"]))
             raise ModelError(str(error.get("message")), where=self._file.name)

@@ -1,15 +1,15 @@
-"""Read media from the bytes in an endpoint's answer.
+"""Read an endpoint's answer: check its structure, and decode media from the bytes in it.
 
 Paths and URLs in an answer are never opened: they would name files and hosts of the machine that asks.
 """
 
 import io
 import wave
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..core import Audio, DataError, Image, Media, shorten
+from ..core import EMPTY, Audio, DataError, Image, Media, shorten
 from ..core.media import decode_base64, sniff
 
 USUAL_RATE = 24_000
@@ -60,6 +60,15 @@ def well_shaped(
             ) from error
 
     return read_shaped
+
+
+def mapping_in(value: object, *names: str) -> Mapping[str, Any]:
+    """Return the nested mapping at a path of keys; empty if there is none."""
+    for name in names:
+        if not isinstance(value, Mapping):
+            return EMPTY
+        value = value.get(name)
+    return value if isinstance(value, Mapping) else EMPTY
 
 
 def from_base64(

@@ -15,6 +15,7 @@ import msgspec
 
 from ..code.userfiles import file_digest
 from ..core import Abilities, Media, Output, Request, StoreError, UsageError
+from ..core.errors import plural
 from ..core.media import MEDIA_KINDS
 from ..core.record import is_sealed, is_whole, output_from_plain, prompt_to_plain
 
@@ -259,10 +260,7 @@ class Replay:
                         ) from error
                 offset += len(line)
         if damaged:
-            if damaged == 1:
-                lines = "1 damaged line was"
-            else:
-                lines = f"{damaged} damaged lines were"
+            lines = plural(damaged, "damaged line was", "damaged lines were")
             warnings.warn(f"{self._journal}: {lines} passed over", stacklevel=2)
 
 

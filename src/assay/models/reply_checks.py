@@ -193,7 +193,8 @@ def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, lis
         return output, []
     count = len(output.candidates)
     note = f"the server counted fewer output tokens than its {count} candidates have"
-    return replace(output, usage=_with_output_tokens(usage, least)), [note]
+    counted = replace(usage, output_tokens=least)
+    return replace(output, usage=counted), [note]
 
 
 def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
@@ -207,10 +208,6 @@ def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
         output_tokens=None,
     )
     return replace(output, usage=counted), [note]
-
-
-def _with_output_tokens(usage: Usage, count: int) -> Usage:
-    return replace(usage, output_tokens=count)
 
 
 def _fewest_tokens(candidate: Candidate, request: Request) -> int:

@@ -8,6 +8,7 @@ import msgspec
 from ...core import EMPTY
 from ..anthropic import Anthropic
 from ..http import HttpFailure, Refused
+from ..inline_media import mapping_in
 from .batch_api import (
     MEGABYTE,
     BatchApi,
@@ -16,7 +17,6 @@ from .batch_api import (
     ResultsGone,
     count_in,
     id_of,
-    mapping_in,
     read_results,
 )
 from .batch_client import BatchReply, RecordedRequest

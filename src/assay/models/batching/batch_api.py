@@ -213,16 +213,6 @@ def id_of(
     raise HttpFailure("bad_response", f"the reply has no `{name}`", retryable=True)
 
 
-def mapping_in(value: object, *names: str) -> Mapping[str, Any]:
-    """Return the nested mapping at a path of keys; empty if there is none."""
-    for name in names:
-        if isinstance(value, Mapping):
-            value = value.get(name)
-        else:
-            value = None
-    return value if isinstance(value, Mapping) else EMPTY
-
-
 def count_in(
     counts: Mapping[str, Any],
     *names: str,

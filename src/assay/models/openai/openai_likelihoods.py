@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from ...core import Likelihood, Output, Request, Usage, UsageError, shorten
 from ..chat_format import Malformed, chat_messages, count_of, in_order
 from ..http import HttpFailure
-from ..inline_media import well_shaped
+from ..inline_media import mapping_in, well_shaped
 from ..reply_checks import with_notes
 
 Way = Literal["echo", "prompt_logprobs"]
@@ -93,10 +93,7 @@ def choices_of(answer: object, count: int) -> Choices | None:
 
     A server that takes one prompt per request may also ignore the others.
     """
-    if isinstance(answer, Mapping):
-        choices = answer.get("choices")
-    else:
-        choices = None
+    choices = mapping_in(answer).get("choices")
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(answer)}")
     if len(choices) != count:
@@ -363,10 +360,7 @@ def _fit(
 
 def _tokens(holder: object) -> Iterator[ScoredToken]:
     """Yield the tokens of vLLM's `prompt_logprobs`. The first entry of each report is the token itself."""
-    if isinstance(holder, Mapping):
-        entries = holder.get("prompt_logprobs")
-    else:
-        entries = None
+    entries = mapping_in(holder).get("prompt_logprobs")
     if not isinstance(entries, Sequence) or not entries:
         raise CannotWeigh("`prompt_logprobs`", "prompt_logprobs")
     for entry in entries:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core import (
-    EMPTY,
     Audio,
     Candidate,
     Image,
@@ -20,7 +19,7 @@ from ..calling import as_text
 from ..chat_format import Malformed, read_usage
 from ..http import HttpFailure, Reply
 from ..http_model import refuse_options
-from ..inline_media import from_base64, playable
+from ..inline_media import from_base64, mapping_in, playable
 
 SAMPLING = (
     "top_p",
@@ -87,7 +86,7 @@ def image_form(
 
 def read_images(answer: object) -> Output:
     """Read an answer with one candidate for each image."""
-    body = answer if isinstance(answer, Mapping) else EMPTY
+    body = mapping_in(answer)
     images = body.get("data")
     if not isinstance(images, Sequence) or not images:
         raise Malformed(f"the answer has no `data`: {shorten(answer)}")

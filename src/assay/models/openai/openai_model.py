@@ -37,6 +37,7 @@ from ..chat_format import (
 from ..http import HttpFailure, Refused
 from ..http_failures import parsed
 from ..http_model import HttpModel, enough, filtered, without_seed
+from ..inline_media import mapping_in
 from ..reply_checks import check_reply, ended_by_length, with_notes
 from ..tool_prompting import ToolWriting, check_tool_syntax
 from ..tool_syntaxes import HERMES, PROMPTED, SYNTAXES
@@ -99,16 +100,10 @@ def recognised(
     """Return the server that sent this list of models, or `UNKNOWN`."""
     if headers.get("server", "").lower().startswith("llama.cpp"):
         return LLAMA_CPP
-    if isinstance(listed, Mapping):
-        models = listed.get("data")
-    else:
-        models = None
-    if isinstance(models, list) and models:
-        first = models[0]
-    else:
-        first = None
-    if not isinstance(first, Mapping):
+    models = mapping_in(listed).get("data")
+    if not isinstance(models, list) or not models:
         return UNKNOWN
+    first = mapping_in(models[0])
     owner = str(first.get("owned_by", "")).lower()
     if owner == OWNER_OF_LLAMA_CPP_PYTHON and "permissions" in first:
         return LLAMA_CPP_PYTHON
@@ -353,11 +348,8 @@ class OpenAI(HttpModel):
         answer: object,
     ) -> Output:
         """Return the output with notes on options that the reply shows to be ignored."""
-        if isinstance(answer, Mapping):
-            answered = answer.get("model")
-        else:
-            answered = None
-        return check_reply(output, request, self.name, answered, self._tags)
+        reply_model = mapping_in(answer).get("model")
+        return check_reply(output, request, self.name, reply_model, self._tags)
 
     async def _server_for(self, request: Request) -> Server:
         """Return the server program. It is identified once, if the name of a requested option depends on it."""

@@ -29,7 +29,7 @@ from ..chat_format import (
 )
 from ..http import HttpFailure
 from ..http_model import refuse_options
-from ..inline_media import from_base64, well_shaped
+from ..inline_media import from_base64, mapping_in, well_shaped
 
 UNKNOWN = (
     "stop",
@@ -161,7 +161,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 @well_shaped
 def read(answer: object) -> Output:
     """Read the output of a response; raise `Malformed` if it has none, `HttpFailure` if it reports a failure."""
-    body = answer if isinstance(answer, Mapping) else EMPTY
+    body = mapping_in(answer)
     items = body.get("output")
     if not isinstance(items, Sequence):
         raise Malformed(f"the answer has no `output`: {shorten(answer)}")

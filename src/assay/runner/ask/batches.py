@@ -120,6 +120,7 @@ class BatchAsker:
 
     async def _work_through(self, work: Work, sink: Sink) -> None:
         """Take jobs, send batches and pass on answers until no jobs are left."""
+        settle_seconds = min(SETTLE_SECONDS, self.limits.poll)
         while not work.stopped:
             jobs = work.take(AT_ONCE)
             if jobs:
@@ -131,7 +132,7 @@ class BatchAsker:
                 continue
             elif work.in_flight > self._held:
                 await self._wait(work)  # calls of tools are running
-            elif work.has_unread_rows and await self._wait(work, self._settle_seconds):
+            elif work.has_unread_rows and await self._wait(work, settle_seconds):
                 continue
             elif self._drafts:
                 for group in list(self._drafts):
@@ -146,10 +147,6 @@ class BatchAsker:
         if not self._is_checked:
             await self.service.check()
             self._is_checked = True
-
-    @property
-    def _settle_seconds(self) -> float:
-        return min(SETTLE_SECONDS, self.limits.poll)
 
     async def _wait(
         self,

@@ -9,6 +9,7 @@ since labels and short answers occur in many questions. A message that consists 
 from collections.abc import Iterator, Sequence
 
 from ...core import DataError, Prompt, Sample, Text
+from ...core.errors import plural
 from ..scoring.scoring import Scoring
 
 FEW_WORDS = 4
@@ -62,14 +63,12 @@ class Leaks:
         """Yield a warning for the notes of the run."""
         if not self._ids:
             return
-        count = len(self._ids)
-        if count == 1:
-            occurs = "1 sample occurs in its"
-        else:
-            occurs = f"{count} samples occurs in their own"
+        samples = plural(
+            len(self._ids), "sample occurs in its", "samples occurs in their own"
+        )
         first_id = next(iter(self._ids))
         yield (
-            f"warning: {task}: the target of {occurs} prompt, word for word (the first:"
+            f"warning: {task}: the target of {samples} prompt, word for word (the first:"
             f" {first_id!r}): look at it with --dry_run before trusting the number"
         )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...core import Candidate, Json, Media, Output, Sample, Text, shorten
+from ...core.errors import plural
 from ...core.message import Part
 from ...store import Answered
 from ..scoring.scoring import Scoring
@@ -90,19 +91,17 @@ class Cuts:
 
     def lines(self, task: str, model: str) -> Iterator[str]:
         """Yield lines for the notes of the run."""
-        prompts = len(self._prompts)
-        if prompts:
+        if self._prompts:
+            prompts = plural(len(self._prompts), "prompt was", "prompts were")
             tokens = sum(self._prompts.values())
-            were = "prompt was" if prompts == 1 else "prompts were"
             yield (
-                f"{task}: {prompts} {were} cut by {tokens:,} tokens in all"
+                f"{task}: {prompts} cut by {tokens:,} tokens in all"
                 f" to fit the context of {model}"
             )
-        answers = len(self._answers)
-        if answers:
-            ended = "answer ended" if answers == 1 else "answers ended"
+        if self._answers:
+            answers = plural(len(self._answers), "answer")
             yield (
-                f"{task}: {answers} {ended} early: prompt and max_tokens together"
+                f"{task}: {answers} ended early: prompt and max_tokens together"
                 f" exceed the context of {model}"
             )
 
@@ -327,11 +326,7 @@ class ReplyNotes:
     def lines(self, task: str, model: str) -> Iterator[str]:
         """Yield a line for each note, with how many answers have it."""
         for note, places in self._places.items():
-            count = len(places)
-            if count == 1:
-                answers = "1 answer"
-            else:
-                answers = f"{count} answers"
+            answers = plural(len(places), "answer")
             yield f"{task}: {answers} of {model}: {note}"
 
 
@@ -370,12 +365,8 @@ class ReasonedAnswers:
 
     def lines(self, task: str, model: str) -> Iterator[str]:
         """Yield a line for the notes of the run."""
-        count = len(self._answers)
-        if count:
-            if count == 1:
-                answers = "1 answer"
-            else:
-                answers = f"{count} answers"
+        if self._answers:
+            answers = plural(len(self._answers), "answer")
             yield f"{task}: {answers} of {model} had reasoning, which is kept apart and not scored"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from ...core import Output, Sample
+from ...core.errors import plural
 from ...scorers.answers import accepted
 from ...scorers.plain_text import plain_text
 from ...scorers.text.normalize_text import squad_words
@@ -124,19 +125,13 @@ class Spelling:
                 " counts as different; the scorer `quasi_exact` ignores them"
             )
         if self._other_forms:
-            if self._other_forms == 1:
-                answers = "1 answer is"
-            else:
-                answers = f"{self._other_forms} answers are"
+            answers = plural(self._other_forms, "answer is", "answers are")
             yield (
                 f"{task}: {answers} in another Unicode form than the target (NFD, zero-width or no-break characters),"
                 f" which the official rule of {self._official} counts as different"
             )
         if self._listed:
-            if self._listed == 1:
-                targets = "1 target is"
-            else:
-                targets = f"{self._listed} targets are"
+            targets = plural(self._listed, "target is", "targets are")
             yield (
                 f"{task}: {targets} a list written as text, {self._example[:60]}, and counts as one answer;"
                 " a JSON list accepts each of its entries"
@@ -187,4 +182,4 @@ def _narrow(text: str) -> str:
 
 def _answers(count: int) -> str:
     """Return the start of a note: `1 answer equals` or `5 answers equal`."""
-    return "1 answer equals" if count == 1 else f"{count} answers equal"
+    return plural(count, "answer equals", "answers equal")

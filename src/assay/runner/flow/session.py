@@ -401,18 +401,16 @@ class Session:
         """Add the results and notes of a task × model."""
         task = planned.task.name
         if task_run.redacted:
+            answers = plural(task_run.redacted, "answer was", "answers were")
             self._say(
-                f"{task}: {_answers(task_run.redacted)} scored with [redacted] in place of a secret, as in the journal"
+                f"{task}: {answers} scored with [redacted] in place of a secret, as in the journal"
             )
         if task_run.unanswered:
             self._is_incomplete = True
-            if len(task_run.unanswered) == 1:
-                have = "has"
-            else:
-                have = "have"
-            samples = plural(len(task_run.unanswered), "sample")
-            unanswered = f"{task}: {samples} {have} no answer in this run"
-            self._say(f"{unanswered} (run it again to ask for them)")
+            samples = plural(len(task_run.unanswered), "sample has", "samples have")
+            self._say(
+                f"{task}: {samples} no answer in this run (run it again to ask for them)"
+            )
         whole = not self.stopped and not self._failure
         asked_for = (task_run.progress.expected or 0) // planned.task.epochs
         if whole:
@@ -464,8 +462,9 @@ class Session:
         self.notes += first_errors(self.results, self.progress)
         changed = self.writer.redactor.answers_changed
         if changed:
+            answers = plural(changed, "answer was", "answers were")
             self.notes.append(
-                f"{_answers(changed)} written with [redacted] in place of a secret: scoring again sees that instead"
+                f"{answers} written with [redacted] in place of a secret: scoring again sees that instead"
                 " (unset the variable whose value is no secret)"
             )
         notes = tuple(self.writer.redactor.text(note) for note in self.notes)
@@ -541,8 +540,3 @@ class Session:
     def _stop_at_once(self) -> None:
         """Stop without waiting for requests in flight."""
         self._at_once = True
-
-
-def _answers(count: int) -> str:
-    """Return a count of answers as the subject of a sentence."""
-    return "1 answer was" if count == 1 else f"{count} answers were"

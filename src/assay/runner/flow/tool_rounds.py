@@ -30,6 +30,7 @@ from ...core import (
     Score,
     generation_role,
 )
+from ...core.errors import plural
 from ...core.message import plain_turns, to_plain
 from ...core.output import LIMIT
 from ...core.secrets import scrub
@@ -196,10 +197,7 @@ class ToolRounds:
             line = f"{task}: the tool {name!r} was ended after {seconds:g} s (--tool_seconds)"
             lines.append(line)
         for name, count in sorted(self._cut.items()):
-            if count == 1:
-                results = "1 result"
-            else:
-                results = f"{count} results"
+            results = plural(count, "result")
             lines.append(
                 f"{task}: {results} of the tool {name!r} cut to {LARGEST_RESULT:,} bytes"
             )

@@ -111,10 +111,7 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
         )
     left_out = [name for name in CONTEXT_COLUMNS if is_left_out(name)]
     if left_out:
-        if len(left_out) == 1:
-            columns = "column"
-        else:
-            columns = "columns"
+        columns = "column" if len(left_out) == 1 else "columns"
         names = ", ".join(left_out)
         yield (
             f"{task.name}: the model is not shown the {columns} {names}; "
@@ -149,10 +146,7 @@ def scorer_notes(
         advice = _advice_for(targets)
     if advice is not None:
         form, scorer_option = advice
-        if len(literal) == 1:
-            compare = "compares"
-        else:
-            compare = "compare"
+        compare = "compares" if len(literal) == 1 else "compare"
         names = " and ".join(literal)
         yield f"{form}, and {names} {compare} the whole text: {scorer_option}"
         return

@@ -18,6 +18,7 @@ from ...core import (
     Template,
     digest_of,
 )
+from ...core.errors import plural
 from ...core.secrets import redact_options
 from ...datasets import Samples, View, view
 from ...datasets.memory import Called
@@ -134,13 +135,9 @@ class PlannedTask:
         if self.run.system and not self.shows_system:
             yield f"{self.task.name}: --system is not shown: its template begins with its own system text"
         if self.shots is not None and self.shots.are_evaluated:
-            num = self.shots.fewshot.num
-            if num == 1:
-                subject = "1 shot is"
-            else:
-                subject = f"{num} shots are"
+            shots = plural(self.shots.fewshot.num, "shot is", "shots are")
             yield (
-                f"{self.task.name}: the {subject} drawn from the evaluated samples themselves (never from the"
+                f"{self.task.name}: the {shots} drawn from the evaluated samples themselves (never from the"
                 " question's own); --fewshot_data names another file"
             )
         if isinstance(self.template, FewshotTemplate):
