@@ -749,7 +749,7 @@ def test_weighing_too_few_continuations_is_an_error(tmp_path):
 
     [output] = build_model(f"{file}:Mine").likelihood([request])
 
-    assert "weighed 2 of 3 continuations" in output.error.message
+    assert "returned likelihoods of 2 of 3 continuations" in output.error.message
 
 
 def test_an_unknown_kind_in_accepts_is_refused(tmp_path):

@@ -399,7 +399,7 @@ class TestLongPrompts:
     def test_an_unknown_policy_is_refused(self, small):
         with pytest.raises(
             UsageError,
-            match="truncate='right' is not a policy; fix: refuse, left or middle",
+            match="truncate must be refuse, left or middle, got 'right'",
         ):
             Gguf(small.path, truncate="right")
 

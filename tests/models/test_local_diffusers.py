@@ -378,12 +378,16 @@ def test_a_whole_run_keeps_the_images_as_files(folders, tmp_path):
             "StableDiffusionPipeline has no setting 'strength'",
         ),
         ("draws", {"dtype": "float3"}, "unknown dtype 'float3'"),
-        ("draws", {"steps": 0}, "steps=0 is no count; fix: a whole number from 1 on"),
-        ("draws", {"height": -8}, "height=-8 is no count"),
+        ("draws", {"steps": 0}, "steps=0 is not a whole number of at least 1"),
+        (
+            "draws",
+            {"height": -8},
+            "height=-8 is not a whole number of at least 1",
+        ),
         (
             "draws",
             {"pictures": -1},
-            "pictures=-1 is no count; fix: a whole number from 0 on",
+            "pictures=-1 is not a whole number of at least 0",
         ),
     ],
     ids=(

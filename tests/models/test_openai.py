@@ -315,7 +315,7 @@ def test_a_choice_of_another_shape_is_a_bad_response_that_shows_it(change):
 
     assert (
         output.error.kind == "bad_response"
-        and "a choice is not shaped as one" in output.error.message
+        and "a choice has an unexpected structure" in output.error.message
     )
 
 
@@ -325,7 +325,7 @@ def test_an_answer_the_server_broke_off_is_tried_again_and_never_scored(reason):
 
     assert (output.error.kind, output.error.retryable) == ("bad_response", True)
     assert (
-        f"the server broke the answer off, finish_reason {reason!r}"
+        f"the server aborted the answer, finish_reason {reason!r}"
         in output.error.message
     )
 
@@ -418,7 +418,7 @@ def test_an_invalid_log_probability_is_a_bad_response(entry):
 
     assert (
         output.error.kind == "bad_response"
-        and "a log-probability is not one" in output.error.message
+        and "a log-probability is not a number" in output.error.message
     )
 
 
@@ -470,7 +470,7 @@ def test_a_rival_that_weighs_no_number_is_a_bad_response(rival, free_roles):
 
     assert (
         output.error.kind == "bad_response"
-        and "a log-probability is not one: 'A'" in output.error.message
+        and "a log-probability is not a number: 'A'" in output.error.message
     )
 
 

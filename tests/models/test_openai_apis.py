@@ -213,7 +213,7 @@ def test_a_response_says_why_it_ended(service, put_to, change, reason, text):
     [
         (
             {"status": "cancelled", "output": []},
-            "did not come to its end, status 'cancelled'",
+            "the response is unfinished, status 'cancelled'",
         ),
         (
             {
@@ -953,7 +953,7 @@ def test_an_endpoint_has_likelihood_only_if_configured():
     assert build_model(
         "openai/m", {**place, "likelihood_by": "echo"}
     ).abilities.likelihood
-    with pytest.raises(UsageError, match="api=images cannot weigh continuations"):
+    with pytest.raises(UsageError, match="api=images cannot compute likelihoods"):
         build_model("openai/m", {**place, "likelihood_by": "echo", "api": "images"})
     with pytest.raises(
         UsageError,

@@ -95,7 +95,7 @@ def test_an_aligned_echo_is_read(put_to):
 def test_an_echo_without_the_written_token_is_refused(put_to):
     server = Echoing(drops_written=True)
 
-    with pytest.raises(UsageError, match=r"echo cannot be trusted.*lack the written"):
+    with pytest.raises(UsageError, match=r"echo cannot be trusted.*lack the generated text"):
         put_weigh(put_to, server, "cd")
 
 
@@ -140,9 +140,9 @@ def with_other_values_in_its_rows(report):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (without_value_of_the_written, "which it wrote, has no value"),
-        (shifted_to_the_left, "which it wrote, has no value"),
-        (with_tops_of_the_next_token, "is more likely than all in its row"),
+        (without_value_of_the_written, "has no log-probability"),
+        (shifted_to_the_left, "has no log-probability"),
+        (with_tops_of_the_next_token, "is more likely than every alternative"),
         (with_other_values_in_its_rows, "have other values in `top_logprobs`"),
     ],
 )
@@ -530,7 +530,7 @@ def test_an_error_of_one_choice_is_a_failure(put_to, service):
 
     [output] = put_to(service(reply), "openai/m", ask())
 
-    assert "broke the answer off: upstream is gone" in output.error.message
+    assert "aborted the answer: upstream is gone" in output.error.message
 
 
 @pytest.mark.parametrize("model", ["anthropic/m", "gemini/m"])
@@ -749,7 +749,7 @@ def test_a_reply_of_another_shape_is_a_bad_response(
     [output] = put_to(service(body), model, ask(), api_key_env="HOME", **options)
 
     assert output.error.kind == "bad_response"
-    assert "the answer is not shaped as one" in output.error.message
+    assert "the answer has an unexpected structure" in output.error.message
 
 
 def test_an_echo_of_the_stripped_text_is_refused_though_it_has_offsets(put_to):

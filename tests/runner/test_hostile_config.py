@@ -54,7 +54,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
         ("tasks: x\ntasks: y\nname: x\nname: y\n", "given twice"),
         ("class: os.system\n", "unknown key 'class'"),
         ("include: https://example.org/task.yaml\n", "unknown key 'include'"),
-        ("- just\n- a list\n", "holds keys and values"),
+        ("- just\n- a list\n", "must have keys and values"),
         ("\x00", "not valid YAML"),
     ],
 )

@@ -107,7 +107,7 @@ def _read_plain(path: str) -> Mapping[str, Any]:
         plain = load_yaml(file)
     if not isinstance(plain, Mapping):
         raise UsageError(
-            "a config file holds keys and values",
+            "a config file must have keys and values",
             where=path,
             fix="write lines such as `limit: 100`",
         )

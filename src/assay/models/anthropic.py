@@ -372,7 +372,7 @@ def read_body(answer: object) -> Output:
                 image = from_base64(Image, source.get("data"))
             parts.append(image)
         elif kind is None or kind == "text":
-            raise Malformed(f"a block of `content` is not one: {shorten(block)}")
+            raise Malformed(f"a block of `content` cannot be read: {shorten(block)}")
     reason = body.get("stop_reason")
     if reason in UNFINISHED and not any(
         isinstance(part, (Text, Image, ToolCall)) for part in parts

@@ -236,7 +236,7 @@ def read_answer(
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise Malformed(
-            f"a choice is not shaped as one ({type(error).__name__}: {error}): {shorten(choices)}"
+            f"a choice has an unexpected structure ({type(error).__name__}: {error}): {shorten(choices)}"
         ) from error
     words = next(
         (words for choice in choices if (words := _refusal(choice.get("message")))),
@@ -286,10 +286,10 @@ def _candidate(
     stop_reason = read_stop_reason(reason)
     error = choice.get("error")
     if isinstance(error, Mapping) and error.get("message"):
-        raise Malformed(f"the server broke the answer off: {error['message']}")
+        raise Malformed(f"the server aborted the answer: {error['message']}")
     if stop_reason is not None and stop_reason.lower() in FAILED:
         raise Malformed(
-            f"the server broke the answer off, finish_reason {reason!r}: {shorten(dict(choice))}"
+            f"the server aborted the answer, finish_reason {reason!r}: {shorten(dict(choice))}"
         )
     if "message" in choice:
         parts = _message_parts(choice["message"], audio_format)
@@ -340,7 +340,7 @@ def _read_call(call: object) -> ToolCall:
     fields = mapping_in(call)
     function = fields.get("function")
     if not isinstance(function, Mapping):
-        raise Malformed(f"a tool call is not shaped as one: {shorten(call)}")
+        raise Malformed(f"a tool call has no `function`: {shorten(call)}")
     call_id = str(fields.get("id") or "")
     name = str(function.get("name") or "")
     arguments = read_arguments(function.get("arguments"))
@@ -548,7 +548,7 @@ def read_token(
             weight is None or isinstance(weight, (int, float))
         ):
             raise Malformed(
-                f"a log-probability is not one: {shorten(word)}: {shorten(weight)}"
+                f"a log-probability is not a number: {shorten(word)}: {shorten(weight)}"
             )
     rivals = tuple(rival for rival in top if rival[1] is not None)
     return Token(text, math.nan if logprob is None else logprob, rivals)

@@ -366,7 +366,7 @@ def _candidate(candidate: object) -> Candidate:
         reason not in ENDED
         and not any(isinstance(p, (Text, Image, Audio, ToolCall)) for p in parts)
     ):
-        message = f"the service broke the answer off, finishReason {reason!r}: {shorten(dict(candidate))}"
+        message = f"the service aborted the answer, finishReason {reason!r}: {shorten(dict(candidate))}"
         raise Malformed(message, passes=reason in FAILED)
     stop = None
     if reason in BLOCKED:

@@ -330,7 +330,7 @@ class Weigher:
         tokens = _reported(self._complete(body))
         if tuple(token["id"] for token in tokens) != continuation:
             raise Malformed(
-                f"llama.cpp wrote {len(tokens)} of the {len(continuation)} tokens it was to weigh"
+                f"llama.cpp generated {len(tokens)} of the {len(continuation)} tokens of the continuation"
             )
         greedy = all(token["top_logprobs"][0]["id"] == token["id"] for token in tokens)
         return Likelihood(
@@ -378,7 +378,7 @@ class Weigher:
                         is_best = likely[0]["id"] == token
                         return float(entry["logprob"]), is_best
         raise Malformed(
-            "llama.cpp did not say how probable a token is that it was to weigh"
+            "llama.cpp reported no log-probability of a token of the continuation"
         )
 
 

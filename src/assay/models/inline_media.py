@@ -56,7 +56,7 @@ def well_shaped(
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise Malformed(
-                f"the answer is not shaped as one ({type(error).__name__}: {error}): {shorten(answer)}"
+                f"the answer has an unexpected structure ({type(error).__name__}: {error}): {shorten(answer)}"
             ) from error
 
     return read_shaped

@@ -305,13 +305,13 @@ class _Media(dict[str, Media]):
         file = next(files, None)
         if file is None:
             raise StoreError(
-                f"the run keeps no medium {digest[:12]}…", where=str(self.folder)
+                f"the run has no medium {digest[:12]}…", where=str(self.folder)
             )
         kind = KIND_OF_SUFFIX.get(file.suffix[1:], "image")
         medium = MEDIA_KINDS[kind](file)
         if medium.digest != digest:
             raise StoreError(
-                f"the medium {digest[:12]}… has changed since the run kept it",
+                f"the medium {digest[:12]}… has changed since the run stored it",
                 where=str(file),
             )
         return medium

@@ -342,7 +342,7 @@ def weighed(
     expected = len(request.prompt.continuations or ("",))
     if len(output.likelihoods) != expected:
         return _failed(
-            f"{reference} weighed {len(output.likelihoods)} of {expected} continuations"
+            f"{reference} returned likelihoods of {len(output.likelihoods)} of {expected} continuations"
         )
     plain = True
     for number, likelihood in enumerate(output.likelihoods, 1):

@@ -277,7 +277,9 @@ def test_code_that_comes_with_a_model_does_not_run_unasked(llama_folder, tmp_pat
 def test_an_unknown_dtype_or_policy_is_refused(llama_folder):
     with pytest.raises(UsageError, match="unknown dtype 'float31'"):
         LocalTransformers(str(llama_folder), dtype="float31").load()
-    with pytest.raises(UsageError, match="truncate='right' is not a policy"):
+    with pytest.raises(
+        UsageError, match="truncate must be refuse, left or middle, got 'right'"
+    ):
         LocalTransformers(str(llama_folder), truncate="right")
 
 
@@ -349,11 +351,11 @@ def test_a_model_of_another_kind_is_another_model(llama_folder):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"rows": -3}, "rows=-3 is no count; fix: a whole number from 0 on"),
-        ({"max_tokens": 0}, "max_tokens=0 is no count; fix: a whole number from 1 on"),
-        ({"context": -5}, "context=-5 is no count; fix: a whole number from 2 on"),
-        ({"batch_size": 0}, "batch_size=0 is no count; fix: a whole number from 1 on"),
-        ({"threads": 0.5}, "threads=0.5 is no count; fix: a whole number from 1 on"),
+        ({"rows": -3}, "rows=-3 is not a whole number of at least 0"),
+        ({"max_tokens": 0}, "max_tokens=0 is not a whole number of at least 1"),
+        ({"context": -5}, "context=-5 is not a whole number of at least 2"),
+        ({"batch_size": 0}, "batch_size=0 is not a whole number of at least 1"),
+        ({"threads": 0.5}, "threads=0.5 is not a whole number of at least 1"),
         (
             {"kind": "sound"},
             "kind='sound' is not a kind of model; fix: auto, or one of text, vision, audio",

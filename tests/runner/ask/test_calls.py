@@ -168,11 +168,11 @@ def test_an_output_without_an_answer_is_not_a_wrong_answer(kind, returned, line)
 @pytest.mark.parametrize(
     ("returned", "expected", "line"),
     [
-        (RIGHT, "exception", "Ready weighed 0 of 2 continuations"),
+        (RIGHT, "exception", "Ready returned likelihoods of 0 of 2 continuations"),
         (
             Output(likelihoods=(Likelihood(-1.0),)),
             "exception",
-            "Ready weighed 1 of 2 continuations",
+            "Ready returned likelihoods of 1 of 2 continuations",
         ),
         (
             Output(likelihoods=(-1.0, -2.0)),

@@ -263,7 +263,9 @@ def _check_covered(
         return
     has_written_token = begins[-1] >= len(text)
     if len(echoed) > len(text) and not has_written_token:
-        raise Misaligned(f"its tokens lack the written {shorten(echoed[len(text) :])}")
+        raise Misaligned(
+            f"its tokens lack the generated text {shorten(echoed[len(text) :])}"
+        )
     joined = "".join(tokens)
     start = joined.find(text)
     if start >= 0 and not joined[start:].startswith(echoed):
@@ -287,7 +289,9 @@ def _check_rows(
         if value is None or best is None:
             continue
         if value > best + NEAR:
-            raise Misaligned(f"{shorten(token)} is more likely than all in its row")
+            raise Misaligned(
+                f"{shorten(token)} is more likely than every alternative in `top_logprobs`"
+            )
         in_row = top.get(token)
         if in_row is None:
             continue
@@ -311,7 +315,9 @@ def _check_written(
         if begin < len(text):
             continue
         if value is None:
-            raise Misaligned(f"{shorten(token)}, which it wrote, has no value")
+            raise Misaligned(
+                f"the generated token {shorten(token)} has no log-probability"
+            )
         best = _best(top)
         if best is not None and value < best - NEAR:
             raise Misaligned(

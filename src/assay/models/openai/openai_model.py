@@ -206,7 +206,7 @@ class OpenAI(HttpModel):
             "completions",
         ):
             raise UsageError(
-                f"api={self.api} cannot weigh continuations",
+                f"api={self.api} cannot compute likelihoods",
                 fix="leave likelihood_by or api out",
             )
         self._tags = read_think_tags(self.think_tags, f"model 'openai/{self.name}'")

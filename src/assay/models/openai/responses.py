@@ -198,7 +198,7 @@ def read(answer: object) -> Output:
             parts.append(from_base64(Image, item["result"]))
     if body.get("status") in UNFINISHED:
         raise Malformed(
-            f"the response did not come to its end, status {body['status']!r}: {shorten(answer)}"
+            f"the response is unfinished, status {body['status']!r}: {shorten(answer)}"
         )
     cut = _cut_reason(body, items)
     is_mute = not refusals and not any(
@@ -206,7 +206,7 @@ def read(answer: object) -> Output:
     )
     if is_mute and cut not in (None, *CUT):
         raise Malformed(
-            f"the service broke the response off, reason {cut!r}: {shorten(answer)}"
+            f"the service aborted the response, reason {cut!r}: {shorten(answer)}"
         )
     if is_mute and not cut and any(_is_call(item) for item in items):
         raise Malformed(

@@ -33,9 +33,8 @@ class LocalModel(ABC):
         check_counts(self, {"max_tokens": 1, **least}, self.path)
         if self.truncate not in POLICIES:
             raise UsageError(
-                f"truncate={self.truncate!r} is not a policy",
+                f"truncate must be refuse, left or middle, got {self.truncate!r}",
                 where=self.path,
-                fix="refuse, left or middle",
             )
         check_tool_syntax(self.tool_syntax, self.path)
         self.chat_template = given_template(self.chat_template, self.path)
@@ -118,7 +117,7 @@ def check_counts(
             not isinstance(value, int) or isinstance(value, bool) or value < smallest
         ):
             raise UsageError(
-                f"{name}={value!r} is no count",
+                f"{name}={value!r} is not a whole number of at least {smallest}",
                 where=where,
-                fix=f"a whole number from {smallest} on",
+                fix=f"give {smallest} or more",
             )

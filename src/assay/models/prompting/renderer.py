@@ -296,7 +296,7 @@ class Renderer:
             "the tokenizer has neither a beginning- nor an end-of-text token, "
             "so no token can precede a text",
             where=self.where,
-            fix="weigh continuations after a context",
+            fix="compute likelihoods of continuations after a context",
         )
 
     def shown(self, prompt: Prompt) -> str:

@@ -60,7 +60,7 @@ def call(
         raise ModelError(f"{name} could not be started: {error.strerror}") from error
     if done.returncode != 0:
         words = done.stderr.decode("utf-8", "replace").strip()[-SHOWN:]
-        raise ModelError(f"{name} left with {done.returncode}: {words}")
+        raise ModelError(f"{name} exited with status {done.returncode}: {words}")
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -177,7 +177,7 @@ def serve() -> None:
             try:
                 if message["hello"] != PROTOCOL:
                     raise ValueError(
-                        f"speaks protocol {PROTOCOL}, was greeted with {message['hello']}"
+                        f"this worker speaks protocol {PROTOCOL}, the first message has {message['hello']}"
                     )
                 limit_memory(message.get("memory"))
                 worker = load(message["file"], message["class"])(**message["options"])
@@ -190,7 +190,7 @@ def serve() -> None:
         else:
             try:
                 if worker is None:
-                    raise RuntimeError("asked before it was greeted")
+                    raise RuntimeError("a request came before the first message")
                 say({"id": message["id"], "answer": worker.answer(Request(message))})
             except Exception as error:  # noqa: BLE001 - the failure of this request alone
                 traceback.print_exc()

@@ -123,7 +123,7 @@ def _inside(
         return file
     if source.local:
         raise UsageError(
-            f"none of {', '.join(source.local)} is there",
+            f"none of {', '.join(source.local)} exists",
             where=str(path),
             fix=f"--data: {task.data_hint or 'a data file'}",
         )

@@ -172,7 +172,7 @@ def read_task_file(path: Path) -> Task:
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError(
-            "a task file holds keys and values",
+            "a task file must have keys and values",
             where=str(path),
             fix="write lines such as `dataset: rows.jsonl`",
         )

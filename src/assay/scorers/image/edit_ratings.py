@@ -170,7 +170,7 @@ class PromptsFile:
     def check(self, where: str | None = None) -> None:
         """Raise an error that says how to name a checkout."""
         raise UsageError(
-            f"the official prompts of {self.benchmark} are not here",
+            f"the official prompts of {self.benchmark} were not found",
             where=where,
             fix=f"git clone https://github.com/{self.repository}, and {self.variable}=FOLDER",
         )

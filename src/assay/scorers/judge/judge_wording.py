@@ -95,7 +95,7 @@ def _on_scale(text: str, scale: Scale) -> float | str:
         words["c"] = "tie"  # the usual letter for a tie among judges of pairs
     if text.casefold() not in words:
         raise NoVerdict(
-            f"the verdict {text[:40]!r} is none of {', '.join(map(str, scale.values))}"
+            f"the verdict {text[:40]!r} is not one of {', '.join(map(str, scale.values))}"
         )
     return words[text.casefold()]
 

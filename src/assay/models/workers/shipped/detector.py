@@ -255,7 +255,7 @@ class Detector:
         for label in (name, OTHER_NAMES.get(name, name)):
             if label.lower() in self.labels:
                 return self.labels[label.lower()]
-        raise ValueError(f"the detector was not taught the class {name!r}")
+        raise ValueError(f"the detector does not know the class {name!r}")
 
     def _look(self, image: object) -> ModelOutput:
         return self._run(

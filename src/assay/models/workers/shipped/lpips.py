@@ -62,7 +62,7 @@ class Lpips:
             raise ValueError(f"compares two images, got {len(images)}")
         if images[0].size != images[1].size:
             raise ValueError(
-                f"images of unlike size: {images[0].size} and {images[1].size}"
+                f"images of different sizes: {images[0].size} and {images[1].size}"
             )
         if min(images[0].size) < 63:
             raise ValueError("AlexNet needs images of at least 63 x 63 pixels")
