@@ -28,7 +28,7 @@ from ...core.record import prompt_to_plain, whole_prompts
 from ...core.secrets import scrub
 from ...media.checks import check_media
 from ...store import Answered
-from ...templates import Dialogue, has_rounds, rounds
+from ...templates import Dialogue, has_rounds
 from ..ask.asking import Asking
 from ..ask.work import Answers, Asker, Job, Work
 from ..plan.planned_task import PlannedTask
@@ -168,10 +168,8 @@ class TaskRun:
 
     def rows(self) -> Iterator[Row]:
         """Yield every sample and epoch of the run in order, until the data end or `--until` is reached."""
-        if self.asking.is_new:
-            find = _find_in_empty
-        else:
-            find = self._index.places.find
+        is_new = self.asking.is_new
+        find = self._index.places.find
         count_in_journal = 0
         for position, item in enumerate(self.planned.view()):
             if self._has_enough(position):
@@ -184,7 +182,7 @@ class TaskRun:
                 epochs = self._epochs
             for epoch in range(epochs):
                 order = position * self._epochs + epoch
-                number = find(item.id, epoch)
+                number = -1 if is_new else find(item.id, epoch)
                 if number >= 0:
                     count_in_journal += 1
                 yield Row(item, epoch, order, number)
@@ -401,14 +399,8 @@ class TaskRun:
             ]
             self.redacted += any(record.details.get("redacted") for record in records)
             outputs = [self.asking.output_of(record) for record in records]
-            prompts = whole_prompts(records)
-            self.verdicts.score(
-                sample,
-                with_rounds(outputs, prompts),
-                epoch,
-                order,
-                stale,
-            )
+            output = with_rounds(outputs, whole_prompts(records))
+            self.verdicts.score(sample, output, epoch, order, stale)
         else:
             self.progress.done += 1
 
@@ -447,15 +439,10 @@ class TaskRun:
         stored: Sequence[Answered | None],
     ) -> None:
         """Add answers from the journal to the notes of the run (cuts, identical answers and so on)."""
+        read = self.asking.output
         for round, answer in enumerate(stored):
             if answer is not None:
-                self.remarks.count_stored(
-                    sample,
-                    epoch,
-                    round,
-                    answer,
-                    self.asking.output,
-                )
+                self.remarks.count_stored(sample, epoch, round, answer, read)
 
     def _count_bad(
         self,
@@ -483,12 +470,13 @@ class TaskRun:
 
     def judge(self, answers: Answers) -> None:
         """Score answers, or continue their dialogues with the next round."""
-        failed = False
         if self.tool_rounds is not None:
             for job, output in answers:
                 self.tool_rounds.continue_with(job, output)
             self.tool_rounds.check()
             return
+        scorings = self.planned.scorings
+        failed = False
         for job, output in answers:
             if self._dialogues and self._continues(job, output):
                 continue
@@ -498,13 +486,7 @@ class TaskRun:
                 rounds = (*job.history, (job.request, output))
                 prompts = [prompt_to_plain(request.prompt) for request, _ in rounds]
                 output = with_rounds([answer for _, answer in rounds], prompts)
-            self.verdicts.score(
-                job.sample,
-                output,
-                job.epoch,
-                job.order,
-                self.planned.scorings,
-            )
+            self.verdicts.score(job.sample, output, job.epoch, job.order, scorings)
             failed = failed or output.error is not None
         if failed:
             self.asking.check()
@@ -577,13 +559,8 @@ class TaskRun:
             job = following
         if not self.asking.may_ask:
             del self._dialogues[sample.id, epoch]
-            self.pass_over(
-                sample,
-                epoch,
-                order,
-                [*answers, *stored[job.round :]],
-                job.round,
-            )
+            known = [*answers, *stored[job.round :]]
+            self.pass_over(sample, epoch, order, known, job.round)
             return None
         self.remark_on(sample, epoch, answers)
         if job is not first and self.planned.model.abilities.history != "given":
@@ -606,16 +583,6 @@ class TaskRun:
         prompt: Prompt,
         epoch: int,
     ) -> Dialogue:
-        dialogue = rounds(
-            sample,
-            prompt,
-            template=self.planned.template,
-            history=self.planned.task.history,
-        )
+        dialogue = self.planned.dialogue(sample, prompt)
         self._dialogues[sample.id, epoch] = dialogue
         return dialogue
-
-
-def _find_in_empty(id: str, epoch: int) -> int:
-    """Return -1, because a sample has no number in an empty journal."""
-    return -1

@@ -37,7 +37,7 @@ from ...core.secrets import scrub
 from ...core.tools import TOOLS_ROLE, ToolCall, ToolResult
 from ...media.checks import check_media
 from ...store import Answered, OutputLine
-from ...templates import Dialogue, rounds
+from ...templates import Dialogue
 from ...tooling import SampleContext, SampleTools, ToolSet, Used, result_digest
 from ...tooling.sample_limits import Unmeasured
 from ...tooling.tool_results import LARGEST_RESULT, is_cut
@@ -211,13 +211,7 @@ class ToolRounds:
     ) -> SampleAtWork:
         context = SampleContext(sample, epoch, None, self._models)
         tools = SampleTools(self._set, context, self._limits)
-        template = self._run.planned.template
-        dialogue = rounds(
-            sample,
-            prompt,
-            template=template,
-            history=self._run.planned.task.history,
-        )
+        dialogue = self._run.planned.dialogue(sample, prompt)
         at_work = SampleAtWork(sample, epoch, tools, dialogue, prompt)
         self._open[sample.id, epoch] = at_work
         return at_work
@@ -237,10 +231,7 @@ class ToolRounds:
         queue: Work | None,
     ) -> None:
         self._tasks.discard(task)
-        if task.cancelled():
-            error = None
-        else:
-            error = task.exception()
+        error = None if task.cancelled() else task.exception()
         if error is not None and self._broken is None:
             self._broken = error
             if queue is not None:
@@ -275,15 +266,9 @@ class ToolRounds:
         if run.asking.may_ask and run.work is not None:
             run.work.put(job)
             return
-        del self._open[job.sample.id, job.epoch]
-        await at_work.tools.close()
-        run.pass_over(
-            job.sample,
-            job.epoch,
-            job.order,
-            [*answers, *stored[job.round :]],
-            job.round,
-        )
+        await self._leave(at_work)
+        known = [*answers, *stored[job.round :]]
+        run.pass_over(job.sample, job.epoch, job.order, known, job.round)
 
     async def _first_job(self, at_work: SampleAtWork, job: Job) -> Job:
         """Return the job with the initial prompt of the tool session."""
@@ -329,10 +314,11 @@ class ToolRounds:
         answer = self._own_message(at_work, job.request, output)
         calls = answer.calls
         history = (*_with_content(job.request.messages), answer)
-        if calls and not self._is_left_open(at_work, calls):
+        turns: tuple[Message, ...] = ()
+        if not calls:
+            turns = await self._later_turns(at_work, history, output)
+        elif not self._is_left_open(at_work, calls):
             turns = await self._result_turns(at_work, job, calls)
-        else:
-            turns = await self._later_turns(at_work, job, history, output, calls)
         if not turns:
             return None
         limit = at_work.used.limit_reached(self._limits)
@@ -443,12 +429,9 @@ class ToolRounds:
         if record.details.get(TOOLS_ROLE) != self._digest:
             return None, 0.0
         output = asking.output_of(record)
-        results: list[ToolResult] = []
-        for candidate in output.candidates:
-            results += [
-                part for part in candidate.parts if isinstance(part, ToolResult)
-            ]
-        return tuple(results), output.seconds or 0.0
+        parts = (part for candidate in output.candidates for part in candidate.parts)
+        results = tuple(part for part in parts if isinstance(part, ToolResult))
+        return results, output.seconds or 0.0
 
     def _record(
         self,
@@ -479,14 +462,10 @@ class ToolRounds:
     async def _later_turns(
         self,
         at_work: SampleAtWork,
-        job: Job,
         history: tuple[Message, ...],
         output: Output,
-        calls: Sequence[ToolCall],
     ) -> tuple[Message, ...]:
         """Return the turns of the user after an answer without calls; none if the sample is over."""
-        if calls:
-            return ()
         tools = at_work.tools
         if self._set.replies:
             turns = await tools.reply(history, output)
@@ -509,11 +488,8 @@ class ToolRounds:
         opened = tuple(m for m in at_work.first.messages if m.parts is None)
         messages = (*history, *turns, *opened)
         known_messages = len(history) - 1
-        prompt = replace(
-            at_work.first,
-            messages=messages,
-            tools=at_work.tools.offered,
-        )
+        offered = at_work.tools.offered
+        prompt = replace(at_work.first, messages=messages, tools=offered)
         for message in turns:
             for medium in message.media:
                 check_media(medium)
@@ -545,9 +521,8 @@ class ToolRounds:
         run = self._run
         if at_work.rounds[-1].output.error is None:
             try:
-                await (
-                    at_work.tools.open()
-                )  # scorers read the state, also if nothing was called
+                # Scorers read the state of the tools, even if no tool was called.
+                await at_work.tools.open()
             except AssayError as error:
                 await self._fail(at_work, job, error)
                 return
@@ -555,21 +530,15 @@ class ToolRounds:
         if not run.asking.is_new:
             run.note_rounds(job.sample.id, job.epoch, job.round + 1)
         try:
-            later = run.verdicts.score(
-                job.sample,
-                output,
-                job.epoch,
-                job.order,
-                scorings,
-            )
+            score = run.verdicts.score
+            later = score(job.sample, output, job.epoch, job.order, scorings)
             if output.error is not None:
                 run.asking.check()
             run.verdicts.check()
             if later:
                 await asyncio.gather(*later, return_exceptions=True)
         finally:
-            del self._open[job.sample.id, job.epoch]
-            await at_work.tools.close()
+            await self._leave(at_work)
 
     async def _finish_known(
         self,
@@ -585,8 +554,7 @@ class ToolRounds:
             await self._finish(at_work, job, stale)
             return
         run.progress.done += 1
-        del self._open[job.sample.id, job.epoch]
-        await at_work.tools.close()
+        await self._leave(at_work)
 
     async def _fail(
         self,
@@ -597,12 +565,16 @@ class ToolRounds:
         """Leave a sample without a score if its tools cannot work. The next run tries it again."""
         run = self._run
         sample = job.sample
-        self._open.pop((sample.id, job.epoch), None)
         details = {"error": scrub(f"its tools: {error}")}
         score = Score(None, Outcome.JUDGE_ERROR, details=details)
         for scoring in run.planned.scorings:
             run.verdicts.write(scoring, sample, score, job.epoch, job.order)
         run.progress.done += 1
+        await self._leave(at_work)
+
+    async def _leave(self, at_work: SampleAtWork) -> None:
+        """Close the tools of a sample that is no longer in progress."""
+        self._open.pop((at_work.sample.id, at_work.epoch), None)
         await at_work.tools.close()
 
 

@@ -22,7 +22,8 @@ from ...core.errors import plural
 from ...core.secrets import redact_options
 from ...datasets import Samples, View, view
 from ...datasets.memory import Called
-from ...templates import FewshotTemplate
+from ...templates import Dialogue, FewshotTemplate
+from ...templates import rounds as begin_dialogue
 from ...tooling import USUAL_LIMITS, SampleLimits, ToolSet
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
@@ -86,6 +87,11 @@ class PlannedTask:
         if prompt.options is None:
             return self.options
         return self.options.set(**prompt.options.given()).set(**self.run.generation)
+
+    def dialogue(self, sample: Sample, prompt: Prompt) -> Dialogue:
+        """Return the dialogue that begins with this prompt of a sample."""
+        history = self.task.history
+        return begin_dialogue(sample, prompt, template=self.template, history=history)
 
     @property
     def makes_rows(self) -> bool:

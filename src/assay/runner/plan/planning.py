@@ -582,7 +582,10 @@ def build_scorers(
     entries: Sequence[Any],
     faults: list[AssayError],
 ) -> list[tuple[str, Any]]:
-    """Build the scorers in `entries`. Return each with a name that no other scorer of the task has."""
+    """Build the scorers in `entries`. Return each with a name that no other scorer of the task has.
+
+    A library that a scorer requires and that is missing is an error, before the model is asked.
+    """
     where = f"task {task.name!r}"
     used_entries: list[Any] = []
     scorers: list[tuple[str, Any]] = []
@@ -591,15 +594,6 @@ def build_scorers(
             name, scorer = build_scorer(entry, where)
             used_entries.append(entry)
             scorers.append((name, scorer))
-            _check_libraries(name, scorer, where)
+            for requirement in getattr(scorer, "requires", ()):
+                requirement.check(f"{where}, scorer {name!r}")
     return with_unique_names(used_entries, scorers, where, faults)
-
-
-def _check_libraries(
-    name: str,
-    scorer: object,
-    where: str,
-) -> None:
-    """Raise if a library that a scorer requires is missing, before the model is asked."""
-    for requirement in getattr(scorer, "requires", ()):
-        requirement.check(f"{where}, scorer {name!r}")
