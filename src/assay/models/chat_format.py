@@ -99,7 +99,7 @@ MOST_COUNTED = 2**53
 
 
 def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
-    """Return the messages for a chat endpoint, without the empty turn that the model is to write."""
+    """Return the messages for a chat endpoint, without the empty last turn that the model will write."""
     spelled: list[dict[str, Any]] = []
     for message in prompt.messages:
         if message.parts is None:

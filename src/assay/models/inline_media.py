@@ -13,7 +13,7 @@ from ..core import EMPTY, Audio, DataError, Image, Media, shorten
 from ..core.media import decode_base64, sniff
 
 USUAL_RATE = 24_000
-"""Sampling rate of samples that have no file header."""
+"""Sampling rate that is assumed for raw audio without a file header."""
 BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
 """Audio formats whose fixed first bytes are long enough that raw samples never look like them."""

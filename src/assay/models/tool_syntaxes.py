@@ -309,7 +309,7 @@ def _dictionary(node: ast.Dict) -> dict[Any, Any]:
 
 
 def _nested_call(node: ast.Call) -> object:
-    """Return a call among arguments as `{name: arguments}`, or as its text if it has none."""
+    """Return a call inside an argument as `{name: arguments}`, or as its text if it has no named arguments."""
     if not node.keywords:
         return ast.unparse(node)
     return {_dotted_name(node.func): _keyword_values(node)}

@@ -139,7 +139,7 @@ class BatchApi(ABC):
         lines: Sequence[bytes],
         input_id: str,
     ) -> str:
-        """Create a batch and return its id. `request` is one of its requests."""
+        """Create a batch and return its id. `request` is any of its requests; all have the same path and headers."""
 
     @abstractmethod
     async def find(

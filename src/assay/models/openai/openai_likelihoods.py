@@ -277,9 +277,10 @@ def _check_rows(
     values: Sequence[Any],
     tops: Sequence[Any],
 ) -> None:
-    """Raise if a token is more likely than its reported best alternative, or if the two reports of most tokens differ.
+    """Raise if the log-probabilities of tokens contradict the alternatives in `top_logprobs`.
 
-    A few may differ: two tokens of one spelling share an entry in the row. Values that are all 0 were not measured.
+    A token must not be more likely than the best alternative, and most tokens must have the same value in both lists.
+    A few may differ, because two tokens with the same text share an entry. Values that are all 0 were not measured.
     """
     if len(values) > MOST_CERTAIN and not any(values):
         raise Misaligned("all its log-probabilities are 0")

@@ -55,7 +55,10 @@ def fitted(
     policy: str,
     refuse: Callable[[int, int], Output],
 ) -> tuple[list[Pair], int] | Output:
-    """Return pairs with contexts cut to fit and the most tokens cut; or the failure if they cannot be cut."""
+    """Cut the contexts of pairs to fit the model.
+
+    Return the pairs and the largest number of tokens cut, or the failed output if a pair cannot be cut to fit.
+    """
     over = max((len(pair.computed) - longest for pair in pairs), default=0)
     if over <= 0:
         return list(pairs), 0

@@ -240,7 +240,7 @@ class Renderer:
     def pairs(self, prompt: Prompt) -> list[Pair]:
         """Return the token ids of each continuation after the context.
 
-        Context and continuation are encoded together, so that the tokens at the boundary are the model's.
+        Context and continuation are encoded together, because the tokenizer may join text across their boundary.
         """
         text = self.text(prompt)
         is_chat = prompt.is_chat and self.has_template

@@ -36,7 +36,7 @@ def plan_pairs(
     policy: str,
     refuse: Callable[[int, int], Output] = too_long,
 ) -> Planned:
-    """Return the continuations of a request, or its whole text, after as much context as fits."""
+    """Pair the continuations of a request, or its whole text, with as much context as fits the model."""
     if request.prompt.rolling:
         first, tokens = renderer.whole_text(request.prompt)
         return windows(tokens, first, longest), 0
@@ -77,7 +77,7 @@ def weigh_planned(
     planned: Sequence[tuple[Request, Planned]],
     weigh: Callable[[Sequence[Pair]], Sequence[Likelihood]],
 ) -> list[Output]:
-    """Return the outputs of requests whose pairs are scored together."""
+    """Score the pairs of all requests in one call of `weigh`, and return an output for each request."""
     all_pairs: list[Pair] = []
     for _, plan in planned:
         if not isinstance(plan, Output):

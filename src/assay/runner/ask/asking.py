@@ -71,7 +71,7 @@ class Asking:
         """True if the journal was empty before this run."""
         self.index = self.writer.cell(self.task, self.name)
         if self.budget is not None and any(self.index.answers.succeeded()):
-            self.budget.has_answers(self.role)
+            self.budget.note_earlier_answers(self.role)
 
     def stored(self, id: str, epoch: int) -> Stored:
         """Return the answers that the journal had for a sample and epoch when the run began."""

@@ -268,7 +268,7 @@ class ServerQueue:
         return False
 
     async def _wait_before_retry(self, error: ErrorInfo, request: RequestState) -> None:
-        """Wait as long as the policy says; during an outage, `_wait_for_slot` waits instead."""
+        """Wait before the next attempt. During an outage, return at once, because `_wait_for_slot` will wait."""
         self._report(error)
         now = _now()
         remaining = self.beginning.left_of(error, now, requested_wait(error))

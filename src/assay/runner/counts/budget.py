@@ -77,8 +77,8 @@ class ErrorBudget:
         else:
             self._most = int(number)
 
-    def has_answers(self, whose: str = "") -> None:
-        """Record that the model gave answers in an earlier run."""
+    def note_earlier_answers(self, whose: str = "") -> None:
+        """Record that a model, or the helper in the role `whose`, gave answers in an earlier run."""
         self._answering.add(whose)
 
     def note(

@@ -15,7 +15,7 @@ from ..scoring.scoring import Scoring
 FEW_WORDS = 4
 LONG_WORD = 24
 LONG_HAN = 8
-"""Characters of a script that is written without blanks."""
+"""Smallest length of a target that counts as long in a script without blanks, such as Chinese."""
 
 
 class Leaks:

@@ -503,7 +503,7 @@ class Session:
         self.watcher.say(line)
 
     def _say_fault(self, error: AssayError) -> None:
-        """Report why a number is missing. One error is reported once, however many numbers it affects."""
+        """Report why a number is missing. An error that affects several numbers is reported once."""
         self._is_incomplete = True
         if self.writer.redactor.text(str(error)) not in self.notes:
             self._say(str(error))

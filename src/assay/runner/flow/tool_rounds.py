@@ -129,7 +129,7 @@ class ToolRounds:
         self._broken: BaseException | None = None
         self._hung: set[str] = set()
         self._cut: Counter[str] = Counter()
-        """By tool: results whose text was cut."""
+        """Number of results of each tool whose text was cut."""
 
     def is_behind(self) -> bool:
         """Return True if too many samples are in progress for another one to begin."""

@@ -33,7 +33,7 @@ from .planned_task import PlannedTask
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
 """Errors of a template that occur for every row."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
-"""Exceptions that mean a mistake in the code, which fails for every row."""
+"""Exceptions that mean a mistake in the code of a template, which then fails for every row."""
 ROWS_LOOKED_AT = 2000
 """Most rows that are read to find one with a target. Usually the first has one."""
 

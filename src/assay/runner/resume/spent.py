@@ -118,7 +118,7 @@ def seconds_before(
     writer: RunWriter,
     manifest: Mapping[str, Any],
 ) -> float:
-    """Return the seconds of earlier runs. For a killed run, the time until its last line is added."""
+    """Return the duration of the earlier runs in seconds. A killed run counts up to its last line in the journal."""
     noted = manifest.get(SECONDS)
     if isinstance(noted, (int, float)):
         before = float(noted)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 
 TICKS = 8
-"""Ticks within the allowed time. The guard may be late by one of them."""
+"""Number of timer ticks within the allowed time. A scorer is interrupted at most one tick too late."""
 
 
 class ScorerOverrun(BaseException):

@@ -338,8 +338,8 @@ def outcome_without_answer(output: Output) -> Outcome | None:
 def score_without_answer(score: Score, outcome: Outcome) -> Score:
     """Return the score of an output without an answer, with the counts that its scorer returned.
 
-    A `data_error` stays one. A value stays only if the scorer itself noticed that the answer is missing: the value
-    then has the names of all its metrics.
+    The outcome `data_error` is kept. A value is kept only if the scorer itself noticed that the answer is missing,
+    because the value then has the names of all its metrics.
     """
     if score.outcome is Outcome.DATA_ERROR:
         return score

@@ -135,7 +135,7 @@ def spelled(
     name: str,
     names: Mapping[str, Any],
 ) -> str:
-    """Return the current name of a measure."""
+    """Return the current name of a measure that may be given by its former name."""
     if name != LIKELIHOOD or name in names:
         return name
     likelihood_names = (now for now in names if now.endswith(f"_{LIKELIHOOD}"))

@@ -126,7 +126,7 @@ import sys
 import json
 sys.setrecursionlimit(50000)
 """
-"""Put before every program, so that answers without their imports run."""
+"""Code that is put before every program, so that answers that lack their imports run."""
 _FUNCTIONAL = """
 import json
 

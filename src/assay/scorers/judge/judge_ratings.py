@@ -192,7 +192,7 @@ class JudgeRatings(GivenModels):
         return ratings
 
     def overall(self, ratings: Mapping[str, float]) -> float:
-        """Return one value on the scale of the ratings."""
+        """Combine the ratings of all aspects into one value on the same scale."""
         if self.combine == "minimum":
             return min(ratings.values())
         if self.combine == "geometric":
