@@ -86,9 +86,8 @@ def from_base64(
         return kind(decode_base64(text))
     except DataError as strict:
         try:
-            return kind(
-                decode_base64("".join(text.split()))
-            )  # some servers break lines
+            # Some servers break lines.
+            return kind(decode_base64("".join(text.split())))
         except DataError:
             raise Malformed(
                 f"the {kind.kind} in the answer: {strict.what}, got {shorten(text)}"

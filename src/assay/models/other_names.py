@@ -156,9 +156,8 @@ def _hub_id(
         n=1,
         cutoff=0.8,
     ):
-        return Naming(
-            name, args
-        )  # a misspelled backend, which is reported when the name is resolved
+        # This is a misspelled backend, which is reported when the name is resolved.
+        return Naming(name, args)
     if scheme == "google" and rest.startswith("gemini"):
         return Naming(f"gemini/{rest}", args, f"--model {name} is gemini/{rest} here")
     if scheme.lower() in HOSTED:

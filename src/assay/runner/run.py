@@ -141,9 +141,8 @@ async def _run(
     """Plan and run, with secrets redacted in all errors."""
     options, naming_notes = name_models(options, objects)
     if options.until is not None and not options.shuffle:
-        options = options.but(
-            shuffle=True
-        )  # an early stop is valid only if any sample may come next
+        # An early stop is valid only if any sample may come next.
+        options = options.but(shuffle=True)
     for line in naming_notes:
         watcher.say(line)
     if options.output:
@@ -194,12 +193,10 @@ async def _planned_run(
         check_spread(options, planned_tasks)
         check_batches(options, planned_tasks)
     with nullcontext() if ask_model else suppress(UsageError, StoreError):
-        prepare_until(
-            options, planned_tasks
-        )  # a run that is scored again was checked when it was asked
-    ErrorBudget(
-        options.on_error
-    )  # an invalid policy is an error before anything is written
+        # A run that is scored again was checked when it was asked.
+        prepare_until(options, planned_tasks)
+    # An invalid policy is an error before anything is written.
+    ErrorBudget(options.on_error)
     folder = run_folder(
         options, tuple(dict.fromkeys(planned.model_name for planned in planned_tasks))
     )

@@ -93,8 +93,8 @@ class HfMetric:
         return path
 
     def _reference(self, sample: Sample) -> object:
-        # Two spellings of one number are one reference.
         """Return the reference of a sample, or a list of several."""
+        # Two spellings of one number are one reference.
         targets = list(
             dict.fromkeys(self._cast(str(target), sample) for target in sample.targets)
         )

@@ -165,9 +165,8 @@ class Asking:
                         self.progress.expected,
                     )
             except ErrorBudgetExceeded as error:
-                refused = (
-                    refused or error
-                )  # raised once the rest of the batch is written
+                # Raised once the rest of the batch is written.
+                refused = refused or error
         self.writer.journal.flush()
         if refused is not None:
             raise refused

@@ -200,9 +200,8 @@ class Scheduler:
                     upcoming = []
                 jobs = upcoming
                 if self._is_instant:
-                    await asyncio.sleep(
-                        0
-                    )  # signals, progress and judges get their turn
+                    # Signals, progress and judges get their turn.
+                    await asyncio.sleep(0)
 
     def _take_batch(self, work: Work) -> list[Job]:
         return work.take(self.sizes.size(), self.sizes.media_size())

@@ -291,9 +291,8 @@ class RecordingEngine:
                 self.judge(answers)
                 outputs.update((job.order, output) for job, output in answers)
                 if failed:
-                    outputs.update(
-                        self._on_loop(self._send(failed))
-                    )  # retries need the event loop
+                    # Retries need the event loop.
+                    outputs.update(self._on_loop(self._send(failed)))
                 unanswered = unanswered[len(answers) + len(failed) :]
         return [outputs[index] for index in range(len(jobs))]
 

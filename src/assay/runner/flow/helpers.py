@@ -256,9 +256,8 @@ class Helpers:
     ) -> Helper:
         """Build the helper for a role."""
         task = f"{self.planned.task.name}#{role}"
-        budget = (
-            None if role_of_canary(role) != role else self.budget
-        )  # an unjudged canary costs no sample
+        # An unjudged canary costs no sample.
+        budget = None if role_of_canary(role) != role else self.budget
         think_tags = think_tags_of(
             self.planned.task.protocol,
             model,

@@ -143,9 +143,8 @@ class Session:
                     progress.expected = described["n_expected"] = earlier.expected(
                         planned
                     ) or expected_requests(planned)
-                    self.writer.write_manifest(
-                        manifest
-                    )  # so that a viewer of the run can show the progress
+                    # A viewer of the run shows the progress from the manifest.
+                    self.writer.write_manifest(manifest)
                     await self._run_planned(planned, progress, earlier)
         except AssayError:
             # A run that only scored, and wrote no score yet, stays as it was.

@@ -190,9 +190,8 @@ def _shots(planned: PlannedTask, base: Task) -> Iterator[Change]:
     if any(value != getattr(base.fewshot, name) for name, value in ways.items()):
         yield Change("shots", code_digest(ways))
     if fewshot.seed != base.fewshot.seed and planned.options.seed == base.options.seed:
-        yield Change(
-            f"seed={fewshot.seed}", fewshot.seed
-        )  # otherwise it is among the options
+        # In other cases, the seed is among the options.
+        yield Change(f"seed={fewshot.seed}", fewshot.seed)
     if planned.run.fewshot_data is not None:
         yield Change(
             f"shots={Path(planned.run.fewshot_data).name}", planned.shots.pool.digest()

@@ -118,9 +118,8 @@ def _entry(entry: object) -> float | dict[str, float] | None:
 
 def _name(grade: object) -> str:
     if isinstance(grade, bool):
-        return (
-            "yes" if grade else "no"
-        )  # other YAML readers take these words for booleans
+        # Other YAML readers take these words for booleans.
+        return "yes" if grade else "no"
     return str(grade)
 
 

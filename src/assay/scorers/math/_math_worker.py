@@ -167,8 +167,8 @@ def _compare(
     parse: Callable[..., Any],
     verify: Callable[..., Any],
 ) -> dict[str, Any]:
-    # The parent enforces the time limit by killing this process; the library's own alarm is not reliable.
     """Return whether the answer equals one of the golds, and the expression that was read."""
+    # The parent enforces the time limit by killing this process; the library's own alarm is not reliable.
 
     def read(text: str) -> list[Any]:
         return list(parse(text, parsing_timeout=None, raise_on_error=True))

@@ -132,9 +132,8 @@ def _is_letter(character: str, is_ascii: bool) -> bool:
 
 
 def _letter(is_ascii: bool) -> str:
-    return (
-        r"\w" if is_ascii else _ANY_LETTER
-    )  # the long pattern takes a while to compile, and most texts do not need it
+    # The long pattern takes a while to compile, and most texts do not need it.
+    return r"\w" if is_ascii else _ANY_LETTER
 
 
 @cache
@@ -142,9 +141,8 @@ def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
     """Return a pattern of the characters that must not precede a text whose first character is of this kind."""
     letter = _letter(is_ascii)
     if kind == "sign":
-        return re.compile(
-            rf"(?<!{letter})(?<![)\]])"
-        )  # otherwise the sign is a minus between two numbers
+        # Otherwise the sign is a minus between two numbers.
+        return re.compile(rf"(?<!{letter})(?<![)\]])")
     number = r"(?<!\d\.)(?<!\s\.)(?<!\A\.)(?<![\s(=:]-)(?<!\A-)"
     edges = {"letter": "", "digit": number, "thousand": rf"{number}(?<!\d,)"}
     return re.compile(rf"(?<!{letter}){edges[kind]}" if kind in edges else "")

@@ -119,9 +119,8 @@ class Meteor:
     summarizers: ClassVar[tuple[str, ...]] = ("meteor",)
 
     def __post_init__(self) -> None:
-        _command(
-            self.jar, self.language
-        )  # Report missing parts before the run, not at its first sample.
+        # Report missing parts before the run, not at its first sample.
+        _command(self.jar, self.language)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

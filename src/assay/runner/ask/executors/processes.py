@@ -127,9 +127,8 @@ class Process:
     def _end(self) -> str:
         """Wait for the process to end, kill it if necessary, and return how it ended."""
         try:
-            code = self._process.wait(
-                0.2
-            )  # a process that ended by itself may take a moment to be reaped
+            # A process that ended by itself may take a moment to be reaped.
+            code = self._process.wait(0.2)
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()

@@ -154,9 +154,8 @@ def _connect(
     import ray
     from ray.exceptions import RayError
 
-    os.environ.setdefault(
-        "RAY_USAGE_STATS_ENABLED", "0"
-    )  # no usage statistics are sent
+    # No usage statistics are sent.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     settings: dict[str, Any] = {
         "address": address,
         "log_to_driver": False,
@@ -223,9 +222,8 @@ def _restore_auth_mode(mode: str | None) -> None:
     if hasattr(
         raylet, "AuthenticationTokenLoader"
     ):  # older versions of Ray have no tokens
-        raylet.Config.initialize(
-            ""
-        )  # first, so that a concurrent reader finds the token
+        # This comes first, so that a concurrent reader finds the token.
+        raylet.Config.initialize("")
         raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 

@@ -54,8 +54,8 @@ class Server:
             return pack({"fault": _fault(error)})
 
     async def _load(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        # Relative paths and modules beside the user's files mean the same here as where the run was started.
         """Build and load the model."""
+        # Relative paths and the user's modules must mean the same here as where the run was started.
         if os.path.isdir(head["folder"]):
             os.chdir(head["folder"])
         sys.path += [

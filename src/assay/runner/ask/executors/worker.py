@@ -38,9 +38,8 @@ async def serve(channel: socket.socket) -> None:
             call.add_done_callback(_end_if_broken)
     except (asyncio.IncompleteReadError, ConnectionError):
         sys.stderr.flush()
-        os._exit(
-            0
-        )  # a model may be at work in a thread: its answer is not needed any more
+        # A model may be at work in a thread: its answer is not needed any more.
+        os._exit(0)
 
 
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
