@@ -95,7 +95,9 @@ def test_an_aligned_echo_is_read(put_to):
 def test_an_echo_without_the_written_token_is_refused(put_to):
     server = Echoing(drops_written=True)
 
-    with pytest.raises(UsageError, match=r"echo cannot be trusted.*lack the generated text"):
+    with pytest.raises(
+        UsageError, match=r"echo cannot be trusted.*lack the generated text"
+    ):
         put_weigh(put_to, server, "cd")
 
 

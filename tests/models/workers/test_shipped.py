@@ -483,7 +483,9 @@ def test_geneval_runs_end_to_end_with_a_detector_in_another_process(
     assert overall.outcomes.get("scored", 0) >= 3
     assert set(overall.outcomes) <= {"scored", "judge_error"}
     assert all(
-        "does not know the class" in note for note in done.notes if "judge_error" in note
+        "does not know the class" in note
+        for note in done.notes
+        if "judge_error" in note
     )
 
 

@@ -620,9 +620,9 @@ def test_a_refused_key_lets_one_at_a_time_through_until_it_is_taken_again():
 
     limiter.hold(10.0)
     limiter.succeeded()
-    limiter.let_go(started=9.0)
+    limiter.restore(started=9.0)
     in_doubt = limiter.limit
-    limiter.let_go(started=11.0)
+    limiter.restore(started=11.0)
 
     assert (in_doubt, limiter.limit) == (1, 32)
 

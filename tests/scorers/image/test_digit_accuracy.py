@@ -12,7 +12,7 @@ from assay.scorers.image.digit_accuracy import (
     DARKEST,
     DigitAccuracy,
     judge_accuracy,
-    taught,
+    train_classifier,
 )
 
 
@@ -59,8 +59,8 @@ def test_a_judge_trained_on_permuted_labels_is_at_chance():
     half = digits().judging
     permuted = np.random.default_rng(0).permutation(half.labels)
 
-    assert accuracy(taught(half.pixels, half.labels)) > 0.97
-    assert accuracy(taught(half.pixels, permuted)) < 0.3
+    assert accuracy(train_classifier(half.pixels, half.labels)) > 0.97
+    assert accuracy(train_classifier(half.pixels, permuted)) < 0.3
 
 
 def test_an_output_without_an_image_counts_as_zero():

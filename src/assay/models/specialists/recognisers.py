@@ -42,7 +42,7 @@ A recogniser would hear words in silence. A recording that is faint throughout i
 """
 
 
-def in_pieces(
+def split_recording(
     samples: "Floats",
     rate: int,
     longest_seconds: float,
@@ -196,7 +196,7 @@ class Recogniser(Specialist):
         audio = only_medium(request, Audio)
         waveform = decode_audio(audio, rate=RATE, channels=1)
         longest = self.longest_seconds
-        pieces = in_pieces(waveform.samples, RATE, longest)
+        pieces = split_recording(waveform.samples, RATE, longest)
         words = []
         for piece in pieces:
             text = self._transcribe(piece)

@@ -237,7 +237,7 @@ class ServerQueue:
         self.beginning.is_hopeless(None, request.sent_at, now, 0.0)
         self.limiter.succeeded()
         if self.limiter.limit_before_refusal:
-            self.limiter.let_go(request.sent_at)
+            self.limiter.restore(request.sent_at)
 
     def _record_failure(
         self,

@@ -93,7 +93,7 @@ class Limiter:
             self.key_refused_at = now
             self.limit = 1.0
 
-    def let_go(self, started: float) -> None:
+    def restore(self, started: float) -> None:
         """Restore the limit if a request that was sent after the key was refused got an answer: the key works."""
         if started > self.key_refused_at:
             self.limit = self.limit_before_refusal

@@ -281,11 +281,11 @@ class TaskRun:
             self.judge([(job, cached)])
             return None
         if not self.asking.may_ask:
-            self.pass_over(sample, epoch, order, stored)
+            self.skip_unanswered(sample, epoch, order, stored)
             return None
         return job
 
-    def pass_over(
+    def skip_unanswered(
         self,
         sample: Sample,
         epoch: int,
@@ -416,7 +416,7 @@ class TaskRun:
         self.progress.reused += 1
         if len(stored) > len(answers):
             self.planned.rounds[sample.id, epoch] = len(answers)
-        self.remark_on(sample, epoch, answers)
+        self.count_remarks(sample, epoch, answers)
         is_in_place = len(stored) >= len(answers) and all(map(is_, answers, stored))
         if self.asking.may_ask and is_in_place:
             return self.verdicts.take_known(sample, epoch, order)
@@ -432,7 +432,7 @@ class TaskRun:
         if len(self.asking.stored(id, epoch)) > count:
             self.planned.rounds[id, epoch] = count
 
-    def remark_on(
+    def count_remarks(
         self,
         sample: Sample,
         epoch: int,
@@ -560,9 +560,9 @@ class TaskRun:
         if not self.asking.may_ask:
             del self._dialogues[sample.id, epoch]
             known = [*answers, *stored[job.round :]]
-            self.pass_over(sample, epoch, order, known, job.round)
+            self.skip_unanswered(sample, epoch, order, known, job.round)
             return None
-        self.remark_on(sample, epoch, answers)
+        self.count_remarks(sample, epoch, answers)
         if job is not first and self.planned.model.abilities.history != "given":
             # The model no longer remembers the earlier rounds: the dialogue starts again.
             self._begin_dialogue(sample, request.prompt, epoch)

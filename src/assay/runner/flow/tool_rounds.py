@@ -262,13 +262,13 @@ class ToolRounds:
         except AssayError as error:
             await self._fail(at_work, job, error)
             return
-        run.remark_on(job.sample, job.epoch, answers)
+        run.count_remarks(job.sample, job.epoch, answers)
         if run.asking.may_ask and run.work is not None:
             run.work.put(job)
             return
         await self._leave(at_work)
         known = [*answers, *stored[job.round :]]
-        run.pass_over(job.sample, job.epoch, job.order, known, job.round)
+        run.skip_unanswered(job.sample, job.epoch, job.order, known, job.round)
 
     async def _first_job(self, at_work: SampleAtWork, job: Job) -> Job:
         """Return the job with the initial prompt of the tool session."""

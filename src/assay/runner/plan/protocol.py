@@ -190,7 +190,7 @@ def _shots(planned: PlannedTask, base: Task) -> Iterator[Change]:
     if any(value != getattr(base.fewshot, name) for name, value in ways.items()):
         yield Change("shots", code_digest(ways))
     if fewshot.seed != base.fewshot.seed and planned.options.seed == base.options.seed:
-        # In other cases, the seed is among the options.
+        # A seed that the run sets is listed among the generation options instead.
         yield Change(f"seed={fewshot.seed}", fewshot.seed)
     if planned.run.fewshot_data is not None:
         yield Change(

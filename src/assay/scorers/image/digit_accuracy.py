@@ -64,7 +64,7 @@ class DigitAccuracy:
 def judge() -> "SVC":
     """Return the judge, trained once per process in a tenth of a second."""
     half = digits().judging
-    return taught(half.pixels, half.labels)
+    return train_classifier(half.pixels, half.labels)
 
 
 @cache
@@ -76,7 +76,7 @@ def judge_accuracy() -> float:
     )
 
 
-def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> "SVC":
+def train_classifier(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> "SVC":
     """Return a classifier trained on digits."""
     svm = _SKLEARN.library("sklearn.svm", "scorer 'digit_accuracy'")
     return svm.SVC(gamma=WIDTH_OF_KERNEL).fit(pixels * DARKEST, labels)
