@@ -559,8 +559,8 @@ class TaskRun:
             job = following
         if not self.asking.may_ask:
             del self._dialogues[sample.id, epoch]
-            known = [*answers, *stored[job.round :]]
-            self.skip_unanswered(sample, epoch, order, known, job.round)
+            earlier = [*answers, *stored[job.round :]]
+            self.skip_unanswered(sample, epoch, order, earlier, job.round)
             return None
         self.count_remarks(sample, epoch, answers)
         if job is not first and self.planned.model.abilities.history != "given":

@@ -267,8 +267,8 @@ class ToolRounds:
             run.work.put(job)
             return
         await self._leave(at_work)
-        known = [*answers, *stored[job.round :]]
-        run.skip_unanswered(job.sample, job.epoch, job.order, known, job.round)
+        earlier = [*answers, *stored[job.round :]]
+        run.skip_unanswered(job.sample, job.epoch, job.order, earlier, job.round)
 
     async def _first_job(self, at_work: SampleAtWork, job: Job) -> Job:
         """Return the job with the initial prompt of the tool session."""
@@ -573,7 +573,7 @@ class ToolRounds:
         await self._leave(at_work)
 
     async def _leave(self, at_work: SampleAtWork) -> None:
-        """Close the tools of a sample that is no longer in progress."""
+        """Close the tools of a sample and count it as no longer in progress."""
         self._open.pop((at_work.sample.id, at_work.epoch), None)
         await at_work.tools.close()
 

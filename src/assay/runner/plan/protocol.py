@@ -186,16 +186,17 @@ def _shots(planned: PlannedTask, base: Task) -> Iterator[Change]:
         yield Change(f"{fewshot.num}shot", fewshot.num)
     if not fewshot.num or planned.shots is None:
         return
-    ways = {name: getattr(fewshot, name) for name in ("pick", "multiturn")}
-    if any(value != getattr(base.fewshot, name) for name, value in ways.items()):
-        yield Change("shots", code_digest(ways))
-    if fewshot.seed != base.fewshot.seed and planned.options.seed == base.options.seed:
-        # A seed that the run sets is listed among the generation options instead.
+    original = base.fewshot
+    if (fewshot.pick, fewshot.multiturn) != (original.pick, original.multiturn):
+        drawing = {"pick": fewshot.pick, "multiturn": fewshot.multiturn}
+        yield Change("shots", code_digest(drawing))
+    # A seed that the run sets is listed among the generation options instead.
+    run_sets_seed = planned.options.seed != base.options.seed
+    if fewshot.seed != original.seed and not run_sets_seed:
         yield Change(f"seed={fewshot.seed}", fewshot.seed)
     if planned.run.fewshot_data is not None:
-        yield Change(
-            f"shots={Path(planned.run.fewshot_data).name}", planned.shots.pool.digest()
-        )
+        name = Path(planned.run.fewshot_data).name
+        yield Change(f"shots={name}", planned.shots.pool.digest())
     if planned.shots.are_evaluated:
         yield Change("shots_from_evaluated_data", True)
 
