@@ -76,7 +76,7 @@ class FunctionModel:
 
     def __init__(
         self,
-        target: object,
+        target: Any,
         reference: str,
         args: Mapping[str, Any] = EMPTY,
     ) -> None:

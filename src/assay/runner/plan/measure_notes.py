@@ -98,8 +98,9 @@ def context_notes(planned: PlannedTask) -> Iterator[str]:
 
     def is_left_out(name: str) -> bool:
         value = sample.fields.get(name)
-        is_text = isinstance(value, str) and bool(value.strip())
-        return is_text and value not in text and value != sample.target
+        if not isinstance(value, str) or not value.strip():
+            return False
+        return value not in text and value != sample.target
 
     options = [name for name in sample.fields if NUMBERED_OPTION.fullmatch(str(name))]
     unseen_options = [name for name in options if is_left_out(name)]
