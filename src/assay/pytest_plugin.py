@@ -50,7 +50,7 @@ class CheckedRun:
     ) -> bool:
         """Return True if the 95 % interval of a metric is at or above `limit`; otherwise raise with the reason.
 
-        `LimitMissed` means that the number is too low, `NotEnoughSamples` that the samples do not decide it.
+        `LimitMissed` means that the number is too low, `NotEnoughSamples` that more samples are needed to decide.
         """
         __tracebackhide__ = True
         return self._check(metric, task, min_value=limit)

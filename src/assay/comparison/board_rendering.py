@@ -1,4 +1,4 @@
-"""A leaderboard for people: aligned text, Markdown, CSV, or a self-contained HTML page."""
+"""Render a leaderboard as aligned text, Markdown, CSV or a self-contained HTML page."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -78,7 +78,7 @@ def _cell(
     entry: Entry,
     column: Column,
 ) -> str:
-    """Return a number with its interval; with several columns, its rank, too."""
+    """Return a number with its interval; if the board has several columns, also with its rank."""
     if column not in entry.numbers:
         return MISSING
     text = _number(entry.numbers[column][0])
@@ -111,7 +111,7 @@ def _interval(ends: tuple[float, float] | None) -> str:
 
 
 def remarks(board: Leaderboard) -> Iterator[str]:
-    """Yield notes about models that cannot be distinguished, missing numbers, and so on."""
+    """Yield notes below the table, for example about ties and missing numbers."""
     ranks = board.overall
     names = [entry.name for entry in board.entries if entry.name in ranks]
     for index, name in enumerate(names):
@@ -198,7 +198,7 @@ def html(board: Leaderboard) -> str:
 
 
 def csv_text(board: Leaderboard) -> str:
-    """Return a row for each model and column."""
+    """Return the leaderboard as CSV, with a row for each model and column."""
     rows: list[list[Any]] = []
     for entry in board.entries:
         for column in board.columns:

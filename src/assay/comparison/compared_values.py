@@ -1,4 +1,4 @@
-"""The values and counts of single samples from which the table of a run was computed."""
+"""Values and counts of the single samples from which a run's table was computed."""
 
 from collections.abc import Hashable, Iterable, Iterator
 
@@ -22,9 +22,9 @@ def sample_counts(
     result: Result | None,
     recipe: Recipe,
 ) -> tuple[Counts, Clusters]:
-    """Return the counts of each sample, added up over its answers, and its cluster (or else itself).
+    """Return the counts of each sample, added up over its answers, and its cluster (the sample itself if it has none).
 
-    If several scorers have such counts, those whose sums give the number of the table are taken; if none do, both
+    If several scorers have such counts, those that add up to the number in the table are returned; if none do, both
     mappings are empty.
     """
     for records in _sources(reader, task, model, recipe):
@@ -40,7 +40,7 @@ def _sources(
     model: str,
     recipe: Recipe,
 ) -> Iterator[Iterable[ScoreRecord]]:
-    """Yield the records that may have the counts: the records of each scorer, or the records of all scorers joined."""
+    """Yield collections of records that may have the counts: those of each scorer, or those of all scorers joined."""
     beside = {
         scorer: Attempts(reader.counted_scores(task, model, scorer))
         for scorer in reader.scorers(task, model)
@@ -92,7 +92,7 @@ def _makes_the_number(
 
 
 class Values:
-    """Values and counts of samples, read once for all rows that compare them."""
+    """Values and counts of samples. Each is read once, even if several rows compare it."""
 
     def __init__(self) -> None:
         self._samples: dict[tuple[str, ...], SampleValues] = {}
@@ -104,7 +104,7 @@ class Values:
         result: Result,
         model: str,
     ) -> SampleValues:
-        """Return one value for each sample of a number, and its cluster."""
+        """Return the value of each sample from which a result was computed, and its cluster."""
         folder = str(reader.layout.folder)
         key = folder, result.task, model, result.metric
         if key not in self._samples:
@@ -132,7 +132,7 @@ class Values:
         model: str,
         recipe: Recipe,
     ) -> tuple[Counts, Clusters]:
-        """Return the counts of each sample of a number, and its cluster: `sample_counts`."""
+        """Return what `sample_counts` does for `table`, and remember it for `number`."""
         key = str(reader.layout.folder), number.task, model, number.metric
         if key not in self._counts:
             self._counts[key] = sample_counts(reader, number.task, model, table, recipe)

@@ -1,8 +1,8 @@
-"""A run compared with an earlier one, paired by sample id, with other differences between the two.
+"""Compare a run with an earlier run, paired by sample id, and list other differences between the two.
 
-Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict
-in either run are left out. The last summary of each run decides: its answers to a sample are reduced as in its own
-table, and the result must be the number in that table.
+Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict in
+either run are left out. The last summary of each run defines how its answers to a sample are reduced; the result must
+be the number in its table.
 """
 
 import shlex
@@ -23,9 +23,9 @@ from .comparison_rows import Comparison, Row
 from .foreign_pairs import find_partner, is_imported
 
 _WAYS = ("template", "to_sample", "shots", "options")
-"""Digests of how samples are presented to a model. A different one makes another measurement."""
+"""Digests of how samples are presented to a model. If one differs, the two runs measured different things."""
 _OWN = frozenset({"output", "baseline"})
-"""Settings that do not affect how a run was made: its folder, and its baseline."""
+"""Settings that do not affect the results of a run: its folder and its baseline."""
 LONGEST_SETTING = 300
 Entry = Mapping[str, Any]
 """One task × model of a `run.json`."""
@@ -61,7 +61,7 @@ def differing_ways(
 
 
 def _changes(earlier: Entry, entry: Entry) -> list[str]:
-    """Return the differences between two entries: data, prompts, options, scorers, or else the protocol."""
+    """Return the parts in which two entries differ: data, prompts, options, scorers, or else the protocol."""
     changed = []
     if earlier.get("data_sha256") != entry.get("data_sha256"):
         changed.append("data")
@@ -123,7 +123,7 @@ def differing_settings(
 
 
 def _differences(before: object, after: object) -> Iterator[tuple[str, str, str]]:
-    """Yield name, earlier and later value of the members in which two mappings differ."""
+    """Yield name, earlier value and later value of each member in which two mappings differ."""
     if isinstance(before, Mapping):
         older = before
     else:
@@ -169,9 +169,10 @@ def compare_runs(
     *,
     force: bool = False,
 ) -> Comparison:
-    """Compare every metric of a run, or of its folder, that the baseline has too, sample by sample.
+    """Compare every metric that both the run and the baseline have, sample by sample.
 
-    Either may be the results of another tool; `force` compares these also if their data is different or unknown.
+    Each of the two may be a folder or the results of another tool. `force` compares another tool's results even if
+    their data is different or unknown.
 
     Example: `compare_runs("runs/before", "runs/after").lines()`
     """
@@ -208,14 +209,14 @@ def compare_runs(
 
 
 def adjust(rows: Iterable[Row]) -> None:
-    """Adjust p by Holm's method over all compared numbers, since each is one more chance of a false alarm."""
+    """Adjust the p values by Holm's method, because each compared number is one more chance of a false alarm."""
     pairs = [(row, row.paired) for row in rows if row.paired is not None]
     for (row, _), p in zip(pairs, holm([paired.p for _, paired in pairs]), strict=True):
         row.p_adjusted = p
 
 
 def _early_note(reader: RunReader) -> str:
-    """Return a note if a run stopped early, since p and intervals do not allow for that; else an empty text."""
+    """Return a note if a run stopped early, because p and intervals are then not exact; else an empty text."""
     for result in reader.results:
         rule = result.details.get("until", {})
         if rule.get("stopped"):
@@ -262,7 +263,7 @@ def _imported_rows(
     values: Values,
     force: bool,
 ) -> tuple[list[Row], list[str]]:
-    """Return the comparisons where one run is the results of another tool, and notes about what is unknown."""
+    """Return the comparisons with results of another tool, and notes about what is unknown of these."""
     rows = []
     notes: dict[str, None] = {}
     for reader in (before, after):
@@ -310,8 +311,8 @@ def compare_number(
 ) -> Row:
     """Compare one number of a run with the same number of a model of another run.
 
-    `values` caches the sample values. `table` is the baseline's number if it has another name, and `ids` has the id
-    in this run of each sample of the baseline that has another id there.
+    `values` caches the sample values. Pass `table` if the number has another name in the baseline. If ids differ, `ids`
+    maps a sample's id in the baseline to its id in this run.
     """
     row = Row(
         result.task,
@@ -417,7 +418,7 @@ def _compare_weighted(
     result: Result,
     clusters: Mapping[str, Hashable],
 ) -> None:
-    """Compare the means of samples that count with the weights of their rows, as a ratio of two sums."""
+    """Compare means over weighted samples, each computed as a ratio of two sums."""
     common = row.before.keys() & row.after.keys()
     if any(weights_before.get(id) != weights_after.get(id) for id in common):
         row.refused = "its samples have other weights in the baseline"
@@ -444,7 +445,7 @@ def _weighted(
     values: Mapping[str, float],
     weights: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
-    """Return each value times its weight, and the weight."""
+    """Return for each sample its value times its weight, and its weight."""
     return {id: (value * weights[id], weights[id]) for id, value in values.items()}
 
 
@@ -452,7 +453,7 @@ def _each(
     counts: Mapping[str, Sequence[float]],
     recipe: Recipe,
 ) -> dict[str, float]:
-    """Return the number of each single sample. A sample without a finite number is left out."""
+    """Apply the formula to the counts of each single sample. Leave out samples without a finite result."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -470,7 +471,7 @@ def _unscored(
     after: RunReader,
     model: str,
 ) -> str:
-    """Return which scorer of this run the baseline lacks, and how to add it; empty if something else is missing."""
+    """Say which scorer of this run the baseline lacks, and how to add it; empty if the scorer is not the reason."""
     ways = []
     for reader, of in ((before, model), (after, result.model)):
         ways.append(_way(reader, result.task, of))
@@ -491,14 +492,9 @@ def _way(
     task: str,
     model: str,
 ) -> str:
-    """Return the measure by which a model was asked a task.
-
-    Only recorded answers can be scored again.
-    """
-    return (
-        recorded_measures(reader.manifest).get((task, model))
-        or "the task's own measure"
-    )
+    """Return the measure by which a model was asked a task."""
+    measures = recorded_measures(reader.manifest)
+    return measures.get((task, model)) or "the task's own measure"
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:
@@ -517,7 +513,7 @@ def _same_number(
     result: Result,
     model: str,
 ) -> Result | None:
-    """Return the same number from the baseline's table, which says how answers were counted and reduced there."""
+    """Return the result with the same task and metric from the baseline's table."""
     key = result.task, model, result.metric
     return next(
         (row for row in before.results if (row.task, row.model, row.metric) == key),

@@ -1,8 +1,8 @@
-"""The rows of a comparison: one number of a run with the same number of a baseline, and a sentence for it.
+"""The rows of a comparison: one number of a run and of its baseline, with a sentence about the difference.
 
-One sentence describes each number, and one describes all numbers. The sentence says which run is better, by how much
-and with which interval, how many samples changed either way, and p. The interval belongs to the amount in the sentence:
-"worse by 2.0 points, 95 % interval 0.5 to 3.5".
+The sentence says which run is better, by how much and with which interval, how many samples changed in each direction,
+and p. Amount and interval have the same sign: "worse by 2.0 points, 95 % interval 0.5 to 3.5". One more sentence
+summarizes all rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Plain = Mapping[str, Any]
 
 
 def points(row: Plain) -> tuple[float, str]:
-    """Return the factor and the unit for showing differences: shares differ by percentage points."""
+    """Return factor and unit for displaying a difference: shares differ by percentage points."""
     scale = tuple(row.get("scale") or ())
     test = str(row.get("test") or "")
     if scale == SHARE or test.startswith("McNemar"):
@@ -30,7 +30,7 @@ def points(row: Plain) -> tuple[float, str]:
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """Return one number in words, with its direction. `name` is the run that is compared with the baseline."""
+    """Describe the difference of one number in a sentence. `name` is the run that is compared with the baseline."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
     factor, _ = points(row)
@@ -45,7 +45,7 @@ def _amount(
     name: str,
     digits: int,
 ) -> str:
-    """Return the verdict with the size of the difference."""
+    """Return the verdict and the size of the difference: "The later run is worse by 2.0 points"."""
     factor, unit = points(row)
     difference = row["difference"] * factor
     verdict = row["verdict"]
@@ -64,7 +64,7 @@ def _amount(
 
 
 def changes(row: Plain) -> str:
-    """Return how many samples changed either way; if lower is better, say which way is the good one."""
+    """Return how many samples went up and how many down; if lower is better, say which direction is good."""
     up = f"{row['wins']:,}"
     down = f"{row['losses']:,}"
     total = f"{row['n']:,}"
@@ -97,12 +97,12 @@ def overall(
 
 
 def signed(value: float, digits: int) -> str:
-    """Return a number with its sign, with a true minus."""
+    """Return a number with its sign, using the minus character (U+2212)."""
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _within(name: str) -> str:
-    """Return a name in the form for the middle of a sentence."""
+    """Return a name as written in the middle of a sentence: "the later run"."""
     return "the later run" if name == "The later run" else name
 
 
@@ -111,7 +111,7 @@ def _interval(
     factor: float,
     digits: int,
 ) -> str:
-    """Return the interval of the amount in the sentence."""
+    """Return the interval of the difference, with the same sign as the amount in the sentence."""
     if row["ci"] is None:
         return ", no interval"
     low, high = row["ci"]
@@ -123,13 +123,13 @@ def _interval(
 
 
 def _end_text(end: float, digits: int) -> str:
-    """Return an end of an interval with a true minus; adding 0.0 makes -0.0 positive."""
+    """Return an end of an interval, using the minus character (U+2212). Adding 0.0 makes -0.0 positive."""
     text = f"{end + 0.0:.{digits}f}"
     return text.replace("-", "−")
 
 
 def _p(row: Plain) -> str:
-    """Return the p value, adjusted by Holm's method if there are several."""
+    """Return the p value in words, adjusted by Holm's method if there are several."""
     plain = row["p"]
     adjusted = row.get("p_adjusted")
     p = plain if adjusted is None else adjusted
@@ -168,13 +168,13 @@ class Row:
     refused: str = ""
     """Why the two numbers cannot be compared."""
     reducers: tuple[str, str] | None = None
-    """The reducers of the baseline and of the run for the answers to a sample, if they differ."""
+    """How the baseline and the run reduced the answers to a sample to one value, if they differ."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest value, if they are known."""
     baseline_task: str | None = None
     """The task of the baseline, if it has another name there."""
     baseline_ids: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
-    """The id in the baseline of each sample that has another id there."""
+    """For samples whose ids differ, the id in the baseline by the id in the run."""
     before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
     """The values of the baseline by sample id; `after` has those of the run."""
     after: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
@@ -286,7 +286,7 @@ class Comparison:
     folder: str
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
-    """Damage, and differences that make it another measurement: data, template, options, scorers."""
+    """Damage to a run, and differences in data, template, options or scorers."""
     settings: list[list[str]] = field(default_factory=list)
     """Name, value in the baseline and value in the run of each differing setting: options, versions, platform."""
     run: str = ""
@@ -295,23 +295,23 @@ class Comparison:
     """True if the baseline was changed after its run; the notes say how."""
 
     def sentence(self, name: str = "The later run") -> str:
-        """Return the comparison in one sentence, in which `name` stands for the run."""
+        """Describe the comparison in one sentence, in which `name` stands for the run."""
         return overall([row.to_plain() for row in self.rows], name)
 
     @property
     def compared(self) -> int:
-        """The number of compared numbers."""
+        """How many numbers were compared."""
         return sum(row.paired is not None for row in self.rows)
 
     def lines(self) -> list[str]:
-        """Return the lines that the terminal shows under the table."""
+        """Return the lines that the terminal shows below the table of results."""
         nothing = [] if self.compared else ["  nothing was compared"]
         rows = [f"  {row.line()}" for row in self.rows]
         notes = [f"  {note}" for note in self.notes]
         return [f"against {self.folder}:", *rows, *nothing, *notes]
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the member `baseline` of `--json`."""
+        """Return the comparison as JSON, for the member `baseline` of `--json`."""
         rows = [row.to_plain() for row in self.rows]
         return {
             "run": self.folder,
@@ -326,7 +326,7 @@ def _bootstrap(found: PairedBootstrap) -> dict[str, Any]:
 
 
 def format_p(p: float | None) -> str:
-    """Return a p value as text; for very small values an upper bound."""
+    """Return a p value as text; very small values become an upper bound such as `< 0.0001`."""
     if p is None:
         return "n/a"
     if p < 0.001:

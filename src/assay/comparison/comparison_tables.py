@@ -1,4 +1,4 @@
-"""A comparison for people: other differences, a sentence for each run, every number, and the samples that changed."""
+"""Render a comparison of runs as text, Markdown or HTML: caveats, sentences, numbers and changed samples."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
@@ -40,7 +40,7 @@ FLIPS = 50
 """How many changed samples of a number are listed by default."""
 MOST_SETTINGS = 8
 COMPARED = frozenset({"models"})
-"""Settings that are expected to differ because they are the subject of the comparison."""
+"""Settings that are not listed as differences, because they are the subject of the comparison."""
 ANSWER_CHARACTERS = 48
 FEWEST_ANSWER_CHARACTERS = 10
 FLIP_HEADINGS = ("Sample", "Before", "After", "", "Answer before", "Answer after")
@@ -174,7 +174,7 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def html(report: RunComparison) -> str:
-    """Return the comparison for a notebook, with a drawing of each difference."""
+    """Return the comparison as HTML for a notebook, with a drawing of each difference."""
     ranges = _chart_ranges(report)
     headings, rows = table(report)
     column = headings.index("95 % interval") + 1
@@ -194,7 +194,7 @@ def _inserted(
     column: int,
     cell: str,
 ) -> tuple[str, ...]:
-    """Return the cells with another one inserted before a column."""
+    """Return the cells with `cell` inserted before a column."""
     return (*cells[:column], cell, *cells[column:])
 
 
@@ -206,7 +206,7 @@ def _paragraph(line: str, tag: str = "") -> str:
 
 
 def _chart_ranges(report: RunComparison) -> dict[str, float]:
-    """Return, for each metric, the largest difference that its charts must show."""
+    """Return the largest difference that the charts of each metric must show."""
     ranges: dict[str, float] = {}
     for row in report.rows:
         if row.paired is None:
@@ -233,7 +233,7 @@ def _dot(
 
 
 def caveats(report: RunComparison) -> list[str]:
-    """Return other differences between the runs that could be mistaken for a difference of models."""
+    """Return differences between the runs that could be mistaken for a difference between the models."""
     lines = []
     for run, name in _named_runs(report):
         if len(report.runs) > 1:
@@ -248,7 +248,7 @@ def caveats(report: RunComparison) -> list[str]:
 
 
 def _settings(settings: Sequence[Sequence[str]]) -> str:
-    """Return the first of the differing settings in one line."""
+    """Return the first few differing settings in one line."""
     texts = []
     for name, before, after in settings[:MOST_SETTINGS]:
         texts.append(f"{name} {before} → {after}")
@@ -320,7 +320,7 @@ def _interval_text(
 
 
 def footnotes(report: RunComparison) -> Iterator[str]:
-    """Yield why numbers were not compared, why intervals are unreliable, and the bootstrap of corpus numbers."""
+    """Yield notes below the table: why numbers were not compared or are unreliable, and bootstrap intervals."""
     compared = 0
     for run, name in _named_runs(report):
         if len(report.runs) > 1:
@@ -355,7 +355,10 @@ def flip_tables(
     report: RunComparison,
     most: int | None,
 ) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
-    """Yield a title and the changed samples of each number, with both answers; nothing if `most` is None."""
+    """Yield a title and a table for each number: its changed samples with both answers.
+
+    Yield nothing if `most` is None.
+    """
     if most is None:
         return
     before = open_run(report.baseline)

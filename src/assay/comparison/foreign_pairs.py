@@ -1,4 +1,4 @@
-"""Match task, number and samples of another tool's results with those of a run.
+"""Match tasks, metrics and samples in another tool's results with those of a run.
 
 Tools name tasks, metrics and samples differently. Samples are paired by id if their references agree, else by equal
 questions. Different or unknown data is refused, unless the user forces the comparison.
@@ -25,15 +25,15 @@ def is_imported(reader: RunReader) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The number of the baseline that a number of the run is compared with."""
+    """The result of the baseline that a result of the run is compared with."""
 
     task: str = ""
     model: str = ""
     table: Result | None = None
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """The id in the run of each sample of the baseline, if the ids differ."""
+    """For samples whose ids differ, the id in the run by the id in the baseline."""
     refused: str = ""
-    """Why nothing is compared."""
+    """The reason if the results cannot be compared, else empty."""
     notes: tuple[str, ...] = ()
 
 
@@ -44,7 +44,7 @@ def find_partner(
     *,
     is_forced: bool,
 ) -> Partner:
-    """Return the number with which a number of `after` is compared; one of the two runs is imported."""
+    """Find the result of `before` that belongs to a result of `after`; one of the two runs is imported."""
     tasks = list(dict.fromkeys(row.task for row in before.results))
     run_tasks = {row.task for row in after.results}
     task = _same_task(result.task, tasks)
@@ -122,9 +122,9 @@ def _same_metric(
     own_rows: Sequence[Result],
     theirs: Sequence[Result],
 ) -> Result | None:
-    """Return the number with the same name, or else with the same name up to the comma, after which a filter is named.
+    """Return the result whose metric has the same name, or the same name up to a comma (a filter follows the comma).
 
-    If the two tools have no name in common, the first numbers of both belong together.
+    If the two tools have no name in common, the first results of both belong together.
     """
     by_name = {row.metric: row for row in theirs}
     named = by_name.get(result.metric)
@@ -146,14 +146,14 @@ class Pairs:
     """The pairs of samples of two runs."""
 
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """The id in the later run of each sample of the baseline; empty if ids are the same."""
+    """The id in the later run by the id in the baseline; empty if the ids are the same."""
     fault: str = ""
-    """Why the data may differ; empty if it is the same."""
+    """Why the data of the two runs may differ; empty if it is the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The known facts about one sample."""
+    """The question and the reference of one sample, as far as the results have them."""
 
     question: str
     target: Any
@@ -165,7 +165,7 @@ def pair_samples(
     after: RunReader,
     cell: tuple[str, str],
 ) -> Pairs:
-    """Return how the samples of two runs are paired, and why they may be different data."""
+    """Pair the samples of two runs, and say why their data may differ."""
     theirs = _questions_of(before, *baseline_cell)
     ours = _questions_of(after, *cell)
     if not theirs or not ours:
@@ -201,7 +201,7 @@ def _questions_of(
 
 
 def _plain(target: object) -> object:
-    """Return a reference in a form that tools agree on: text without case and outer blanks; None if unknown."""
+    """Normalize a reference for comparison: text loses case and outer blanks; None if it is unknown."""
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)
         if len(entries) == 1:
@@ -217,7 +217,7 @@ def _fault_of_ids(
     ours: Mapping[str, _Asked],
     common: Sequence[str],
 ) -> str:
-    """Return why samples with one id may differ; empty if they are known to be the same."""
+    """Say why samples with the same id may differ; empty if they are known to be the same."""
     if not common:
         return "they have no sample id in common"
     with_targets = 0

@@ -1,9 +1,8 @@
 """The gate: decide by intervals whether a run passes its policy.
 
-A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that
-drop (non-inferiority), and fails if all of it is below. A small run therefore passes nothing by luck: it is
-inconclusive, and the check has the number of samples that would decide. Floors are decided by the number's own
-interval.
+A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that drop
+(non-inferiority), and fails if all of it is below. So a small run cannot pass by luck: it is inconclusive, and the
+check says how many samples would decide. Limits on the value itself are decided by its own interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +30,12 @@ PASS: Decision = "pass"
 FAIL: Decision = "fail"
 INCONCLUSIVE: Decision = "inconclusive"
 SHARES = ("wilson", "clopper-pearson", "exact")
-"""Names of intervals of right-or-wrong scores, which are between 0 and 1."""
+"""Interval methods of right-or-wrong scores, whose values are between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One limit, the numbers that decide it, and the decision."""
+    """One limit of the policy, the numbers it applies to, and the decision."""
 
     name: str
     """Task and metric; with several models, the model, too."""
@@ -57,7 +56,7 @@ class Check:
     is_anytime: bool = False
     """True if the interval is valid at every check of a run that stopped early."""
     reason: str = ""
-    """Why the rule could not be decided, and what would decide it."""
+    """Why the limit could not be decided, and what would decide it."""
     needed: int | None = None
     """Estimated number of samples that would decide."""
 
@@ -90,7 +89,7 @@ class Check:
         return f"{text} [{self.ci[0]:+.3f}, {self.ci[1]:+.3f}]{when}, n {self.n}"
 
     def lines(self) -> list[str]:
-        """Return the check for a terminal: the decision and the limit, then the numbers, then the reason."""
+        """Return the lines of the check for a terminal: decision and limit, numbers, reason."""
         lines = [f"{self.decision.upper():<12}  {self.name}  {self.limit}", self.found]
         if self.reason:
             lines.append(self.reason)
@@ -128,7 +127,7 @@ class Verdict:
 
     @property
     def decision(self) -> Decision:
-        """The decision on the run: one failure fails it, and all checks must pass."""
+        """The decision on the run: it fails if one check fails, and passes if all checks pass."""
         decisions = {check.decision for check in self.checks}
         for decision in (FAIL, INCONCLUSIVE):
             if decision in decisions:
@@ -196,7 +195,7 @@ def _checks(
     after: RunReader,
     baseline: str,
 ) -> list[Check]:
-    """Return one check for each limit. The more limits are decided together, the more certain each failure must be."""
+    """Decide each limit. The more limits are decided together, the more certain each failure must be."""
     several_models = len({result.model for _, result in chosen}) > 1
     limits = [(rule, result, kind) for rule, result in chosen for kind in _kinds(rule)]
     together = len(limits)
@@ -308,7 +307,7 @@ def _drop(
     row: Row | None,
     together: int,
 ) -> Check:
-    """Return the check of the difference against the baseline."""
+    """Check `max_drop`: the difference from the baseline."""
     limit = rule.max_drop or 0.0
     check = Check(name, "max_drop", limit, INCONCLUSIVE, value=result.value)
     if row is None or row.paired is None:
@@ -339,9 +338,9 @@ def _early_difference(
     after: RunReader,
     baseline: str,
 ) -> Mapping[str, Any] | None:
-    """Return the difference to this baseline from a run with `--until`; empty if the run used another baseline.
+    """Return the difference that a run with `--until` recorded; empty if it was computed against another baseline.
 
-    None for a run whose number of samples was fixed.
+    Return None for a run whose number of samples was fixed.
     """
     rule = result.details.get("until")
     if not isinstance(rule, Mapping):
@@ -404,7 +403,7 @@ def _floor(
     result: Result,
     together: int,
 ) -> Check:
-    """Return the check of the number itself."""
+    """Check `min_value` or `max_value`: the value itself."""
     if result.higher_is_better:
         kind = "min_value"
         bound = rule.min_value
@@ -421,7 +420,7 @@ def _above_floor(
     result: Result,
     together: int,
 ) -> Check:
-    """Return the check of the distance between the number and its floor."""
+    """Check `min_above_floor`: the distance between the value and its floor."""
     distance = rule.min_above_floor
     assert distance is not None
     floor = result.details.get(FLOOR)
@@ -453,7 +452,7 @@ def _decide_value(
     result: Result,
     together: int,
 ) -> Check:
-    """Return the check of a number that must reach a bound."""
+    """Check a value that must reach a bound."""
     check = Check(
         name,
         kind,
@@ -485,10 +484,7 @@ def _decide(
     together: int,
     stderr: float | None = None,
 ) -> Check:
-    """Return the check with its decision.
-
-    The value, with its sign changed if lower is better, must be at least `least`.
-    """
+    """Decide a check: `value`, negated if lower is better, must be at least `least`."""
     assert check.ci is not None
     low, high = check.ci
     if not result.higher_is_better:
@@ -573,7 +569,7 @@ def _refuse_changed(
     tasks: set[str],
     baseline: str,
 ) -> None:
-    """Raise if two runs did not score the same samples with the same scorers: a difference would not be a drop."""
+    """Raise if data or scorers of two runs differ, unless the policy allows it: a difference would not be a drop."""
     if is_imported(before) or is_imported(after):
         return  # The comparison itself refuses different data, as far as the samples show it.
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}

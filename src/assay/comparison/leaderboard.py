@@ -1,7 +1,7 @@
 """`assay leaderboard`: models over the tasks of some runs, every value with its interval, and ranks with ties.
 
-A column is a protocol and a metric: numbers that were measured differently have separate columns. Models are
-compared on the samples they share, column by column, and by the mean of all columns if these have the same scale.
+A column is a protocol and a metric: numbers that were measured differently have separate columns. Models are compared
+on the samples they share, in each column, and by the mean of all columns if these have the same scale.
 
 A rank is a range, because a difference may not be significant. The best rank of a model comes after all models that are
 significantly better, its worst rank before all that are significantly worse. Two models that cannot be distinguished
@@ -39,7 +39,7 @@ class Rank:
     best: int
     worst: int
     ties: tuple[str, ...] = ()
-    """The models it cannot be distinguished from."""
+    """The names of the models that cannot be distinguished from this one."""
 
     def __str__(self) -> str:
         if self.best == self.worst:
@@ -49,7 +49,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """A comparison of two models: by how much the first is better, and the p value."""
+    """The comparison of two models: by how much the first is better, and the p value."""
 
     gain: float
     p: float
@@ -113,7 +113,7 @@ class Column:
 
 @dataclass(slots=True)
 class Entry:
-    """A model, and the result and run of each of its numbers."""
+    """A model with its results, and the run that each result comes from."""
 
     name: str
     model: str
@@ -128,9 +128,9 @@ class Leaderboard:
 
     columns: tuple[Column, ...]
     entries: tuple[Entry, ...]
-    """The best first."""
+    """The models, the best first."""
     ranks: Mapping[Column | None, Mapping[str, Rank]]
-    """Ranks by column and name of the model; the key `None` has those over all columns."""
+    """Ranks by column and model name; the key `None` stands for all columns together."""
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -145,7 +145,7 @@ class Leaderboard:
 
     @property
     def overall(self) -> Mapping[str, Rank]:
-        """The ranks over all columns, by name of the model; those of the only column if there is just one."""
+        """The ranks over all columns by model name; if there is a single column, its ranks."""
         if len(self.columns) == 1:
             only = self.ranks.get(self.columns[0])
         else:
@@ -153,7 +153,7 @@ class Leaderboard:
         return self.ranks.get(None) or only or {}
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the document of `--format json`."""
+        """Return the leaderboard as JSON, for `--format json`."""
         columns = [
             {
                 "protocol": c.protocol,
@@ -246,7 +246,7 @@ def _entries(
     tasks: Sequence[str],
     notes: list[str],
 ) -> list[Entry]:
-    """Return the models of some runs, the last run first. Different models with one name get different names."""
+    """Return the models of the runs, the last run first. Different models that share a name get different names."""
     readers = sorted(
         map(_reader, folders),
         key=_finished,
@@ -304,7 +304,7 @@ def _reader(folder: Path | RunReader) -> RunReader:
 
 
 def _finished(reader: RunReader) -> tuple[str, int]:
-    """Return when a run ended, and for runs of the same second, when its manifest was written."""
+    """Return a sort key: when the run ended; for runs of the same second, when its manifest was written."""
     manifest = reader.manifest_if_any
     if not manifest:
         return "", 0
@@ -314,7 +314,7 @@ def _finished(reader: RunReader) -> tuple[str, int]:
 
 
 def _digests(reader: RunReader) -> dict[tuple[str, str], str]:
-    """Return the digest of each model, by task and model: two of one name may not be the same."""
+    """Return digests that distinguish models of the same name, by task and model."""
     digests: dict[tuple[str, str], str] = {}
     for entry in reader.manifest_if_any.get("cells", ()):
         if not isinstance(entry, Mapping):
@@ -347,7 +347,7 @@ def _headlines(
 
 
 class _Duels:
-    """Compares two models in a column, or in all of them. Each comparison is made once."""
+    """Compares two models in one column or in all columns. Each comparison is made once."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -419,7 +419,7 @@ class _Duels:
         second: Entry,
         column: Column,
     ) -> Estimate:
-        """Return the mean difference over common samples; if few differ, it has few degrees of freedom."""
+        """Return the mean difference over common samples, with few degrees of freedom if few samples differ."""
         row = self.row(first, second, column)
         common = sorted(row.after.keys() & row.before.keys())
         differences = []
@@ -495,7 +495,7 @@ def _sort_key(
     columns: Sequence[Column],
     ranks: Mapping[Column | None, Mapping[str, Rank]],
 ) -> tuple[float, ...]:
-    """Return the key by which entries are sorted: first those with a mean, by it; others by `_key_without_mean`."""
+    """Return a sort key: entries with a mean come first, by their mean; the others by `_key_without_mean`."""
     if entry.mean is not None:
         return 0.0, -entry.mean.value
     return 1.0, *_key_without_mean(entry, columns, ranks)

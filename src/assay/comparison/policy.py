@@ -11,7 +11,7 @@ from ..core.errors import raise_all
 from ..runner.tasks.task_yaml import load_yaml
 
 CHANGES = ("data", "scorer")
-"""Parts that may differ between a run and its baseline only if the policy allows it."""
+"""Parts of a run that may differ from the baseline only if the policy allows it."""
 TASKS = "tasks"
 
 
@@ -20,19 +20,21 @@ class Rule:
     """The limits of one task."""
 
     max_drop: float | None = None
-    """How much worse than the baseline it may be, in the units of the metric."""
+    """How much worse than the baseline the run may be, in the units of the metric."""
     min_value: float | None = None
     """The lowest allowed value of a metric for which higher is better."""
     max_value: float | None = None
     """The highest allowed value of a metric for which lower is better."""
     min_above_floor: float | None = None
-    """How much better than its floor it must be; the floor is the score of guessing or of agents that do nothing."""
+    """How much better than its floor the number must be; the floor is the score of guessing, or of agents that do
+    nothing.
+    """
     metric: str | None = None
     """The name of the number (default: the first of the task in the table)."""
 
     @property
     def decides(self) -> bool:
-        """True if it has a limit."""
+        """True if the rule has a limit."""
         return any(
             limit is not None
             for limit in (
@@ -50,7 +52,7 @@ class Policy:
 
     where: str
     usual: Rule
-    """The rule of each task that is not named."""
+    """The rule for every task that is not in `tasks`."""
     tasks: Mapping[str, Rule]
     """The rules of the tasks to check, by name; if empty, all tasks of the run are checked."""
     max_unresolved: float = 0.0
@@ -70,7 +72,7 @@ KEYS = (*RULE_KEYS, "max_unresolved", "allow_changed", TASKS)
 
 
 def read_policy(path: str | Path) -> Policy:
-    """Read a policy from YAML. Report every fault of the file in one line, with the nearest known word."""
+    """Read a policy from YAML. All faults are reported at once, one line each, with the nearest known name."""
     file = Path(path).expanduser()
     if not file.is_file():
         if file.parent.is_dir():
@@ -142,7 +144,7 @@ def _task_rule(
     where: str,
     faults: list[AssayError],
 ) -> Rule:
-    """Return the limits of a task. Limits that it does not set are the policy's."""
+    """Return the limits of a task. Limits that the task does not set are those of the whole policy."""
     task_where = f"{where}, task {name!r}"
     if entry is None:
         return usual

@@ -1,6 +1,6 @@
 """Bradley-Terry and Elo ratings of the models of a leaderboard, from battles on the samples they share.
 
-If the samples have the tag `opponent`, as those of a pairwise judge, each value is a battle against that opponent: 1 is
+If samples have the tag `opponent`, as with a pairwise judge, each value is a battle against that opponent: 1 is
 won, 0 lost, 0.5 a tie. Otherwise every two models meet on every sample that both answered, and the better score wins.
 """
 
@@ -214,7 +214,7 @@ def markdown(rated: Sequence[RatedColumn]) -> str:
 
 
 def csv(rated: Sequence[RatedColumn]) -> str:
-    """Return a row for each model and column."""
+    """Return the ratings as CSV, with a row for each model and column."""
     columns = ("protocol", "metric", "model", "rating", "low", "high", "won", "lost")
     rows: list[list[Any]] = []
     for entry in rated:
@@ -235,7 +235,7 @@ def csv(rated: Sequence[RatedColumn]) -> str:
 
 
 def remarks(rated: Sequence[RatedColumn]) -> Iterator[str]:
-    """Yield the notes that a reader of the ratings needs."""
+    """Yield the notes below the table of ratings."""
     yield "400 points are odds of 10 to 1; the mean of all models is 1000"
     if any(column.ratings.covariance is not None for column in rated):
         yield "a range of ranks: these models cannot be distinguished (p after Holm)"

@@ -1,4 +1,7 @@
-"""Runs compared with one baseline, for `assay compare` and `assay.compare`; p values are adjusted over all of them."""
+"""Compare several runs with one baseline, for `assay compare` and `assay.compare`.
+
+All p values are adjusted together.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +24,11 @@ Run = str | Path | RunResult
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Some runs compared with a baseline, sample by sample."""
+    """Several runs compared with one baseline, sample by sample."""
 
     baseline: Path
     runs: tuple[Comparison, ...]
-    """The comparisons in the order of the runs."""
+    """One comparison for each run, in their order."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -42,7 +45,7 @@ class RunComparison:
 
     @property
     def compared(self) -> int:
-        """The number of compared numbers."""
+        """How many numbers were compared."""
         return sum(run.compared for run in self.runs)
 
     @property
@@ -51,7 +54,7 @@ class RunComparison:
         return [row for run in self.runs for row in run.rows]
 
     def to_plain(self, flips: int | None = None) -> dict[str, Any]:
-        """Return the document of `--format json`, with at most `flips` changed samples of each number."""
+        """Return the comparison as JSON, with at most `flips` changed samples for each number."""
         runs = []
         for run, name, words in zip(
             self.runs,
@@ -94,9 +97,9 @@ def compare(
     *runs: Run,
     force: bool = False,
 ) -> RunComparison:
-    """Compare every number of some runs with the same number of a baseline, paired by sample.
+    """Compare the numbers of one or more runs with those of a baseline, paired by sample.
 
-    A run may be the results of another tool; `force` compares these also if their data is different or unknown.
+    A run may be the results of another tool; `force` compares these even if their data is different or unknown.
 
     Example: `assay.compare("runs/before", "runs/after")`
     """

@@ -1,4 +1,4 @@
-"""Statistical power: the width of one run's interval, and the difference of two runs that N samples can show.
+"""Statistical power: how wide the interval of a run with N samples is, and how small a difference N samples can show.
 
 The scores come from a finished run, or from assumptions. How much two runs on the same samples differ is known only
 if both exist. Otherwise it is assumed, and the output says so: right-or-wrong scores differ half as often as those
@@ -43,11 +43,11 @@ class Scores:
     """Standard deviation of the score of one sample; it allows for clusters of samples."""
     is_binary: bool
     pairs: float | None
-    """For right-or-wrong scores, the share of samples on which two runs differ."""
+    """The share of samples on which two runs differ; None if scores are not right or wrong."""
     paired_variance: float
     """Variance of the difference of two runs on one sample."""
     origin: str
-    """The source of the figures about two runs."""
+    """Where the figures about two runs come from."""
     width: float = 1.0
     """The width of the scale."""
 
@@ -68,7 +68,7 @@ class Scores:
             return _one_way(n)
 
     def needed(self, difference: float) -> int:
-        """Return the sample size needed for 80 % power. Runs that far apart differ at least as often."""
+        """Return the sample size that shows a difference with 80 % power."""
         if self.pairs is None:
             return sample_size(difference, self.paired_variance)
         return sample_size_paired_binary(
@@ -133,7 +133,7 @@ class Scores:
         }
 
     def steps(self) -> list[float]:
-        """Return differences worth asking for, on the scale of the score."""
+        """Return the differences that are listed by default, on the scale of the score."""
         return [step * self.width for step in STEPS]
 
 

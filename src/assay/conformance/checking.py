@@ -57,11 +57,11 @@ class Verdict:
     equal: int = 0
     differences: tuple[Difference, ...] = ()
     not_run: str = ""
-    """Why nothing was compared: a missing library."""
+    """Why nothing was compared, such as a missing library."""
 
     @property
     def word(self) -> str:
-        """`equal`, `differs`, or `not run`."""
+        """The result in a word: `equal`, `differs` or `not run`."""
         if self.not_run:
             return "not run"
         return "differs" if self.differences else "equal"
@@ -71,7 +71,7 @@ def check(
     fixture: Fixture,
     metric: Scorer | None = None,
 ) -> Verdict:
-    """Check the fixture with its own scorer, or with a given metric, for which corpus numbers are skipped."""
+    """Check the fixture with the scorer that it names, or with `metric`, for which corpus numbers are skipped."""
     try:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))
@@ -184,7 +184,7 @@ def _unlike(
     ours: object,
     tolerance: float,
 ) -> Iterator[Difference]:
-    """Yield the numbers that differ. A single unnamed number is compared with a single named one."""
+    """Yield the numbers that differ. A number without a name is compared with the only named number."""
     if (
         isinstance(official, Mapping)
         and not isinstance(ours, Mapping)
@@ -214,7 +214,7 @@ def same(
     ours: object,
     tolerance: float,
 ) -> bool:
-    """Return True if two values are equal: numbers within the tolerance, `"inf"` as infinity, others exactly."""
+    """Return True if two values are equal: numbers within the tolerance (`"inf"` is infinity), others exactly."""
     if isinstance(official, str) and official == "inf":
         return bool(ours == math.inf)
     if isinstance(official, (bool, int, float)) and isinstance(
@@ -230,7 +230,7 @@ def same(
 
 
 def sample_of(case: Case, number: int) -> Sample:
-    """Return the sample a case describes."""
+    """Build the sample of a case."""
     plain = dict(case.sample)
     target = plain.pop("target", None)
     return Sample(
@@ -242,7 +242,7 @@ def sample_of(case: Case, number: int) -> Sample:
 
 
 def target_of(plain: object) -> Any:
-    """Return the target a case describes: a list means any of its entries, `{"all_of": […]}` means all."""
+    """Build the target of a case: a list means any of its entries, `{"all_of": […]}` means all."""
     if isinstance(plain, list):
         return tuple(target_of(entry) for entry in plain)
     if isinstance(plain, Mapping) and plain.keys() == {"all_of"}:
@@ -251,7 +251,7 @@ def target_of(plain: object) -> Any:
 
 
 def output_of(plain: object) -> Output:
-    """Return the output a case describes."""
+    """Build the output of a case."""
     if not isinstance(plain, Mapping):
         return Output.of(str(plain))
     if "likelihoods" in plain:

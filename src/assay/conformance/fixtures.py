@@ -93,7 +93,7 @@ SIGNALS: dict[str, Callable[[], "Array"]] = {
 
 
 def as_argument(value: object) -> object:
-    """Return the value of a fixture's argument: a signal, an array, pairs, or the value itself."""
+    """Convert an argument written in a fixture: to a signal, an array, or pairs; other values stay."""
     if isinstance(value, Mapping) and len(value) == 1:
         if "signal" in value:
             name = str(value["signal"])
@@ -132,9 +132,9 @@ class Fixture:
     name: str
     """`scorer@protocol`, such as `vqa_accuracy@a013f00`."""
     source: str
-    """The source of the numbers."""
+    """Where the official numbers come from."""
     made_by: str
-    """How they were produced: the command and the version."""
+    """How the numbers were produced: command and version."""
     cases: tuple[Case, ...]
     scorer: Any = None
     """A registered name, or a name with options."""
@@ -173,7 +173,7 @@ def load_fixture(name: str) -> Fixture:
 
 
 def select(name: str | None) -> list[Fixture]:
-    """Return the fixtures that a name selects: all, one file, one protocol, or every protocol of a scorer."""
+    """Return the fixtures that a name selects: one file, one protocol, or all protocols of a scorer; all for None."""
     names = fixture_names()
     if name is None:
         return [load_fixture(fixture_name) for fixture_name in names]

@@ -32,7 +32,7 @@ _MODULES = {
     "result_names": "table",
     "show_table": "table",
 }
-"""The module of each name that needs `core`, which `assay --help` does without."""
+"""The module of each name that imports `core`. They are imported late, because `assay --help` does not need them."""
 
 __all__ = [
     "LineProgress",

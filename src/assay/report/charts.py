@@ -35,12 +35,12 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""Least ratio of the largest to the smallest number for a logarithmic axis."""
+"""A logarithmic axis is used if the largest number is at least this many times the smallest."""
 NAMED_DOTS = 10
-"""Most labels in a scatter plot. The dots that moved most get one."""
+"""The maximum number of labels in a scatter plot. The dots that moved most are labelled."""
 DOT_NAME_LENGTH = 24
 DOT_ROOM = 8
-"""Pixels around the centre of a dot that no name covers."""
+"""Half the side of the square around a dot that labels must not cover, in pixels."""
 LETTER_WIDTH = 6.5
 MARGIN = 8.0
 """Empty pixels at both ends of a bar chart."""
@@ -58,7 +58,7 @@ class Bar(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A group in two runs."""
+    """The values of one group of samples in two runs."""
 
     name: str
     before: float
@@ -67,7 +67,7 @@ class Point(NamedTuple):
 
 
 def outcome_look(name: str) -> str:
-    """Return the style of an outcome."""
+    """Return the name of the style of an outcome."""
     return OUTCOME_LOOKS.get(name, "o-error")
 
 
@@ -89,7 +89,7 @@ def interval_marks(
     domain: Ends,
     width: float,
 ) -> list[Markup]:
-    """Return a track with its marks, the interval and the dot of a value."""
+    """Return the marks of one value: the track, the bar of its interval and its dot."""
     first = DOT_MARGIN
     last = width - DOT_MARGIN
     scale = Scale(*domain, first, last)
@@ -159,7 +159,7 @@ def interval_dot(
     domain: Ends,
     width: float = 180,
 ) -> Markup:
-    """Return the drawing of a value with its interval, and the ends of the scale below."""
+    """Return the drawing of a value with its interval above the ends of the scale."""
     label = "no value"
     if value is not None and math.isfinite(value):
         label = f"{format_value(value)}, 95 % interval {interval_words(ends)}"
@@ -176,7 +176,7 @@ def outcome_strip(
     outcomes: Mapping[str, int],
     width: float = 120,
 ) -> Markup:
-    """Return one strip with the share of each outcome, scored samples first."""
+    """Return a strip that is divided by the share of each outcome, scored samples first."""
     entries = [(name, n) for name, n in outcomes.items() if n > 0]
     entries.sort(key=lambda entry: entry[0] != "scored")
     total = sum(n for _, n in entries)
@@ -222,7 +222,7 @@ def histogram(
     unit: str = "",
     axis: str = "",
 ) -> Markup | None:
-    """Return a histogram. If the values have few different labels, each label gets a bar.
+    """Return a histogram. If values have only a few different labels, each label gets a bar.
 
     With `log`, the axis is logarithmic if the largest number is `LOG_RATIO` times the smallest, or more.
     """
@@ -276,7 +276,7 @@ def _columns(
     width: float,
     height: float,
 ) -> list[Markup]:
-    """Return the columns of a histogram above its axis; `names` are those of the bin edges."""
+    """Return the columns of a histogram above its axis; `names` are the labels of the bin edges."""
     base = height - 36
     inner = width - 2 * MARGIN
     step = inner / len(counts)
@@ -346,7 +346,7 @@ def bars(
 
 @dataclass(slots=True)
 class _ConfidenceBin:
-    """Answers whose confidence is in one tenth of the range."""
+    """The answers whose confidence is in one of ten equal ranges."""
 
     n: int = 0
     confidence: float = 0.0
@@ -359,7 +359,7 @@ def calibration(
     width: float = 260,
     height: float = 260,
 ) -> Markup | None:
-    """Return how often answers of a certain confidence are right; None for fewer than ten answers."""
+    """Return a calibration chart: how often answers of each confidence are right. None for fewer than ten answers."""
     bins = _confidence_bins(confidence, right)
     total = sum(bin.n for bin in bins)
     if total < 10:
@@ -453,7 +453,7 @@ def scatter(
     *,
     higher_is_better: bool = True,
 ) -> Markup | None:
-    """Return groups of two runs against each other; above the line the later run is higher."""
+    """Return a scatter plot of groups in two runs; above the diagonal the later run is higher."""
     if len(points) < 2:
         return None
     values = []
@@ -503,9 +503,9 @@ def _dot_names(
     across: Scale,
     up: Scale,
 ) -> list[Markup]:
-    """Return the names of the dots that moved most, each on a side of its dot where it covers no dot and no name.
+    """Return labels for the dots that moved most, each on a side of its dot where it covers no dot and no label.
 
-    A dot without such a side has its name on hover only.
+    A dot without a free side shows its name on hover only.
     """
     boxes = [_dot_box(point, across, up) for point in points]
     moved = sorted(points, key=lambda point: -abs(point.after - point.before))
@@ -536,7 +536,7 @@ def _dot_box(
     across: Scale,
     up: Scale,
 ) -> _Box:
-    """Return the rectangle around a dot that no name covers."""
+    """Return the rectangle around a dot that labels must not cover."""
     x = across(point.before)
     y = up(point.after)
     return _Box(x - DOT_ROOM, x + DOT_ROOM, y - DOT_ROOM, y + DOT_ROOM)
@@ -549,7 +549,7 @@ def _scatter_dot(
     most: int,
     is_good: bool,
 ) -> Markup:
-    """Return the dot of one group; its area grows with the number of samples, of which the largest has `most`."""
+    """Return the dot of one group; its area grows with the group's samples (`most` is the largest group's number)."""
     before = format_value(point.before)
     after = format_value(point.after)
     share = (point.n or 1) / most
@@ -570,7 +570,7 @@ def difference_dot(
     reach: float,
     width: float = 220,
 ) -> Markup:
-    """Return the drawing of a difference with its interval, around 0; `reach` is the end of the scale."""
+    """Return the drawing of a difference with its interval, on a scale from -`reach` to `reach`."""
     scale = Scale(-reach, reach, MARGIN, width - MARGIN)
 
     def inside(value: float) -> float:
@@ -638,7 +638,7 @@ def interval_rows(
     *,
     around_zero: bool = False,
 ) -> Markup:
-    """Return values with their intervals below each other on one scale; differences `around_zero`."""
+    """Return a chart of values with their intervals, one per row on one scale; `around_zero` centres the scale at 0."""
     track = width - NAMES_WIDTH - NUMBERS_WIDTH
     bottom = len(rows) * ROW_HEIGHT
     marks = []

@@ -11,13 +11,13 @@ from typing import TextIO
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 _FIRST_COLUMN = re.compile(r"\s*\S+(?: \S+)?\s{2,}(?=\S)")
-"""`  name   ` before the text that describes it."""
+"""The first column of a line: a name that at least two blanks separate from its description."""
 _WORD = re.compile(r"\s*\S+")
 Rows = Sequence[Sequence[str]]
 
 
 class Markup(str):
-    """Text that is already markup, such as a drawing, and must not be escaped again."""
+    """Text that is already HTML or SVG, such as a drawing, and must not be escaped again."""
 
     __slots__ = ()
 
@@ -46,9 +46,9 @@ def text_grid(
 
 
 TEXT_WIDTH = 80
-"""Columns of text that is written to a file or a pipe."""
+"""The width of text that is written to a file or a pipe."""
 FILE_WIDTH = 150
-"""Columns of the table of a run in a file or a pipe."""
+"""The width of a run's table in a file or a pipe."""
 
 
 def output_width(stream: TextIO) -> int:
@@ -81,10 +81,10 @@ def write_lines(
 
 
 def fold_line(line: str, width: int) -> list[str]:
-    """Return a line broken between words; what follows is indented to the text after its first column.
+    """Break a line between words. Continuation lines are aligned with the text after the first column.
 
-    Example:
-        `wer   word error rate of a transcript` continues under "word", a plain sentence four columns to the right.
+    Example: `wer word error rate of a transcript` continues under "word"; a plain sentence continues four columns to
+    the right.
     """
     if _columns(line) <= width:
         return [line]
@@ -134,7 +134,7 @@ def wrap_line(
     width: int,
     indent: str = "    ",
 ) -> list[str]:
-    """Return a line broken between words; following lines are indented."""
+    """Break a line between words; continuation lines are indented."""
     return textwrap.wrap(
         printable(line),
         max(20, width),

@@ -32,7 +32,7 @@ def methods_paragraph(manifest: Row, summary: Row) -> list[str]:
 
 
 def _mappings(entries: Iterable[object]) -> list[Row]:
-    """Return the entries that are mappings, because a damaged file may have others."""
+    """Return the entries that are mappings; a damaged file may contain other values."""
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 

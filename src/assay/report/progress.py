@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WINDOW_SECONDS = 30.0
-"""The time over which tokens per second are measured."""
+"""Seconds over which tokens per second are measured."""
 SURE_SECONDS = 2.0
 """Seconds of running before an estimate of the remaining time is shown."""
 
@@ -29,7 +29,7 @@ class WatchedMeter(Protocol):
 
 
 class WatchedTask(Protocol):
-    """What a progress display reads of one task with one model."""
+    """The counters of one task with one model that a progress display reads."""
 
     @property
     def task(self) -> str: ...
@@ -54,7 +54,7 @@ class WatchedTask(Protocol):
 
 
 class Pace:
-    """The speed of one task with one model. Callers pass the time, so that tests can choose it."""
+    """The speed of one task with one model. Callers pass the current time, so that tests can choose it."""
 
     def __init__(self) -> None:
         self._started: float | None = None
@@ -62,7 +62,7 @@ class Pace:
         self._tokens: deque[tuple[float, float]] = deque()
 
     def note(self, cell: WatchedTask, now: float) -> str:
-        """Return `8 begun, 340 tokens/s, about 4 min left`, or the parts of it that are known."""
+        """Return a text such as `8 begun, 340 tokens/s, about 4 min left`, without the parts that are unknown."""
         if cell.state != "running":
             return ""
         ended = self._ended(cell)
@@ -83,14 +83,14 @@ class Pace:
         return ", ".join(parts)
 
     def _ended(self, cell: WatchedTask) -> float:
-        """Return the number of finished samples, with shares of those in progress; never more than were begun."""
+        """Return the number of finished samples plus fractions for samples in progress, at most the number begun."""
         answered = float(cell.done - cell.reused)
         ended = float(cell.meter.ended)
         begun = float(cell.meter.begun)
         return max(answered, min(ended, begun))
 
     def _tokens_a_second(self, cell: WatchedTask, now: float) -> float:
-        """Return the tokens per second within the window; 0 if it is too short to say."""
+        """Return the tokens per second within the window; 0 if the window is too short."""
         counted = cell.meter.tokens
         if not counted:
             input_tokens = cell.tokens.get("input_tokens", 0)
@@ -112,7 +112,7 @@ class Pace:
         ended: float,
         now: float,
     ) -> float | None:
-        """Return the seconds until the last sample, at the speed so far; None if it is too early to say."""
+        """Estimate the seconds until the last sample from the speed so far; None if it is too early."""
         assert self._started is not None
         if cell.expected is None:
             return None
@@ -141,7 +141,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class _Watching:
-    """The observed tasks and models, and the notes printed so far."""
+    """Base of the displays: the observed counters, and the notes printed so far."""
 
     def __init__(self) -> None:
         self._cells: Sequence[WatchedTask] = []
@@ -273,7 +273,7 @@ def _replicas(
     states: Mapping[int, str],
     restarts: int,
 ) -> str:
-    """Return how many copies of the model are working, and how many are waiting for a process, a node or weights."""
+    """Return how many replicas of a model work, and how many wait for a process, a node or weights."""
     counts = Counter(states.values())
     up = counts["ready"] + counts["working"]
     parts = [f"{up} of {len(states)} replicas"]

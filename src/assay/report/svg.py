@@ -56,7 +56,7 @@ def element(
     text: str = "",
     **attributes: object,
 ) -> Markup:
-    """Return one element. `_` in an attribute's name becomes `-`, and text is escaped."""
+    """Return an SVG element. `_` in an attribute's name becomes `-`, and text is escaped."""
     named = {
         name.replace("_", "-"): _number(value) for name, value in attributes.items()
     }
@@ -113,7 +113,7 @@ def titled(
     title: str,
     **attributes: Any,
 ) -> Markup:
-    """Return a mark with a tooltip."""
+    """Return an SVG element with a tooltip."""
     return element(tag, look, [element("title", text=title)], **attributes)
 
 

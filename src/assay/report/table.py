@@ -24,12 +24,12 @@ HEADINGS = (
     "Failures",
 )
 FLOOR_HEADING = "Floor"
-"""The column with the floor, or the chance level, of numbers that have one. It comes before `n / expected`."""
+"""The heading of the column with floors or chance levels. It comes before `n / expected`."""
 NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"})
 """Columns that keep their width on a narrow terminal."""
 RIGHT = frozenset({"Value", "n / expected"})
 REASON = "n" * 16
-"""Minimum width of the reason for a missing number."""
+"""A text as wide as the column that explains missing numbers must at least be."""
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -55,14 +55,14 @@ def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
 
 def headings_of(results: Sequence[Result]) -> tuple[str, ...]:
-    """Return the headings of the columns. There is one for floors if a number has one."""
+    """Return the headings of the columns; the one for floors only if a number has a floor."""
     if not any(format_floor(result) for result in results):
         return HEADINGS
     return (*HEADINGS[:6], FLOOR_HEADING, *HEADINGS[6:])
 
 
 def format_floor(result: Result) -> str:
-    """Return what an agent gets that does nothing, `0.380 (null)`, or the chance level; empty without."""
+    """Return the floor (the score of an agent that does nothing): `0.380 (null)`. Else the chance level, or nothing."""
     floor = result.details.get(FLOOR)
     if not isinstance(floor, Mapping):
         return ""
@@ -70,7 +70,7 @@ def format_floor(result: Result) -> str:
 
 
 def format_value(value: float | None) -> str:
-    """Return a number with its meaningful digits."""
+    """Return a number rounded to its meaningful digits."""
     if value is None:
         return "n/a"
     if value != value or value in (float("inf"), float("-inf")):
@@ -225,7 +225,7 @@ def html_table(results: Sequence[Result]) -> str:
 
 
 def markdown_table(results: Sequence[Result]) -> str:
-    """Return the table as Markdown; names are text in it, never markup."""
+    """Return the table as Markdown. Names are escaped."""
     return markdown_grid(headings_of(results), rows_of(results))
 
 
@@ -243,11 +243,11 @@ def result_names(results: Sequence[Result]) -> list[str]:
 
 
 MOST_NUMBERS = 4
-"""Maximum number of number columns. `summary.json` has all of them."""
+"""The maximum number of metrics in a breakdown table. `summary.json` has all of them."""
 
 
 class GroupTable(NamedTuple):
-    """The groups of one tag for one task and model."""
+    """The breakdown of one task and model by one tag."""
 
     title: str
     headings: tuple[str, ...]

@@ -60,7 +60,7 @@ class NamedValues(dict[str, float | None]):
         name: str,
         default: object = None,
     ) -> Any:
-        """Return a value by its whole or its short name."""
+        """Return the value of a metric, by its full name or its short name."""
         try:
             return self[name]
         except KeyError:
@@ -68,14 +68,14 @@ class NamedValues(dict[str, float | None]):
 
 
 def worst_of(scale: ValueScale, name: str) -> float:
-    """Return the value of a failed record under a name: the worst value, 0 if it is not known."""
+    """Return the value that a failed record gets for a metric: the worst of its scale, or 0 if that is unknown."""
     worst = scale.of(name).worst
     return 0.0 if worst is None else worst
 
 
 @dataclass(frozen=True, slots=True)
 class FilledRecords(Sequence[ScoreRecord]):
-    """Records with every name in each. They are created while reading, so that none stays in memory."""
+    """Records that all have a value for every metric, created one by one while they are read to save memory."""
 
     records: Sequence[ScoreRecord]
     names: tuple[str, ...]
@@ -87,7 +87,7 @@ class FilledRecords(Sequence[ScoreRecord]):
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> "FilledRecords":
-        """Return wrapped records. The names come from the scored records and from the scorer's declaration."""
+        """Wrap records. The names of the metrics come from the scored records and from the scorer's declaration."""
         scale = context.scale or ValueScale(context.higher_is_better, context.bounds)
         names = dict.fromkeys(f"{context.scorer}.{name}" for name in scale.names)
         for record in records:
@@ -111,7 +111,7 @@ class FilledRecords(Sequence[ScoreRecord]):
         return self._filled(self.records[position])
 
     def _filled(self, record: ScoreRecord) -> ScoreRecord:
-        """Return the record with a value under every name."""
+        """Return the record with a value for every metric."""
         if record.outcome not in FAILED:
             values = NamedValues(record.values, record.scorer, None)
             return replace(record, values=values)
@@ -126,20 +126,20 @@ class FilledRecords(Sequence[ScoreRecord]):
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """A user's summarizer, called with the arguments that it accepts. Its errors name it."""
+    """A user's summarizer, called with the arguments that it accepts. Error messages contain its name."""
 
     name: str
     function: Callable[..., Any]
     takes_context: bool
     scale: ValueScale
-    """Direction and bounds of its numbers, from the attributes of the function."""
+    """Direction and bounds of the numbers, from attributes of the user's function."""
 
     def __call__(
         self,
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterable[Result]:
-        """Return the user's results, or its numbers as results."""
+        """Call the user's function, and return its results, or its numbers as results."""
         records = FilledRecords.of(records, context)
         with blame(SummarizerError, f"summarizer {self.name!r}"):
             if self.takes_context:

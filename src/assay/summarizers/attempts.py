@@ -1,4 +1,4 @@
-"""The answers to a sample: how its n candidates and its e epochs count in every number of a run.
+"""How the n candidates and e epochs of a sample count in every number of a run.
 
 One rule holds everywhere: an answer is an answer, whether it is a candidate of one request or the answer of another
 epoch. A journal has one score record for each request. A summarizer gets one record for each answer, n · e for each
@@ -39,14 +39,13 @@ def pools(summarizer: T) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Attempts(Sequence[ScoreRecord]):
-    """Score records with one for each answer. They are created while reading, so that none stays in memory.
+    """Score records, one for each answer, created one by one while they are read to save memory.
 
-    The epoch of each is the number of the attempt, which distinguishes the answers to a sample like several
-    requests.
+    The `epoch` of each record is the number of the answer among all answers to its sample.
     """
 
     records: Iterable[ScoreRecord]
-    """Iterated twice: for the width of the columns, and for their rows."""
+    """Iterated twice: to find the number of answers per request, and to yield the answers."""
     per_request: int = 1
     """Answers per request, if no request was answered."""
 
@@ -84,7 +83,7 @@ def _width(
     records: Iterable[ScoreRecord],
     default: int,
 ) -> int:
-    """Return how many answers a request gives, from the first answered request."""
+    """Return the number of answers per request, read from the first request that was answered."""
     answered = (
         record
         for record in records
@@ -118,7 +117,7 @@ def _at(
     place: int,
     otherwise: object,
 ) -> Any:
-    """Return the entry of one candidate under a name, or `otherwise`."""
+    """Return the entry of `details[name]` for the candidate at `place`, or `otherwise` if there is none."""
     entries = details.get(name)
     if isinstance(entries, Sequence) and place < len(entries):
         return entries[place]
@@ -140,7 +139,7 @@ def _outcome_of(
     record: ScoreRecord,
     number: float | None,
 ) -> str:
-    """Return the outcome of a candidate whose record does not name it."""
+    """Return the outcome of a candidate whose record does not list outcomes."""
     if number is not None:
         return Outcome.SCORED.value
     if record.outcome in UNRESOLVED:

@@ -26,7 +26,7 @@ CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
 @summarizers.register("mmvet")
 @dataclass(frozen=True)
 class MmVet:
-    """The overall mean in percent, with one line for each capability and one for each combination of several."""
+    """The overall mean in percent, with a breakdown by capability and by combination of capabilities."""
 
     def __call__(
         self,
@@ -162,7 +162,7 @@ def dpg(
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:
-    """Return which propositions the image fulfils, if the scorer read them."""
+    """Return 1 or 0 for each proposition that the image fulfils or not; None if the scorer read none."""
     return record.details.get("fulfilled")
 
 

@@ -17,7 +17,7 @@ MAX_GROUPS = 1000
 
 
 def in_order(values: Iterable[str]) -> list[str]:
-    """Return the values of a tag in the order of people: 100 before 1600, `step 2` before `step 10`."""
+    """Sort the values of a tag as people would: 100 before 1600, `step 2` before `step 10`."""
     distinct = list(values)
     numbers: dict[str, float] = {}
     for value in distinct:
@@ -30,7 +30,7 @@ def in_order(values: Iterable[str]) -> list[str]:
 
 
 def _as_number(value: str) -> float | None:
-    """Return the finite number that a value spells, or None."""
+    """Return the value as a finite number, or None if it is not one."""
     try:
         number = float(value)
     except ValueError:
@@ -39,7 +39,7 @@ def _as_number(value: str) -> float | None:
 
 
 def _by_digits(value: str) -> list[tuple[str, int]]:
-    """Split a text at its numbers, as a sorting key: `level 10` comes after `level 9`."""
+    """Return a sort key that compares numbers inside a text as numbers: `level 10` comes after `level 9`."""
     runs = re.findall(r"([^0-9]*)([0-9]*)", value)
     return [(text, int(digits) if digits else -1) for text, digits in runs]
 
@@ -166,7 +166,7 @@ def _by_tag_set(
     table: Table,
     units: Units,
 ) -> tuple[list["array[float]"], list["array[int]"], list["array[float]"]]:
-    """Return by set of tags the values, their clusters and their weights; empty lists where there are none."""
+    """Split values, clusters and weights by the tag set of their samples; a list is empty if the table has none."""
     rows = units.rows
     tag_sets = [table.tags[row] for row in rows]
     count = len(table.tag_sets)
@@ -189,7 +189,7 @@ def _distributed(
     count: int,
     typecode: str,
 ) -> list["array[Any]"]:
-    """Return `count` arrays with the numbers of each set of tags."""
+    """Split numbers into `count` arrays, one for each tag set."""
     parts: list[array[Any]] = [array(typecode) for _ in range(count)]
     for tag_set, number in zip(tag_sets, numbers, strict=True):
         parts[tag_set].append(number)

@@ -47,7 +47,7 @@ def _cider_result(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Result:
-    """Return CIDEr over the images of the run; without a value for a single image."""
+    """Return CIDEr over the images of the run; a run of one image gets no value."""
     captions = [record for record in records if "tokens" in record.details]
     images = {record.id: record.details["references"] for record in captions}
     if len(images) == 1:

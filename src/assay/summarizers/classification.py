@@ -29,7 +29,7 @@ from .statistics.spreads import limits, seen_units
 from .units import lacking_flags, result_names, unresolved_flags
 
 Weights = tuple[int, int, int, int, int, int]
-"""Weights of true yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
+"""Weights of the six counts: true yes, false yes, false no, true no, unread with target yes, unread with target no."""
 
 SHARES: Mapping[str, tuple[Weights, Weights]] = {
     "accuracy": ((1, 0, 0, 1, 0, 0), (1, 1, 1, 1, 1, 1)),
@@ -114,7 +114,7 @@ def area_under_roc(
     scores: Sequence[float],
     golds: Sequence[bool],
 ) -> float | None:
-    """Return the area alone, for fixtures; `None` if all answers are the same."""
+    """Return the area without its interval, for fixtures; `None` if all targets are the same."""
     estimate = estimate_auroc(scores, golds)
     return None if estimate is None else estimate.value
 
@@ -123,7 +123,7 @@ def estimate_auroc(
     scores: Sequence[float],
     golds: Sequence[bool],
 ) -> Estimate | None:
-    """Return the area with DeLong's standard error; `None` if all answers are the same."""
+    """Return the area with DeLong's standard error; `None` if all targets are the same."""
     import numpy as np
 
     values = np.asarray(scores, float)
@@ -202,7 +202,7 @@ def _has_rank(record: ScoreRecord) -> bool:
 
 
 def _ranked(record: ScoreRecord) -> tuple[float, bool] | None:
-    """Return score and gold of one record; `None` if it has no verdict or gold."""
+    """Return rank score and target of one record; `None` if it lacks a verdict or a target."""
     gold = record.details.get("gold")
     if record.outcome in UNRESOLVED or gold not in ("yes", "no"):
         return None

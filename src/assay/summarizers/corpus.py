@@ -1,4 +1,4 @@
-"""Corpus metrics from the counts of samples: sums, one formula, an interval over the samples.
+"""Corpus metrics: sum the counts of all samples, apply a formula to the sums, and compute an interval over the samples.
 
 A word error rate is all errors over all words, not the mean of the samples' rates: short samples must not count more.
 Every answer to a sample is added, candidates and epochs alike.
@@ -19,12 +19,12 @@ from .statistics.estimate import Ends, Floats
 from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
-"""Returns a value times its weight, and the weight; `None` for an answer without counts."""
+"""A function of a score record: returns its value times its weight, and the weight; `None` if it has no counts."""
 
 
 @dataclass(slots=True)
 class Pool:
-    """The counts of the answers that have them, and the outcomes of all: a few bytes for each answer."""
+    """The counts of a run's answers in compact arrays, and the outcomes of all answers."""
 
     counts: "array[float]" = field(default_factory=lambda: array("d"))
     """The counts of all answers, one after the other."""
@@ -35,7 +35,7 @@ class Pool:
     outcomes: Counter[str] = field(default_factory=Counter)
     lacking: int = 0
     groups: dict[str, dict[str, "array[int]"]] = field(default_factory=dict)
-    """Indices of the answers with each tag and value."""
+    """For each tag and value, the indices of the answers that have it."""
     sample_of: "array[int]" = field(default_factory=lambda: array("L"))
     samples: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class Pool:
         return {**fields_of(everything, flags), "groups": groups}
 
     def _joint_units(self, rows: Sequence[int]) -> list[int] | None:
-        """Return the unit of each answer, or None if every answer is a unit of its own."""
+        """Return the unit (sample or cluster) of each answer, or None if no two answers share a unit."""
         units = [self.units[row] for row in rows]
         has_clusters = any(unit % 2 == 0 for unit in units)
         has_repeats = len(set(units)) < len(units)
@@ -161,10 +161,10 @@ def corpus_result(
     ends: Ends | None = None,
     flags: Sequence[str] = (),
 ) -> Result:
-    """Return the value over all answers that have counts, with its interval. A flag counts the others.
+    """Return the value over all answers that have counts, with its interval. A flag has the number of other answers.
 
-    A recipe has its formula and its scale; other counts are those of a mean between `ends`. Clusters count as one
-    unit each. Without clusters the sample is the unit, so that all answers to it stay together.
+    A `Recipe` as `source` brings formula and scale; a function as `source` gives the counts of a mean between `ends`.
+    Clusters count as one unit each. Without clusters the sample is the unit, so that all answers to it stay together.
     """
     recipe: Recipe | None = None
     read: Counts
@@ -195,7 +195,7 @@ def _estimate(
     units: Sequence[int] | None,
     flags: Sequence[str],
 ) -> dict[str, Any]:
-    """Return value and interval of a table of counts as fields of a result."""
+    """Compute value and interval from a table of counts, and return them as fields of a result."""
     import numpy as np
 
     total = table.sum(axis=0, keepdims=True)

@@ -1,4 +1,4 @@
-"""Records and contexts derived from others: how a summarizer passes changed records to the mean."""
+"""Derived records, with which a summarizer computes the mean of something other than the original records."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from .score_table import Table
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Records that are created while reading, so that none stays in memory."""
+    """Records that are created one by one while they are read, to save memory."""
 
     make: Callable[[], Iterator[ScoreRecord]]
 
@@ -24,7 +24,7 @@ def number_of(
     metric: str,
     context: SummaryContext,
 ) -> float | None:
-    """Return the value of a metric in a record after its outcome is applied; `None` without a verdict."""
+    """Return the value with which a record counts, given its outcome; `None` without a verdict."""
     if record.outcome in UNRESOLVED:
         return None
     if record.outcome in COUNTED_AS_ZERO:
@@ -42,7 +42,7 @@ def verdict(
     value: float | None,
     outcome: str,
 ) -> ScoreRecord:
-    """Return the record of a new unit, with the tags and the cluster of the first of its records."""
+    """Return a record for a unit made of several records, with the tags and the cluster of the first."""
     return ScoreRecord(
         first.task,
         first.model,

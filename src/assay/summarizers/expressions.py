@@ -20,7 +20,7 @@ ROUNDS = "rounds"
 
 
 def _flatten(values: Sequence[Any]) -> list[Any]:
-    """Return the arguments of a function with lists among them flattened."""
+    """Return the arguments of a function in one list; arguments that are lists are flattened."""
     numbers: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):
@@ -113,11 +113,11 @@ class Expression:
         return cls(text, tree)
 
     def names(self) -> list[str]:
-        """Return the names it uses, in order; `judge.score` is one name."""
+        """Return the names that the expression uses, in order; `judge.score` is one name."""
         return list(dict.fromkeys(_names(self.tree)))
 
     def evaluate(self, lookup: Lookup) -> Any:
-        """Return its value. `lookup` returns the value of each name."""
+        """Compute the value of the expression. `lookup` returns the value of each name."""
         return _evaluate(self.tree, lookup)
 
     def linear_weights(self, names: Sequence[str]) -> list[float] | None:
@@ -140,7 +140,7 @@ class Expression:
 
 
 def _only(name: str) -> Lookup:
-    """Return a lookup that returns 1 for one name and 0 for all others."""
+    """Return a lookup that gives 1 for `name` and 0 for every other name."""
     return lambda other: float(other == name)
 
 

@@ -85,7 +85,7 @@ class Formula:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield the number, once for each scorer that has all names; once in total if no single one has."""
+        """Yield the number for each scorer that has all names, or once for all scorers together if none has."""
         reading = self._reading(records, context)
         if reading is None:
             return
@@ -138,7 +138,7 @@ class Formula:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Reading | None:
-        """Return how counts are read here; None if they are read from another scorer's records."""
+        """Return how counts are read from these records; None if they are read from another scorer's records."""
         unread = unread_value((), context)
         needed = self._needed()
         own_names = names_in(records)
@@ -219,7 +219,7 @@ class Formula:
         return members
 
     def _ends(self) -> Ends | None:
-        """Return the bounds as numbers; None if there are none."""
+        """Return the bounds as numbers, infinite for an open end; None if the formula has no bounds."""
         if self.bounds is None:
             return None
         numbers = list(self.bounds)

@@ -1,7 +1,7 @@
-"""Samples judged together: a group is right only if all of its samples are.
+"""Samples judged in groups: a group is right only if all of its samples are right.
 
-Examples are rotations of one question, or both questions about an image. A group is unresolved and flagged if a
-verdict or an expected sample is missing; the rest of it does not count as a smaller group.
+Examples are rotations of one question, or both questions about an image. A group is unresolved and flagged if a verdict
+or an expected sample is missing; it does not count as a smaller group.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ class _Group:
     first: ScoreRecord
     size: int = 0
     expected: int | None = None
-    """How many samples it should have."""
+    """How many samples the group should have."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The worst value of each metric among its samples."""
     judged: Counter[str] = field(default_factory=Counter)
@@ -145,7 +145,7 @@ def _read_groups(
 def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]:
     """Yield the records.
 
-    Samples without a cluster get their group as cluster, because it is right or wrong together.
+    A sample without a cluster gets its group as cluster, since samples of a group depend on each other.
     """
     for record in records:
         if record.cluster is None and record.group is not None:

@@ -1,8 +1,8 @@
 """The mean of every metric of a scorer, which a task reports by default.
 
 Answers that could not be read count as the worst value of the scale, which is 0 for most. If the worst value is
-unknown, they are left out. Samples without a verdict leave the denominator; `bounds` has the lowest and highest
-mean that are possible with them.
+unknown, they are left out. Samples without a verdict are left out of the denominator; `bounds` has the lowest and the
+highest mean that they allow.
 """
 
 import math
@@ -190,7 +190,7 @@ def unread_value(
     scored: Sequence[float],
     context: SummaryContext,
 ) -> float | None:
-    """Return the value of an answer that could not be read; `None` if the worst value is unknown."""
+    """Return the value with which an unreadable answer counts; `None` if the worst value is unknown."""
     ends = known_bounds(scored, context)
     if ends is not None:
         return ends[0]
@@ -216,7 +216,7 @@ def _parsed_value(
 
 
 def _weight_details(weights: Sequence[float]) -> dict[str, float]:
-    """Return the sum of the weights, and the number of equally weighted samples with the same certainty."""
+    """Return the sum of the weights, and the effective number of samples (Kish)."""
     total = math.fsum(weights)
     squares = math.fsum(weight * weight for weight in weights)
     return {"sum": total, "effective_samples": total * total / squares}

@@ -1,4 +1,4 @@
-"""Questions that count together: MME's two per image, HallusionBench's variants of a question and of a figure.
+"""Benchmarks that count questions in groups: MME (by image) and HallusionBench (variants of a question or figure).
 
 MME: a category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right; perception
 is the sum of ten categories, cognition of four. The image is the sample's group, else its cluster.
@@ -136,7 +136,7 @@ class Mme:
         counted: Counting,
         reducer: str,
     ) -> tuple[list[Row], list[str]]:
-        """Return a row for each image: right questions, questions, 1 if all are right, 1; and flags."""
+        """Return a row for each image (right questions, questions, 1 if all are right else 0, 1), and flags."""
         images: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
             image = record.group if record.group is not None else record.cluster
@@ -183,7 +183,7 @@ def _together(
     *,
     by_sample: bool = False,
 ) -> list[list[float | None]]:
-    """Return the values of each sample's answers, or those of each attempt: the first answers, then the second."""
+    """Group values by sample (`by_sample`), or by attempt: all first answers, then all second ones."""
     values_by_unit: dict[str | int, list[float | None]] = {}
     for record in records:
         values_by_unit.setdefault(record.id if by_sample else record.epoch, []).append(
@@ -193,7 +193,7 @@ def _together(
 
 
 def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Return for each attempt whether all is right; `None` if a value is missing."""
+    """Return 1 for each attempt with all answers right, else 0; `None` if a value is missing."""
     verdicts = []
     for values in attempts:
         if None in values:
@@ -208,7 +208,7 @@ def _reduced(
     units: Sequence[Sequence[float | None]],
     reducer: str,
 ) -> list[float | None]:
-    """Return a single value for each unit; `None` if too many values are missing."""
+    """Reduce the values of each unit to a single value; `None` if too many of them are missing."""
     result = []
     for values in units:
         numbers = [value for value in values if value is not None]
@@ -241,7 +241,7 @@ def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
 
 
 def _ends(rows: Sequence[Row]) -> tuple[float, float]:
-    """Return the ends of the scale: each category has at most 200."""
+    """Return the lowest and the highest score: each category has at most 200 points."""
     return 0.0, 200.0 * len({group for group, _, _ in rows})
 
 

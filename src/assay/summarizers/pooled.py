@@ -1,4 +1,4 @@
-"""Ratios of sums over a run: counts in `details`, and verdicts on instructions.
+"""Ratios of sums over a run: of counts in `details`, and of verdicts on instructions.
 
 Accuracy over instructions pools the verdicts of all prompts, so that each instruction counts once. A mean over prompts
 would count the only instruction of a prompt three times as much as one of three.
@@ -27,7 +27,7 @@ Names = str | Sequence[str]
 @summarizers.register("pooled")
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """The sum of some counts over the sum of another, with an interval over clusters.
+    """The sum of some counts divided by the sum of others, with an interval over clusters.
 
     Example: `Pooled(numerator=("substitutions", "deletions", "insertions"), denominator="reference_words")`
     """
@@ -37,7 +37,7 @@ class Pooled:
     metric: str | None = None
     """The name of the number; by default the scorer's."""
     bounds: Ends | None = None
-    """The lowest and the highest value of the ratio, if it has a highest one: 0 and 1 for a share."""
+    """The lowest and the highest value of the ratio: 0 and 1 for a share, None if there is no highest value."""
     pools: ClassVar[bool] = True
 
     def __call__(
@@ -80,7 +80,7 @@ class Pooled:
 
 
 def _names(names: Names) -> tuple[str, ...]:
-    """Return one name, or several, as a tuple."""
+    """Return one name or several names as a tuple."""
     if isinstance(names, str):
         return (names,)
     return tuple(names)

@@ -108,7 +108,7 @@ def _merge(first: ScoreRecord, other: ScoreRecord) -> ScoreRecord:
 
 
 Formula = Callable[["Floats"], "Floats"]
-"""Takes many rows of sums, and gives one value for each."""
+"""A function that takes many rows of sums, and returns one value for each row."""
 
 SCALES: Mapping[str, Ends] = {
     "ratio": POSITIVE,
@@ -122,7 +122,7 @@ SCALES: Mapping[str, Ends] = {
     "bits": POSITIVE,
     "expression": (-math.inf, math.inf),
 }
-"""The formulas, and the lowest and highest value of each."""
+"""The lowest and the highest value of each formula, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Reading:
         return total
 
     def _number(self, record: ScoreRecord, name: str) -> object:
-        """Return a number of the record; the number of an unread answer if it has none."""
+        """Return a number of the record by its name, or `unread` if the answer has no such number."""
         number = number_named(record, name)
         if number is not None:
             return number
@@ -181,7 +181,7 @@ class Recipe:
     counts: str | Sequence[Sequence[str]]
     """A member of `details` that has all counts; or for each count the members to add."""
     weights: Sequence[Sequence[float]] | None = None
-    """How the counts are added to the sums of a ratio, one row for each sum; by default unchanged."""
+    """The weight of each count in the sums of a ratio, one row for each sum; by default each count is a sum."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reading: Reading | None = None
     """Set for a user's formula: `counts` are then expressions."""
@@ -228,7 +228,7 @@ class Recipe:
         return self.reading.count(record, names)
 
     def function(self) -> Formula:
-        """Return the formula, for many rows of sums at once."""
+        """Return the formula as a function of many rows of sums at once."""
         return _formula(self.formula, **self.options)
 
     def to_plain(self) -> dict[str, Any]:
@@ -264,7 +264,7 @@ class Recipe:
 
 
 def _formula(name: str, **options: object) -> Formula:
-    """Return the formula with a name. The imports are here because those modules import this one."""
+    """Return the formula called `name`. The imports are local because those modules import this one."""
     from .caption_summary import bleu_from
     from .statistics.jackknife import ratio_of_sums
     from .text_corpora import (
@@ -296,7 +296,7 @@ def expression_of_sums(
     value: str,
     names: Sequence[str],
 ) -> "Floats":
-    """Return a user's formula for each row of sums; `names` are those of the columns."""
+    """Evaluate a user's formula for each row of sums; `names` are the names of the columns."""
     import numpy as np
 
     columns = {name: sums[:, index] for index, name in enumerate(names)}

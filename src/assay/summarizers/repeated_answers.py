@@ -39,7 +39,7 @@ class _Answers:
     judged: int = 0
     lost: int = 0
     lost_as: str = Outcome.MODEL_ERROR.value
-    """The outcome of the first missing answer."""
+    """The outcome of the first answer without a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _questions(
     metrics: Iterable[str],
     right_at: float,
 ) -> dict[str, dict[str, _Answers]]:
-    """Return the counts of each question, by metric."""
+    """Count right, judged and missing answers of each question, by metric."""
     counts: dict[str, dict[str, _Answers]] = {metric: {} for metric in metrics}
     for record in attempts:
         for metric, questions in counts.items():

@@ -35,7 +35,7 @@ class Table:
     tag_sets: list[Tags] = field(default_factory=list)
     clusters: "array[int] | None" = None
     n_clusters: int = 0
-    """The number of given clusters. If some samples have none, each gets a higher number of its own."""
+    """The number of clusters in the data. Each sample without a cluster gets a separate, higher number."""
     samples: "array[int] | None" = None
     """The sample of each row; `None` if each sample has one row."""
     weights: "array[float] | None" = None
@@ -58,7 +58,7 @@ class Table:
         return max(self.samples, default=-1) + 1
 
     def weights_of(self, rows: Sequence[int]) -> list[float] | None:
-        """Return the weight of each of some rows; `None` if all count the same."""
+        """Return the weight of each of the given rows; `None` if all rows count the same."""
         weights = self.weights
         if weights is None:
             return None
@@ -72,7 +72,7 @@ class Table:
         return counts
 
     def names(self, otherwise: str) -> list[str]:
-        """Return the metrics of the answers that were judged, else those of any, else `otherwise`.
+        """Return the metrics of the scored answers, else those of all answers, else `otherwise`.
 
         A scorer with several named values uses only its own name for an answer that it could not read.
         """
@@ -90,7 +90,7 @@ class Table:
         return judged or list(self.metrics)
 
     def only_scored(self, name: str) -> "array[float]":
-        """Return the column of a metric with the rows that were scored; all others have no value."""
+        """Return the column of a metric in which only scored rows keep their value."""
         if WITH_VALUE.issuperset(self.outcome_names) and name in self.metrics:
             return self.metrics[name]
         is_scored = [outcome in WITH_VALUE for outcome in self.outcome_names]
@@ -107,7 +107,7 @@ class Table:
         name: str,
         zero: float | None,
     ) -> "array[float]":
-        """Return the column of a metric with the outcomes applied: `zero` for an answer that could not be read.
+        """Return the column of a metric after outcomes are applied: an answer that could not be read counts as `zero`.
 
         A scorer with several metrics may be able to read only one of them. A value other than 0 is kept, since the
         outcome only means that the rule could not read the answer.
@@ -139,10 +139,7 @@ class Table:
         name: str,
         column: "array[float]",
     ) -> None:
-        """Keep the values of this metric in unread rows.
-
-        An unread row that has only values of other metrics has no value of this one.
-        """
+        """Keep this metric's own values in unread rows; a row that has only values of other metrics gets none."""
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
         for row, code in enumerate(self.outcomes):
@@ -158,7 +155,7 @@ class Table:
 
 
 def vote_of(record: ScoreRecord) -> str | None:
-    """Return the answer for which a record votes; for shuffled options the original letter of the chosen one."""
+    """Return the answer that a record votes for; if options were shuffled, the original letter of the chosen option."""
     original: str | None = record.details.get(ORIGINAL_LETTER)
     return original or record.answer
 
@@ -176,7 +173,7 @@ def _read(
     *,
     with_samples: bool,
 ) -> Table | None:
-    """Return the table of one pass; `None` if rows must be joined by sample and `with_samples` is off."""
+    """Read the records in one pass; return `None` if a sample has several rows but `with_samples` is False."""
     metrics: dict[str, array[float]] = {}
     outcomes = array("B")
     tags = array("L")

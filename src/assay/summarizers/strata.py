@@ -1,7 +1,7 @@
-"""Numbers made of several groups: the sums of each, and means in which groups count the same or by weight.
+"""Numbers computed from several groups of samples, such as means in which all groups count the same or by weight.
 
-`pairs` and `weighted` share this: the value with which a record counts, as in a mean, and a result whose formula gets
-the sums of all groups.
+`pairs` and `worst_case` also use this module: the value with which a record counts, and results whose formula gets the
+sums of all groups.
 
 In a mean of groups, every group counts the same, or with its weight, however many samples it has. GenEval's overall
 value is the mean of its six task means; WISE has weights for six fields of knowledge.
@@ -35,15 +35,15 @@ from .statistics.estimate import Ends, Floats
 from .units import reducer_flags, result_names, unresolved_flags, values_by_sample
 
 Row = tuple[str, Hashable, Sequence[float]]
-"""The group of a row, the unit that is drawn as a whole, and its counts."""
+"""A group, the unit (sample or cluster) that is resampled as a whole, and the unit's counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Returns the value with which each record of a run counts."""
+    """Computes the value with which each record of a run counts."""
 
     unread: float | None
-    """The value of an answer that could not be read; `None` if the worst value is not known."""
+    """The value of an answer that could not be read; `None` if the worst value is unknown."""
     metric: str | None = None
     """The name of the scorer's value; by default its only or first one."""
 
@@ -54,7 +54,7 @@ class Counting:
         context: SummaryContext,
         metric: str | None = None,
     ) -> "Counting":
-        """Return the counting for the scale of the scorer and the values of the records."""
+        """Return a `Counting` for the scorer's scale and the values of the records."""
         reader = cls(None, metric)
         scored = [value for record in records if (value := reader(record)) is not None]
         return cls(unread_value(scored, context), metric)
@@ -78,10 +78,10 @@ class Counting:
 
 
 class OneEach:
-    """Counts each sample once in sums over samples.
+    """Counts each sample once in a sum over samples, however many answers it has.
 
     The first answer to a sample contributes the value to which all its answers are reduced. The other answers
-    contribute nothing, however often the sample was asked.
+    contribute nothing.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class OneEach:
         """A flag that names the reducer of repeats, unless it is the mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
-        """Return a value times its weight, and the weight (1 as a rule); `None` for an answer that does not count."""
+        """Return the value times its weight, and the weight (usually 1); `None` for an answer that does not count."""
         id = record.id
         if id not in self._values or self._counted(record) is None:
             return None
@@ -117,7 +117,7 @@ class OneEach:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The parts of a result other than its numbers."""
+    """The fields of a result other than its numbers: names, direction and details."""
 
     metric: str
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -138,9 +138,9 @@ def grouped_result(
 ) -> Result:
     """Return the value of `formula` over the sums of each group, with its interval.
 
-    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` says which
-    records count, unless it follows from these same records. The interval is the jackknife's between `ends`, unless
-    an `estimator` gives a better one.
+    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` has the records
+    that count; by default it is computed from `records`. The interval is the jackknife's between `ends`, unless
+    `estimator` computes a better one.
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
@@ -202,7 +202,7 @@ def results_by_group(
     estimator: Callable[[Sequence[Row]], Estimate],
     counted: Counting | None = None,
 ) -> dict[str, Result]:
-    """Return the value of each group separately, by the same formula."""
+    """Apply the same formula to each group separately."""
     results = {}
     for name in in_order(members):
         part = [row for row in rows if row[0] == name]
@@ -224,7 +224,7 @@ def first_name(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> str:
-    """Return the name of the value that records are read by if no metric is named."""
+    """Return the name of the metric that is read if the user names none: the scorer's only or first one."""
     for record in records:
         if record.outcome in WITH_VALUE and record.values:
             return next(iter(record.values))
@@ -292,7 +292,7 @@ def expected_of(
 
 
 def unit_of(record: ScoreRecord) -> str:
-    """Return the unit that is drawn as a whole: the cluster, else the sample with all its epochs."""
+    """Return the unit that is resampled as a whole: the cluster, else the sample with all its epochs."""
     if record.cluster is not None:
         return record.cluster
     return record.id
@@ -303,7 +303,7 @@ def _side_by_side(
     names: Sequence[str],
     width: int,
 ) -> "Floats":
-    """Return each row's counts in the columns of its group, with zeros elsewhere."""
+    """Return a matrix with each row's counts in the columns of its group, and zeros elsewhere."""
     import numpy as np
 
     first_column = {}

@@ -1,4 +1,4 @@
-"""Scores of a whole corpus from the counts of its samples: BLEU, chrF, TER, METEOR and perplexity."""
+"""Corpus scores computed from counts of samples: BLEU, chrF, TER, METEOR and perplexity."""
 
 from collections.abc import Iterator, Sequence
 
@@ -136,7 +136,7 @@ def ter(
 
 
 def corpus_ter_from(sums: "Floats") -> "Floats":
-    """Return TER of each row of sums: edits, words of the references. Edits without any word are 100."""
+    """Return TER of each row of sums (edits, words of the references). If there are edits but no words, TER is 100."""
     import numpy as np
 
     edits = sums[:, 0]
@@ -197,7 +197,7 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
 
 
 def meteor_of(rows: "Floats") -> float:
-    """Return METEOR of some segments together, for fixtures."""
+    """Return METEOR over several segments, for fixtures."""
     return float(corpus_meteor_from(rows.sum(axis=0, keepdims=True))[0])
 
 
@@ -256,7 +256,7 @@ def item_perplexity(
 
 
 def perplexity_from(sums: "Floats") -> "Floats":
-    """Return exp(-log-likelihood / units) of each row of sums; infinite if it does not fit a float."""
+    """Return exp(-log-likelihood / units) of each row of sums; infinite if the result is too large for a float."""
     import numpy as np
 
     with np.errstate(

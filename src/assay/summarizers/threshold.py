@@ -1,4 +1,4 @@
-"""Scores compared with a threshold or moved to another scale: the share that reaches it, or the rescaled mean."""
+"""The share of scores that reach a threshold, and the mean of rescaled scores."""
 
 import math
 import operator
@@ -121,7 +121,7 @@ def with_metric(
     name: str,
     change: Callable[[float], float],
 ) -> Table:
-    """Return the table with one metric under a new name, each scored number changed."""
+    """Return the table with one metric renamed to `name`, and `change` applied to each of its scored numbers."""
     cells = array("d")
     others = {}
     for other, column in table.metrics.items():

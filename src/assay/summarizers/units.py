@@ -1,6 +1,7 @@
-"""The units of a mean: one value for each sample.
+"""The units of a mean: the answers to each sample, reduced to one value.
 
-A sample without any value among its answers is unresolved. The worst and best case fill in the unresolved ones.
+A sample without any value among its answers is unresolved. For the worst and the best case, unresolved samples get the
+worst or the best value.
 """
 
 import math
@@ -38,14 +39,14 @@ ROUNDING = 1e-9
 
 @dataclass(slots=True)
 class Units:
-    """The values in the denominator, the row of each, and what is missing."""
+    """One value per sample that counts in the mean, its row in the table, and how many values are missing."""
 
     values: Sequence[float]
     rows: Sequence[int]
     """A row of the table for each value: its tags and its cluster."""
     unresolved: int
     answers: int
-    """Rows with a value or an expected one: `unresolved` is a share of these."""
+    """The number of rows that have a value or should have one; `unresolved_share` is a share of these."""
     worst: float | None = None
     best: float | None = None
     repeats: Sequence[Sequence[float]] = field(default_factory=tuple)
@@ -68,7 +69,10 @@ def units_of(
     *,
     metric: str,
 ) -> Units:
-    """Return the units of one column of resolved cells. `bounds` are the worst and the best value of the metric."""
+    """Return the units of one column whose outcomes were applied.
+
+    `bounds` are the worst and the best value of the metric.
+    """
     if table.samples is not None:
         return _reduced(table, cells, reducer, bounds, metric)
     values = [value for value in cells if value < UNKNOWN]
@@ -202,7 +206,7 @@ def _with_lost(
     end: float,
     reducer: str,
 ) -> float:
-    """Return the possible value of the sample nearest to `end` if its lost answers were there."""
+    """Return the value nearest to `end` that the sample could have if its missing answers were known."""
     if reducer != "majority" or not lost:
         votes = None if lost else ballots
         return reduce_repeats([*answers, *[end] * lost], reducer, votes).value
@@ -225,9 +229,9 @@ def one_value(
     reducer: str,
     ballots: Sequence[Hashable | None] | None = None,
 ) -> Reduced | None:
-    """Return the answers to one sample as one value; None if there are none.
+    """Reduce the answers to one sample to one value; None if there are none.
 
-    If answers are lost, pass@k of the rest may be undefined. Such a sample is unresolved as a whole.
+    If answers are missing, pass@k of the others may be undefined. Such a sample is unresolved as a whole.
     """
     if not answers or (lost and not _enough(len(answers), reducer)):
         return None
@@ -291,7 +295,7 @@ def _epoch_details(
     parts: Decomposition,
     reducer: str,
 ) -> dict[str, Any]:
-    """Return details about repeats: where the variance comes from, and how to make the number more certain."""
+    """Return details about repeated answers: the sources of the variance, and how to make the number more certain."""
     details: dict[str, Any] = {
         "reducer": reducer,
         "answers": sum(map(len, units.repeats)),
@@ -363,7 +367,7 @@ def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
 
 
 def lacking_flags(answers: int) -> tuple[str, ...]:
-    """Return a flag for judged answers without counts."""
+    """Return a flag with the number of judged answers that have no counts."""
     return (f"{answers} answers have no counts and are left out",) if answers else ()
 
 
@@ -376,7 +380,7 @@ def value_reader(
     metric: str,
     unread: float | None,
 ) -> ValueOf:
-    """Return a function that reads the value of one answer: `unread` if no rule could read it, None if it has none."""
+    """Return a function that reads the value of a record: `unread` for an unreadable answer, None without a verdict."""
 
     def value_of(record: ScoreRecord) -> float | None:
         if record.outcome in UNRESOLVED:
@@ -437,7 +441,7 @@ def is_outside(
     value: float | None,
     bounds: Sequence[float],
 ) -> bool:
-    """Return True if a number is not between its bounds, but for rounding."""
+    """Return True if a number is outside its bounds by more than rounding."""
     low, high = bounds
     return value is not None and not low - ROUNDING <= value <= high + ROUNDING
 

@@ -1,7 +1,7 @@
 """Worst case: the value at the level where it is worst, and the value of every level.
 
-Robustness is what remains under the hardest noise, not the mean over mild and hard. The worst of several noisy values
-looks worse than it is, the more so the fewer samples a level has: compare it with the levels.
+Robustness is what remains under the hardest noise, not the mean over mild and hard. With few samples per level, the
+worst of several noisy values looks worse than it is: compare it with the other levels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class WorstCase:
     by: str = "level"
     """The tag that names the level."""
     within: str = ""
-    """A tag with families of levels: each family then has its own worst case."""
+    """A tag that groups levels into families; each family then has a worst case of its own."""
     metric: str | None = None
     """The name of the scorer's value; by default its only or first one."""
     numerator: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class WorstCase:
 
     @property
     def pools(self) -> bool:
-        """True if every answer counts by itself, so that none can be reduced."""
+        """True if the counts of every answer are summed, so that no reducer is applied."""
         return bool(self.numerator)
 
     def __call__(
@@ -177,8 +177,8 @@ def estimate_worst(
 ) -> Estimate:
     """Return the worst mean of all levels, with an interval computed from the intervals of the levels.
 
-    The worst level cannot be better than any level's bound on its good side. With k levels any of k
-    bounds could be wrong there, so each has 1/k of the error probability.
+    The worst level cannot be better than the bound of any level on its good side. With k levels each of these k bounds
+    may be wrong, so each gets 1/k of the error probability.
     """
     names = sorted({level for level, _, _ in rows})
     parts = [[row for row in rows if row[0] == name] for name in names]

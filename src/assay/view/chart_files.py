@@ -23,7 +23,7 @@ def write_charts(
     folders: Sequence[Path],
     target: Path,
 ) -> list[Path]:
-    """Write every chart of some runs to a folder, and return the files."""
+    """Write every chart of the runs to a folder, and return the paths of the files."""
     if target.exists() and not target.is_dir():
         raise UsageError(
             "this is a file",
@@ -69,7 +69,7 @@ def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 
 
 def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Return each metric over tasks and models, then over its groups."""
+    """Yield name and SVG of a chart for each metric: over tasks and models, and over groups."""
     for metric in dict.fromkeys(result.metric for result in results):
         metric_results = [result for result in results if result.metric == metric]
         several = len({result.model for result in metric_results}) > 1
@@ -105,7 +105,7 @@ def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
 
 
 def _samples(run: RunView) -> Iterator[tuple[str, str]]:
-    """Yield the charts of the samples of each task and model."""
+    """Yield name and SVG of the charts about the samples of each task and model."""
     columns = run.columns()
     for code, cell in enumerate(columns["cells"]):
         places = [

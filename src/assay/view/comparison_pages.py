@@ -1,4 +1,4 @@
-"""Pages that compare runs: two of them sample by sample, or all of a folder.
+"""Pages that compare runs: two runs sample by sample, or all runs of a folder in a leaderboard.
 
 The comparison of two runs has a summary sentence, every number with its difference, changed samples and other
 differences. The statistics are those of `--baseline`. This module puts them into words and finds the samples behind
@@ -17,7 +17,7 @@ from .run_folders import metric_domains
 from .run_view import RunView
 
 MOST_FLIPS = 2000
-"""Changed samples of one number that a page lists, the largest first; `flip_counts` counts all of them."""
+"""How many changed samples of a number a page lists, the largest changes first; `flip_counts` counts all of them."""
 
 
 def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _shown_flips(
     row: Row,
     flips: Sequence[Flip],
 ) -> list[list[Any]]:
-    """Return sample, value before, value after, and the rows in both runs of each changed sample."""
+    """Return a list for each changed sample: its id, the value before and after, and its row in both runs."""
     if not flips:
         return []
     models = row.baseline_model or row.model, row.model
@@ -93,7 +93,7 @@ def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
 
 
 def _count_flips(flips: Sequence[Flip]) -> dict[str, int]:
-    """Return how many samples changed, and how many of them went up or down; the list may show fewer."""
+    """Return how many samples changed, and how many went up or down. The page may list fewer of them."""
     up = sum(flip.after > flip.before for flip in flips)
     return {
         "all": len(flips),
@@ -171,7 +171,7 @@ def _groups(
 
 
 def leaderboard_page(runs: Sequence[RunView]) -> dict[str, Any]:
-    """Return models, columns, values and ranks. Each value names its run by id."""
+    """Return the content of a leaderboard page: models, columns, values and ranks. Each value has the id of its run."""
     readers = []
     notes = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""Decide which requests the viewer answers: only those of a browser on this machine that opened the link.
+"""Decide which requests the viewer answers: only those from a browser on this machine that opened the viewer's link.
 
 Every request passes three checks. `Host` must name this machine, which stops DNS rebinding. `Origin` must be the
 same host, so that no other page can read or write. Everything except the empty page needs a cookie, which the
@@ -33,14 +33,14 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 OPEN_PATHS = ("/", "/app/", "/api/session")
-"""Paths that are answered without the cookie: files of the package, and the exchange of the token."""
+"""Paths that are answered without the cookie: the files of the app, and the exchange of the token for a cookie."""
 HAS_SESSION = "assay.has_session"
-"""The key that a request's scope has if the request has the cookie."""
+"""The key that is set in a request's ASGI scope if the request has the cookie."""
 HEADER = "x-assay"
 """Requests that change something need this header, which forms and images of other pages cannot set."""
 
 LONGEST_BODY = 16_384
-"""Maximum size of a request body in bytes. It is applied before the sender is known."""
+"""Maximum size of a request body in bytes. It is checked before the sender is known."""
 TOO_LONG = 413, f"a request may hold {LONGEST_BODY} bytes"
 
 _LOOPBACK = re.compile(
@@ -67,7 +67,7 @@ class Guard:
         self._cookie = f"assay_{secrets.token_hex(4)}"
 
     def new_token(self) -> str:
-        """Return the token for the next browser. Earlier tokens are no longer valid."""
+        """Create the token for the next browser. Earlier tokens are no longer valid."""
         self._token = secrets.token_urlsafe(24)
         return self._token
 
@@ -233,7 +233,7 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 
 def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
-    """Return a `receive` that returns a body that was read already."""
+    """Return an ASGI `receive` function that returns a body that was already read."""
     messages: list[MutableMapping[str, Any]] = [
         {"type": "http.request", "body": body, "more_body": False}
     ]

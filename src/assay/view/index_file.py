@@ -1,7 +1,7 @@
-"""The index of a journal on disk: written once, read quickly, extended when the journal has grown.
+"""Store the index of a journal on disk, and extend it when the journal has grown.
 
-It is the file `view.index` in the run folder. If that folder is read-only, or has a file of that name that assay
-did not write, the index goes to the user's cache, or is built each time. An index is used only if the beginning of
+It is the file `view.index` in the run folder. If that folder is read-only, or has a file of that name that assay did
+not write, the index is stored in the user's cache, or else built each time. An index is used only if the beginning of
 the journal is unchanged since it was indexed.
 """
 
@@ -23,11 +23,11 @@ from ..store.ownership import VIEW_INDEX
 from .journal_index import JournalIndex
 
 MAGIC = VIEW_INDEX + b"2\n"
-"""Contains the version of the format. An index of another version is built again."""
+"""The first bytes of an index. They contain the version of the format; an index of another version is built again."""
 WORTH_KEEPING = 8 << 20
-"""A shorter journal is read as fast as its index."""
+"""The index of a shorter journal is not saved, because the journal itself is read as fast."""
 COMPARED_BYTES = 1 << 16
-"""Bytes compared at the beginning and at the end of the indexed part."""
+"""How many bytes at the beginning and at the end of the indexed part are compared to see if a journal has changed."""
 
 
 def open_index(layout: Layout) -> JournalIndex:
@@ -96,7 +96,7 @@ def _load(layout: Layout) -> JournalIndex | None:
 
 
 def _mark(path: Path, end: int) -> dict[str, int]:
-    """Return an identifier of the indexed part of a journal."""
+    """Return values that identify the indexed part of a journal."""
     with path.open("rb") as file:
         first = crc32(file.read(min(COMPARED_BYTES, end)))
         file.seek(max(0, end - COMPARED_BYTES))

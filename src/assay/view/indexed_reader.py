@@ -1,7 +1,7 @@
 """Read a run folder through the viewer's index: values of samples without reading the journal again.
 
-The numbers are those of `RunReader`. What the index does not have (several answers to a sample, clusters,
-outdated verdicts, damaged lines) is read from the journal.
+The numbers are those of `RunReader`. Runs that the index does not cover (several answers to a sample, clusters,
+outdated verdicts, damaged lines) are read from the journal.
 """
 
 from collections.abc import Hashable
@@ -32,7 +32,7 @@ class IndexedReader(RunReader):
 
     @property
     def cells(self) -> list[tuple[str, str]]:
-        """The task and model of each pair."""
+        """Task and model of each pair that was evaluated."""
         return list(self._view_index.cells)
 
     def sample_values(
@@ -53,7 +53,7 @@ class IndexedReader(RunReader):
         return values, clusters
 
     def _only_scorer(self, result: Result, model: str) -> str | None:
-        """Return the only scorer behind a number if the index has its values, else None."""
+        """Return the scorer that produced a number if it is the only one and the index has its values, else None."""
         index = self._view_index
         cell = result.task, model
         if index.damaged or cell not in index.cells:
@@ -112,7 +112,7 @@ class IndexedReader(RunReader):
         scorer: str,
         rows: "NDArray[Any]",
     ) -> dict[str, float]:
-        """Return the value of each sample, in the order of their ids; samples without one are left out."""
+        """Return the value of each sample in the order of the ids. Samples without a value are left out."""
         import numpy as np
 
         index = self._view_index
@@ -135,5 +135,5 @@ class IndexedReader(RunReader):
 
 
 def _gives(scorer: str, metric: str) -> bool:
-    """Return True if a scorer produces a metric: the one with its name, or one of several."""
+    """Return True if a scorer produces a metric: the metric has its name, or begins with its name and a dot."""
     return metric == scorer or metric.startswith(f"{scorer}.")

@@ -1,6 +1,6 @@
 """The index of a run's journal for pages: one row per sample, and the offsets of its lines.
 
-It follows a growing journal: `read_on` reads new lines. A later line replaces an earlier one for the same
+The index follows a growing journal: `read_on` reads new lines. A later line replaces an earlier one for the same
 thing, and an answer after a verdict makes the verdict outdated. Rows are columns of numbers, so that 100,000
 samples take some ten megabytes. Texts stay in the journal.
 """
@@ -29,7 +29,7 @@ from .journal_lines import (
 
 NONE = -1
 MOST_METRICS = 32
-"""Maximum number of value columns. Further metrics of a scorer are shown with the sample."""
+"""Maximum number of columns with values. Further metrics are shown only on the page of a sample."""
 ROOM = 1024
 """Initial number of rows for which columns have memory."""
 LARGEST = (1 << 31) - 1
@@ -38,7 +38,7 @@ REAL = ("seconds", "confidence")
 
 
 def _codes_of(values: Sequence[str]) -> dict[str, int]:
-    """Return the position of each value."""
+    """Return the position of each value in the list, by value."""
     return {value: code for code, value in enumerate(values)}
 
 
@@ -51,7 +51,7 @@ class JournalIndex:
         """The offset after the last complete line that was read."""
         self.damaged = 0
         self.cells: list[tuple[str, str]] = []
-        """Task and model by code; calls of judges have none."""
+        """Task and model by code. Calls of judges have no code."""
         self.outcomes: list[str] = [""]
         """Outcomes by code. The first one, empty, stands for a sample without a verdict."""
         self.ids: list[str] = []
@@ -69,9 +69,9 @@ class JournalIndex:
         """The offset of each tracked line, in the order of the journal."""
         self.line_rows = array("i")
         self.line_slots = array("i")
-        """The role of a line in its row: rounds count up from 0, scorers count down from -1."""
+        """What each line is in its row: rounds of the answer count up from 0, scorers' verdicts count down from -1."""
         self.current = bytearray()
-        """True if a line is still valid."""
+        """1 for each line that is still valid, 0 for a line that a later one replaced."""
         self.calls: dict[bytes, int] = {}
         """The offset of each call to a judge or another helper model, by hashed key."""
         self.words = TextLog()
@@ -84,7 +84,7 @@ class JournalIndex:
         self._slots: dict[tuple[int, int], int] = {}
         """The lines of later rounds and further scorers."""
         self._last: tuple[str, str, str, int, int] = ("", "", "", -1, NONE)
-        """The last answer. Its verdict is mostly on the next line."""
+        """Task, model, id, epoch and row of the last answer, because its verdict is usually on the next line."""
         self._outcome_codes: dict[str, int] = {"": 0}
         self._tag_codes: dict[str, dict[str, int]] = {}
 
@@ -128,7 +128,7 @@ class JournalIndex:
         return count
 
     def lines_of(self, row: int) -> list[tuple[int, int]]:
-        """Return slot and offset of each valid line of a row, in the order of the journal."""
+        """Return slot (round or scorer) and offset of each valid line of a row, in the order of the journal."""
         if self._lines_by_row is None or self._lines_by_row[0] != len(self.line_rows):
             self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
         _, rows, lines = self._lines_by_row
@@ -163,7 +163,7 @@ class JournalIndex:
         return self.calls.get(_hashed(f"{task}#{role}", key), NONE)
 
     def search(self, words: str) -> list[int]:
-        """Return the rows whose samples contain some words, also in their id."""
+        """Return the rows whose samples or sample ids contain a text."""
         rows = set()
         for line in self.words.search(words):
             if self.current[line]:
@@ -198,7 +198,7 @@ class JournalIndex:
         return row
 
     def _grow(self) -> None:
-        """Make room for more rows. Columns are longer than there are rows, so that most rows need no append."""
+        """Extend the columns. They are longer than the number of rows, so that few rows need memory to be allocated."""
         more = max(ROOM, len(self.failed) // 4)
         no_numbers = array("i", [NONE]) * more
         for column in self.small.values():
@@ -224,7 +224,7 @@ class JournalIndex:
         slot: int,
         text: str,
     ) -> bool:
-        """Record a line. Return True if it replaces another."""
+        """Record a line. Return True if it replaces an earlier line."""
         line = len(self.offsets)
         if -1 <= slot <= 0:
             if slot:
@@ -325,7 +325,7 @@ class JournalIndex:
         row: int,
         values: Mapping[str, float | None],
     ) -> None:
-        """Write the values of a score into the columns of their metrics. Metrics above `MOST_METRICS` get none."""
+        """Write the values of a score into the columns of their metrics, except metrics beyond `MOST_METRICS`."""
         for name, value in values.items():
             column = self.metrics.get(name)
             if column is None:
@@ -370,7 +370,7 @@ class JournalIndex:
             self.tags[name][row] = code
 
     def _recall(self) -> None:
-        """Rebuild the data that is only needed to read on, for an index that was read from its file."""
+        """Rebuild the data that `read_on` needs, for an index that was loaded from a file."""
         self._outcome_codes = _codes_of(self.outcomes)
         self._tag_codes = {}
         for name, values in self.tag_values.items():
@@ -395,7 +395,7 @@ class JournalIndex:
                 self._slots[row, slot] = line
 
     def forget(self) -> None:
-        """Free the data that is only needed to read on. It is rebuilt if the journal grows after all."""
+        """Free the data that only `read_on` needs. It is rebuilt if the journal grows."""
         self._rows = {}
         self._slots = {}
         self._answers = array("i")

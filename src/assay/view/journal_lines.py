@@ -1,10 +1,10 @@
-"""Lines of a journal for the index: the parts that become columns, and the words to search.
+"""Read lines of a journal for the index: the parts that become columns, and the words to search.
 
 Only the members that the index needs are decoded, because decoding is the main cost of indexing a long journal.
 
 The words to search are stored in lower case, line by line, in compressed blocks. A search decompresses one block after
-another, so it needs little memory. Names and digests of the journal itself are not included. Compressed words take
-about a sixth of the journal.
+another, so it needs little memory. Field names and digests of the journal are not searched. Compressed words take about
+a sixth of the journal.
 """
 
 import json
@@ -83,7 +83,7 @@ _Head = TypeVar("_Head", OutputHead, ScoreHead)
 
 
 def _reader(kind: type[_Head]) -> Callable[[bytes], _Head]:
-    """Return a decoder of a line. Huge numbers and lone surrogates take a slower path."""
+    """Return a decoder of a line. Lines with huge numbers or lone surrogates take a slower path."""
     fast = msgspec.json.Decoder(kind).decode
 
     def read(line: bytes) -> _Head:
@@ -148,7 +148,7 @@ def answer_length(head: OutputHead) -> int:
 
 
 def confidence(likelihoods: object) -> float:
-    """Return the likeliest continuation's share of the probability; nan for fewer than two continuations."""
+    """Return the probability of the likeliest continuation among all; nan for fewer than two continuations."""
     if not isinstance(likelihoods, list) or len(likelihoods) < 2:
         return math.nan
     try:
@@ -160,7 +160,7 @@ def confidence(likelihoods: object) -> float:
 
 
 def number(value: Any) -> float:
-    """Return a number of a record; nan for anything else."""
+    """Return the value as a float; nan if it is not a number."""
     if type(value) in (int, float):
         return float(value)
     return math.nan
@@ -257,7 +257,7 @@ class TextLog:
         return self._count
 
     def search(self, words: str) -> Iterator[int]:
-        """Return the numbers of the texts that contain some words, in upper or lower case."""
+        """Yield the numbers of the texts that contain `words`, ignoring case."""
         pattern = words.replace("\0", "").lower().encode("utf-8", "surrogatepass")
         if not pattern:
             return

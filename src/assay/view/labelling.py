@@ -1,4 +1,4 @@
-"""Labels of people: which sample to ask next, how far people and scorer agree, and the corrected value.
+"""Human labels: which sample to show next, how far people and scorer agree, and the corrected value.
 
 Samples are drawn at random with a seed, and shown without model, judge and scores. Labels give the agreement
 with the scorer (kappa), the agreement among people (alpha), and a corrected value of the scorer. Ratings on a
@@ -22,7 +22,7 @@ from .run_view import RunView
 
 MOST_ASKED = 1000
 MOST_STEPS = 11
-"""Whole numbers of a scale that each get a key; a longer scale is labelled right or wrong."""
+"""The maximum number of steps of a scale that has a key for each step; a longer scale is labelled right or wrong."""
 RIGHT_OR_WRONG: Ends = (0.0, 1.0)
 
 
@@ -31,7 +31,7 @@ def label_page(
     cell: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Return what the label page shows: the rows in the order they are asked, the labels so far, and their summary."""
+    """Return the content of the label page: rows in the order of asking, labels so far, and their summary."""
     described, rows, values = _judged(run, cell)
     order = list(rows)
     random.Random(seed).shuffle(order)
@@ -60,7 +60,7 @@ def label_page(
 
 
 def blind_sample(run: RunView, row: int) -> dict[str, Any]:
-    """Return a sample without anything that could sway a person: model, scores, judges, and their details."""
+    """Return a sample without what could influence a person: model, scores, judges and their details."""
     plain = run.record(row).to_plain()
     rounds = [{**turn, "model": None, "details": None} for turn in plain["rounds"]]
     return {**plain, "model": "", "verdicts": [], "calls": [], "rounds": rounds}
@@ -91,7 +91,7 @@ def ends_of(scale: Sequence[float] | None) -> Ends:
 
 
 def _has_steps(low: float, high: float) -> bool:
-    """Return True if each whole number from `low` to `high` can have a key."""
+    """Return True if the scale has few enough whole numbers from `low` to `high` for a key each."""
     if (low, high) == RIGHT_OR_WRONG or low != int(low) or high != int(high):
         return False
     return 2 < high - low + 1 <= MOST_STEPS
@@ -102,9 +102,10 @@ def check_label(
     described: Mapping[str, Any],
     where: str,
 ) -> None:
-    """Raise if a label is not a number on the scorer's scale; `described` is the task × model it belongs to.
+    """Raise if a label is not a number on the scorer's scale.
 
-    A label of None means that the person could not tell. A scorer without known ends takes any finite number.
+    `described` is the entry of the task × model, from `described_cells`. A label of None means that the person could
+    not tell. A scorer without known ends takes any finite number.
     """
     if value is None:
         return
@@ -224,7 +225,7 @@ def _judged(
     run: RunView,
     cell: int,
 ) -> tuple[dict[str, Any], list[int], dict[int, float]]:
-    """Return the task × model, its rows (first answers only), and the scorer's value of each."""
+    """Return the entry of the task × model, its rows (first answers only), and the scorer's value of each row."""
     cells = described_cells(run)
     if not 0 <= cell < len(cells):
         raise UsageError("the run has no such task")
@@ -249,7 +250,7 @@ def _with_scorer(
     scale: Ends,
     is_rating: bool,
 ) -> dict[str, Any]:
-    """Return how far people and scorer agree: the share of equal labels, and kappa with its name."""
+    """Return the agreement of people and scorer: the share of equal labels, and kappa with its name."""
     first = [_step(value, scale, is_rating) for value in labels]
     second = [_step(value, scale, is_rating) for value in judged]
     same = sum(a == b for a, b in zip(first, second, strict=True))
@@ -269,7 +270,7 @@ def _step(
     scale: Ends,
     is_rating: bool,
 ) -> float:
-    """Return a value as a label: the nearest whole rating, or right (1) and wrong (0)."""
+    """Return a value as a label: the nearest whole rating, or 1 (right) or 0 (wrong)."""
     if is_rating:
         return float(round(value))
     return float(value >= (scale[0] + scale[1]) / 2)
@@ -279,7 +280,7 @@ def _among_people(
     opinions: Mapping[int, Mapping[str, Any]],
     is_rating: bool,
 ) -> dict[str, Any]:
-    """Return Krippendorff's alpha of several people and its name; None for a single person."""
+    """Return Krippendorff's alpha among people and its name; alpha is None if only one person labelled."""
     people = sorted({by for labels in opinions.values() for by in labels})
     alpha = None
     if len(people) > 1:
@@ -296,12 +297,12 @@ def _among_people(
 
 
 def two_digits(value: float) -> str:
-    """Return a number with two digits; a small negative one is 0.00, not -0.00."""
+    """Return a number with two decimals; small negative numbers become 0.00, not -0.00."""
     return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _mean_label(labels: Mapping[str, Any]) -> float | None:
-    """Return the mean of several people's labels of one answer; None if none of them could tell."""
+    """Return the mean of people's labels of one answer; None if all of them were undecided."""
     return _mean([value for value in labels.values() if value is not None])
 
 

@@ -36,7 +36,7 @@ class Record:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     calls: list[dict[str, Any]] = field(default_factory=list)
     results: list[dict[str, Any]] = field(default_factory=list)
-    """Results of the calls in the last answer. Those of earlier ones are in the prompt of the next round."""
+    """Results of the tool calls in the last answer. Results of earlier calls are in the prompt of the next round."""
     damage: str = ""
 
     def to_plain(self, *, whole: bool = False) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Record:
         return plain
 
     def last_results(self) -> list[Any]:
-        """Return the parts that the tools returned for the last answer."""
+        """Return what tools returned for the calls in the last answer."""
         parts: list[Any] = []
         for line in self.results:
             for candidate in line.get("output", {}).get("candidates", ()):
@@ -81,7 +81,7 @@ class Record:
         )[:LONGEST_RAW]
 
     def media(self) -> Iterator[Mapping[str, Any]]:
-        """Return every medium that the lines name: kind, digest, and its path if it is a data file."""
+        """Yield every image, audio and video that the lines name: kind, digest, and the path if it is a data file."""
         for line in (*self.rounds, *self.results, *self.calls):
             for turn in line.get("prompt", ()):
                 yield from _media_parts(
@@ -268,7 +268,7 @@ def _slim(
     value: object,
     limit: int | None,
 ) -> object:
-    """Return the value with long texts cut and their lengths noted. Paths of this machine are removed."""
+    """Cut long texts in JSON and note their lengths; with `limit` None, only remove paths of this machine."""
     if isinstance(value, str):
         if limit is not None and len(value) > limit:
             return f"{value[:limit]}… [{len(value) - limit:,} more characters: open the raw record]"

@@ -1,7 +1,7 @@
 """`report.html`: one file with numbers, charts, selected samples with their media, and methods.
 
-Failures come first, then low scores, then other samples. If there are too many, they are spread evenly over the
-data.
+Failed samples come first, then those with low scores, then others. If there are too many, a choice is spread evenly
+over the data.
 """
 
 import math
@@ -25,9 +25,9 @@ from .saved_pages import SavedRun, comparisons, data_address, saved_runs, single
 SAMPLES = 24
 """Default number of samples per run."""
 MOST_MEDIA_BYTES = 24 << 20
-"""Maximum size of the media in a report. Further media are named only."""
+"""Maximum size of the media in a report. Further media are only named."""
 FLIPS_WITH_TEXT = 60
-"""Number of changed samples of one number that are shown with their question."""
+"""How many changed samples of a number are shown with question and answer."""
 CSV_COLUMNS = (
     "run",
     "task",
@@ -46,7 +46,7 @@ CSV_COLUMNS = (
 
 
 def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
-    """Open the runs of some folders, each once."""
+    """Open the runs in the given folders, each once."""
     views: dict[Path, tuple[RunView, RunFolders]] = {}
     for folder in folders:
         collection = RunFolders(folder)
@@ -95,7 +95,7 @@ def html_report(
 
 
 def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the rows of the later runs at the start of the lists of changed samples, by the id of the run."""
+    """Return the rows of the first changed samples on the comparison pages, by the id of the later run."""
     changed: dict[str, list[int]] = {}
     for page in pages:
         rows = changed.setdefault(page["after"]["id"], [])
@@ -108,9 +108,9 @@ def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 
 def choose(run: RunView, most: int) -> list[int]:
-    """Return the rows to show, at most `most`: failures first, then low scores, then the others.
+    """Choose at most `most` rows to show: failures first, then low scores, then the others.
 
-    If there are more, each kind has its share, and its rows are spread evenly over the data.
+    If there are more rows, each kind gets a share of `most`, and its rows are spread evenly over the data.
     """
     kinds = _by_kind(run.columns())
     shares = {"failed": most // 2, "low": most // 4, "rest": most // 4}
@@ -125,7 +125,7 @@ def choose(run: RunView, most: int) -> list[int]:
 
 
 def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return the rows that were not scored, those below the best score, and the others."""
+    """Sort the rows into three lists: not scored, scored below the best score, and others."""
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
     for index, row in enumerate(rows_of(columns)):
         if columns["cell"]:
@@ -149,7 +149,7 @@ def _is_low(
     cell: Mapping[str, Any],
     place: int,
 ) -> bool:
-    """Return True if the sample has a worse score than the best of its scale."""
+    """Return True if the sample's score is below the best score of its scale."""
     values = columns["metrics"].get(cell["metric"])
     if not values:
         return False
@@ -166,7 +166,7 @@ def _spread(
     rows: Sequence[int],
     count: int,
 ) -> list[int]:
-    """Return `count` rows at equal distances."""
+    """Return `count` of the rows, at equal distances."""
     if len(rows) <= count or count <= 0:
         return list(rows[: max(0, count)])
     chosen_rows = []
@@ -176,14 +176,14 @@ def _spread(
 
 
 class _Budget:
-    """Media inside the page, up to a total size. Further media are counted."""
+    """Collects the media that are stored inside the page, up to a total size. Further media are only counted."""
 
     def __init__(self, room: int) -> None:
         self._room = room
         self._kept: dict[tuple[str, str], str] = {}
         self.left_out = 0
         self.held: dict[str, str] = {}
-        """Media by digest and form, each once."""
+        """The data of each stored medium, by a name made of digest and form."""
 
     def keep(
         self,
@@ -191,7 +191,7 @@ class _Budget:
         found: Found,
         form: str,
     ) -> str | None:
-        """Return the name of a medium in the page; `None` if the page has no room for it."""
+        """Store a medium in the page and return its name; return `None` if the page would get too large."""
         name = found.digest, form
         if name in self._kept:
             return self._kept[name]
@@ -252,7 +252,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def csv_report(folders: Sequence[Path]) -> str:
-    """Return every number in a separate row, as CSV."""
+    """Return the results of all runs as CSV, one row for each number."""
     rows = []
     for run, _ in open_runs(folders):
         for row in run.documents()[1].get("results", ()):

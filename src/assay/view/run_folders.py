@@ -1,4 +1,4 @@
-"""List the runs of a folder, each as a line of the page."""
+"""List the runs of a folder."""
 
 import hashlib
 import os
@@ -35,14 +35,14 @@ MOST_RESULTS = 40
 
 
 class RunFolders:
-    """The runs of a folder, searched again for each list. A known run keeps its index."""
+    """The runs of a folder. Each list of runs searches the folder again; a known run keeps its index."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._runs: dict[str, RunView] = {}
         self._media: dict[str, MediaShelf] = {}
         self.unreadable: dict[Path, str] = {}
-        """Results of other tools in the folder that cannot be read, with the reason."""
+        """Results of other tools that cannot be read, with the reason."""
         if not root.exists():
             raise UsageError(
                 f"there is no folder {root}",
@@ -58,7 +58,7 @@ class RunFolders:
             imported_folder(root)
 
     def refresh(self) -> list[RunView]:
-        """Return all runs that exist now."""
+        """Search the folder, and return all runs in it."""
         views = {}
         paths: Iterable[Path] = [self.root]
         if not self._is_results:
@@ -80,7 +80,7 @@ class RunFolders:
         return list(views.values())
 
     def _folder_of(self, path: Path) -> Path | None:
-        """Return the run folder for a path: of another tool's results the converted one, or None if it fails."""
+        """Return the run folder for a path. Results of another tool are converted first; None if that fails."""
         if is_run_folder(path):
             return path
         if path in self.unreadable:
@@ -114,7 +114,7 @@ class RunFolders:
 
 
 def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
-    """Return the media in the data files of each task and model. A shared file is read once."""
+    """Return a function that finds the media in the data files of a task and model. A shared file is read once."""
     by_files: dict[tuple[Path, ...], DataMedia] = {}
 
     def inside(task: str, model: str) -> DataMedia | None:
@@ -131,14 +131,14 @@ def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
 
 
 def _is_results(path: Path) -> bool:
-    """Return True for results of another tool. A folder counts only by its own name, not by results inside it."""
+    """Return True for results of another tool. A folder is recognised by its name, not by the files inside."""
     if path.is_dir():
         return is_result_name(path)
     return holds_results(path)
 
 
 def run_paths(root: Path, depth: int = 0) -> Iterator[Path]:
-    """Return the run folders, and results of other tools recognised by their names, at and below a folder.
+    """Yield run folders, and results of other tools, at and below a folder.
 
     Links are not followed, and run folders are not searched.
     """
@@ -163,7 +163,7 @@ def run_paths(root: Path, depth: int = 0) -> Iterator[Path]:
 
 
 def listed(run: RunView) -> dict[str, Any]:
-    """Return a run as the list shows it. An unreadable run has the reason instead."""
+    """Return the entry of a run in the list. For an unreadable run it has the reason."""
     plain: dict[str, Any] = {"id": run.id, "name": run.name, "live": run.is_live}
     try:
         manifest, summary = run.documents()
@@ -269,7 +269,7 @@ def stopped(manifest: Mapping[str, Any]) -> str:
 
 
 def _total(usage: object) -> dict[str, float]:
-    """Return tokens, cost and seconds of all tasks together. Usage that is not a mapping counts nothing."""
+    """Add up tokens, cost and seconds of all tasks. Usage that is not a mapping is ignored."""
     if not isinstance(usage, Mapping):
         return {}
     totals: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Media for pages: located by digest, also inside data files, and checked by their bytes.
+"""Find media for pages by their digest, also inside data files, and check their bytes.
 
 A medium is served only if a record names it, its bytes have the recorded digest, and browsers show its kind
 without running anything. SVG and HTML are never served.
@@ -27,7 +27,7 @@ from .records import Record
 
 LARGEST_FILE = 8 << 30
 SHORTEST = 64
-"""Shorter base64 text is not examined."""
+"""Texts with fewer characters are not examined for base64."""
 
 
 class DataMedia:
@@ -42,7 +42,7 @@ class DataMedia:
         self._places: dict[str, tuple[Path, int]] = {}
         """The file and row of each medium, by digest."""
         self._done = 0
-        """Files that were read to the end."""
+        """The number of files that were read to the end."""
         self._last: tuple[str, bytes] = ("", b"")
         self._lock = threading.Lock()
 
@@ -110,7 +110,7 @@ def _media_of(
     path: Path,
     only: int | None = None,
 ) -> Iterator[tuple[int, bytes]]:
-    """Return the media of a file with their row numbers; of a single row with `only`."""
+    """Yield row number and bytes of the media in a file, or only those in the row `only`."""
     try:
         for number, row in enumerate(open_file(path).rows()):
             if only is not None and number < only:
@@ -124,7 +124,7 @@ def _media_of(
 
 
 def _inside(value: object) -> Iterator[bytes]:
-    """Yield every value of a row that is an image, audio or video by its first bytes."""
+    """Yield every value of a row that is an image, audio or video, judged by its first bytes."""
     if isinstance(value, str):
         if len(value) >= SHORTEST and is_inline(value):
             try:
@@ -182,7 +182,7 @@ class MediaShelf:
         blobs: Blobs,
         inside: Callable[[str, str], DataMedia | None] = lambda task, model: None,
     ) -> None:
-        """Take the media of the run; `inside` returns those in the data files of a task and model."""
+        """Take the stored media of a run; `inside` returns the media in the data files of a task and model."""
         self._blobs = blobs
         self._inside = inside
         self._checked: dict[Path, tuple[int, int, str]] = {}
@@ -191,7 +191,7 @@ class MediaShelf:
         self._lock = threading.Lock()
 
     def find(self, record: Record, digest: str) -> Found:
-        """Return a medium that a record names. Raise `DataError` with the reason if there is none to show."""
+        """Find a medium that a record names. Raise `DataError` with the reason if it cannot be shown."""
         parts = [part for part in record.media() if part["sha256"] == digest]
         if not parts:
             raise DataError("this sample names no such medium")
@@ -294,7 +294,10 @@ def _possible_paths(
     path: Path,
     data: DataMedia | None,
 ) -> list[Path]:
-    """Return where a file may be: a relative path starts in the folder of the run command, which is above the data."""
+    """Return the paths at which a file may be found.
+
+    A relative path starts in the folder in which the run was started. That is one of the folders above the data.
+    """
     if path.is_absolute() or data is None:
         return [path]
     return [path, *(folder / path for folder in data.folders)]

@@ -1,4 +1,4 @@
-"""One run for a page: its numbers and faults, and its progress while it is still running."""
+"""Content of the page of a run: its numbers, faults and, while the run goes on, its progress."""
 
 import shlex
 import time
@@ -20,9 +20,9 @@ def run_page(
     run: RunView,
     domains: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
-    """Return the numbers of a run with their groups, its settings, and its methods in words.
+    """Return the content of a run's page: numbers with their groups, settings, and methods in words.
 
-    `domains` are the axes of the metrics over all shown runs; by default over this run.
+    `domains` are the axes of the metrics over all runs that are shown; by default those of this run.
     """
     plain = listed(run)
     if "error" in plain:
@@ -95,9 +95,9 @@ def _described(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def damage_of(run: RunView) -> list[str]:
-    """Return how a run differs from its state when it ended; a run that is still running has no damage.
+    """Return what changed in a run folder since the run ended; nothing if the run goes on.
 
-    This reads every line and every medium again, so a page requests it when everything else is there.
+    This reads every line and every medium again, so a page requests it after everything else.
     """
     if run.is_live:
         return []
@@ -111,7 +111,7 @@ MOST_POINTS = 200
 
 
 def progress(run: RunView) -> dict[str, Any]:
-    """Return the samples answered and judged so far, failures by kind, and the running value of each cell."""
+    """Return for each task × model the samples answered and judged so far, failures by kind, and the running value."""
     import numpy as np
 
     columns = run.columns()
@@ -164,7 +164,7 @@ def progress(run: RunView) -> dict[str, Any]:
 
 
 def _limit_of(manifest: Mapping[str, Any]) -> int | None:
-    """Return `--limit` if it is a number of samples, which is the only known length of a generator."""
+    """Return `--limit` if it is a number of samples. For data from a generator, no other length is known."""
     config = manifest.get("config")
     if isinstance(config, Mapping):
         limit = config.get("limit")
@@ -177,7 +177,7 @@ def _limit_of(manifest: Mapping[str, Any]) -> int | None:
 
 
 def _running(values: "NDArray[Any]") -> list[list[float]]:
-    """Return the mean after each number of samples, in the order of answers: at most `MOST_POINTS` pairs."""
+    """Return at most `MOST_POINTS` pairs: a number of samples, and the mean after as many answers."""
     import numpy as np
 
     if not len(values):

@@ -1,6 +1,6 @@
-"""One run for pages: its numbers, its samples as columns, and single samples, as JSON that every browser reads.
+"""The data of one run for pages: its numbers, its samples as columns, and single samples.
 
-No sample is held in memory: a page asks for the columns once, and for the lines of the samples on the screen.
+Samples are not held in memory: a page requests the columns once, and the journal lines of the samples on the screen.
 """
 
 import math
@@ -57,7 +57,7 @@ MOST_ROWS = 500
 SCORED = "scored"
 
 _Summary = tuple[Any, dict[str, Any], dict[str, Any]]
-"""The state of the files at the last reading, `run.json` and `summary.json`."""
+"""The state of the files when they were last read, and the contents of `run.json` and `summary.json`."""
 
 
 class RunView:
@@ -77,7 +77,7 @@ class RunView:
         """Held while columns are read or grow: Python refuses to grow an array while its buffer is in use."""
         self._summary: _Summary | None = None
         self._encoded: tuple[Any, bytes] | None = None
-        """The state of the journal, and the columns of this state as JSON."""
+        """The state of the journal, and the columns in this state as JSON."""
 
     @property
     def index(self) -> JournalIndex:
@@ -99,7 +99,7 @@ class RunView:
             return index
 
     def reader(self) -> RunReader:
-        """Return a reader of the run folder, the same that other commands use."""
+        """Return a reader of the run folder, as other commands use it."""
         return RunReader(self.layout.folder)
 
     def indexed_reader(self) -> IndexedReader:
@@ -125,16 +125,15 @@ class RunView:
         return self._summary[1], self._summary[2]
 
     def search(self, words: str) -> list[int]:
-        """Return the rows whose samples contain some words."""
+        """Return the rows whose samples contain a text."""
         with self._lock:
             return self.index.search(words)
 
     def columns(self) -> dict[str, Any]:
         """Return the samples of the last table as columns, in the order of the data.
 
-        A run in progress gives the samples so far.
-
-        `row` is absent if every sample is in the row of its position, `cell` if there is only one.
+        For a run in progress these are the samples so far. The column `row` is absent if each row number equals the
+        sample's position, `cell` if there is only one task × model.
         """
         with self._lock:
             return self._columns()
@@ -164,7 +163,7 @@ class RunView:
             return places[np.lexsort((epoch[places], order[places], cell[places]))]
 
     def cells(self) -> list[dict[str, Any]]:
-        """Task and model of each cell, the metric that a list shows first, its scale and direction."""
+        """For each task × model: its names, and the metric that a list shows first, with scale and direction."""
         with self._lock:
             return self._cells(self.index)
 
@@ -223,7 +222,7 @@ class RunView:
         return columns
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
-        """Return the beginning of question and answer of some rows."""
+        """Return the beginnings of question and answer for each of the rows."""
         with self._lock:
             index = self.index
             lines_of_rows = [
@@ -259,7 +258,7 @@ class RunView:
         return record
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
-        """Return task and model of each cell, its numbers by name, and which of them a list shows first."""
+        """Return for each task × model its names, its numbers by name, and the metric that a list shows first."""
         manifest, summary = self.documents()
         cells = []
         described = {}
@@ -308,7 +307,7 @@ class RunView:
         model: str,
         cell: Mapping[str, Any],
     ) -> str | None:
-        """Of a cell without a table: a metric of its first scorer, else any that its rows have."""
+        """Return the metric to show for a task × model without a table: one of its first scorer, else any."""
         scorers = list(cell.get("scorers", {}))
         for scorer in scorers:
             for name in index.metrics:
@@ -322,7 +321,7 @@ class RunView:
         cell: "NDArray[Any]",
         epoch: "NDArray[Any]",
     ) -> "NDArray[Any]":
-        """Return which rows the last table covers; all of them if it does not say."""
+        """Return a mask of the rows that the last table covers; all rows if the table does not say."""
         import numpy as np
 
         manifest, summary = self.documents()
@@ -344,10 +343,7 @@ class RunView:
         return counted
 
     def _outcomes(self, index: JournalIndex, rows: "NDArray[Any]") -> "NDArray[Any]":
-        """Return the outcome of each row.
-
-        With several scorers it is the first outcome other than `scored`.
-        """
+        """Return the outcome of each row as a code: with several scorers the first outcome other than `scored`."""
         import numpy as np
 
         manifest, _ = self.documents()

@@ -1,4 +1,4 @@
-"""Runs as files: the app and its data as a folder for any file host, or as one file.
+"""Save runs as pages: the app and its data as a folder for any file host, or as one file.
 
 `columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named by
 their digest, and the caller decides where they are stored: in a folder, or in the page itself.
@@ -59,9 +59,9 @@ def assets() -> dict[str, bytes]:
 
 
 def folder_page() -> str:
-    """Return the page of a bundle.
+    """Return the HTML page of a bundle, which reads files instead of asking a server.
 
-    It reads files instead of asking a server, and shows instructions if it is opened as a file.
+    Opened directly from disk, it shows instructions.
     """
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n'
@@ -74,7 +74,7 @@ def single_page(
     documents: Mapping[str, Any],
     title: str,
 ) -> str:
-    """Return one file with everything: the documents as data, the modules as one script."""
+    """Return an HTML page that contains everything: the documents as data, the modules as one script."""
     style = (APP / "style.css").read_text("utf-8")
     script = inline_script()
     policy = (
@@ -109,7 +109,7 @@ def single_page(
 def inline_script() -> str:
     """Return the modules of the app as one script.
 
-    Each module is a function. They come in the order in which they import each other.
+    Each module becomes a function. A module comes after those that it imports.
     """
     texts = {path.stem: path.read_text("utf-8") for path in APP.glob("*.js")}
     done: list[str] = []
@@ -149,12 +149,13 @@ SAMPLES_A_CHUNK = 100
 CHARACTERS_A_CHUNK = 600_000
 
 Keep = Callable[[Found, str], str | None]
-"""Returns the address of a medium in one of its forms (`full` or `small`) for a page; `None` if it is not stored."""
+"""A function that stores a medium in one of its forms (`full` or `small`) and returns its address for a page; `None` if
+it does not store it."""
 
 
 @dataclass(slots=True)
 class SavedRun:
-    """One run, as named documents that are made one after another, so that few are in memory at once."""
+    """One run as named JSON documents, which are made one after another to save memory."""
 
     run: RunView
     shelf: MediaShelf
@@ -233,7 +234,7 @@ class SavedRun:
         return snippet
 
     def _addresses(self, row: int, digest: str) -> dict[str, Any]:
-        """Return the addresses of a medium, its small form and its waveform; nothing if it cannot be shown."""
+        """Return the addresses of a medium, its small form and its waveform; an empty dict if it cannot be shown."""
         try:
             content = self.shelf.find(self.run.record(row), digest)
             address = self.keep(content, "full")
@@ -275,7 +276,7 @@ def _with_addresses(
     value: object,
     media: Mapping[str, Mapping[str, Any]],
 ) -> object:
-    """Return JSON in which every medium also has the addresses of its files."""
+    """Return a copy of JSON data in which every medium also has the addresses of its files."""
     if isinstance(value, Mapping):
         plain = {}
         for name, inner in value.items():
@@ -300,13 +301,13 @@ def _length(value: object) -> int:
 
 
 MOST_COMPARED = 8
-"""Number of runs up to which every pair is compared in the bundle."""
+"""With more runs than this, the bundle contains no comparisons of pairs."""
 ROBOTS = "User-agent: *\nDisallow: /\n"
 _SUFFIX = {type: f".{kind}" for kind, type in TYPES.items()}
 
 
 def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
-    """Write the folder. Return the number of runs in it, and its size in bytes."""
+    """Write the runs of a folder as static pages to `target`. Return the number of runs, and the size in bytes."""
     folders = RunFolders(folder)
     runs = folders.refresh()
     if not runs:
@@ -370,7 +371,7 @@ def _documents(
 
 
 def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
-    """Return every pair of a few runs that can be compared."""
+    """Yield name and content of the comparison page for every pair of runs that can be compared."""
     for before, after in permutations(runs, 2) if len(runs) <= MOST_COMPARED else ():
         try:
             page = comparison_page(before, after)

@@ -22,18 +22,21 @@ MEASURED = ("seconds", "confidence", "chars", "tokens_in", "tokens_out")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The selection criteria; all must hold, but `wrong` and `failed` together mean either."""
+    """The criteria of a selection.
+
+    A sample must meet all of them, except that `wrong` and `failed` together mean either.
+    """
 
     ids: tuple[str, ...] = ()
     wrong: bool = False
     failures: bool = False
     outcomes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    """`name=value` pairs. Several values of one tag mean any of them."""
+    """`name=value` pairs. If a tag is given with several values, any of them will do."""
     where: str = ""
     words: str = ""
     sort: str = ""
-    """A name to sort by; with `-` before it, from high to low."""
+    """The column to sort by; with a `-` before it, from high to low."""
 
     @property
     def is_choice(self) -> bool:
@@ -66,16 +69,16 @@ class SampleColumns:
 
     @cached_property
     def cells(self) -> list[dict[str, Any]]:
-        """Task, model, headline metric, its scale and direction, by code."""
+        """Task, model, headline metric, scale and direction of each task × model, in the order of their codes."""
         return self.run.cells()
 
     @cached_property
     def codes(self) -> "NDArray[Any]":
-        """The task and model of each sample, as codes."""
+        """The code of each sample's task and model."""
         return self._small("cell")
 
     def numbers(self, name: str) -> "NDArray[Any] | None":
-        """Return a column of numbers; `None` if the name is not one."""
+        """Return a column of numbers; `None` if no column of numbers has this name."""
         import numpy as np
 
         if name == "score":
@@ -96,9 +99,9 @@ class SampleColumns:
         return None
 
     def texts(self, name: str) -> tuple[Sequence[str | None], Any] | None:
-        """Return the different texts of a column and the code of each sample.
+        """Return the distinct texts of a column, and for each sample the index of its text.
 
-        Return None if the name is not a text column.
+        Return None if no text column has this name.
         """
         import numpy as np
 
@@ -178,7 +181,7 @@ def select(run: RunView, wanted: Wanted) -> list[int]:
 
 
 def rows_where(run: RunView, expression: str) -> dict[str, Any]:
-    """Return the rows that an expression of `--where` chooses, and the names that it may use."""
+    """Return the rows that an expression of `--where` selects, and the names that expressions may use."""
     rows = run.rows()
     columns = SampleColumns(run, rows)
     mask = chosen(expression, columns)
@@ -186,7 +189,7 @@ def rows_where(run: RunView, expression: str) -> dict[str, Any]:
 
 
 def _wrong(columns: SampleColumns) -> "NDArray[Any]":
-    """Return which samples were scored below the best score."""
+    """Return a mask of the samples that were scored below the best score."""
     import numpy as np
 
     wrong = np.zeros(len(columns.rows), bool)
@@ -206,9 +209,9 @@ def _wrong(columns: SampleColumns) -> "NDArray[Any]":
 
 
 def _failed(columns: SampleColumns) -> "NDArray[Any]":
-    """Return which samples failed.
+    """Return a mask of the samples that failed.
 
-    These are samples without a scored verdict, or failed answers if no single sample is scored.
+    These are the samples without a score. If scorers did not score single samples, they are the failed answers.
     """
     import numpy as np
 

@@ -1,11 +1,11 @@
 """The viewer's server: the files of the app, its data as JSON, and limits on connections.
 
-Paths never come from a request. A run is requested by its number in the list, a sample by its row, a medium by
-its sample and digest. Labels are the only thing that can be written.
+No path comes from a request: a run is requested by its id, a sample by its row, a medium by its sample and digest.
+Labels are the only thing that can be written.
 
 The number of connections and their time are limited, because uvicorn closes connections that are idle after an answer,
 but not those that never finish a request, nor those that never read the answer. A browser with the cookie may read as
-slowly as it likes: it may play a video.
+slowly as it likes, since it may be playing a video.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ def make_app(
     root: Path,
     origin: str | None = None,
 ) -> Guard:
-    """Return the viewer of a folder as an ASGI app behind its guard."""
+    """Return the viewer of a folder as an ASGI app, wrapped in a guard."""
     site = Site(RunFolders(root))
     routes = [
         Route("/", site.page),
@@ -100,7 +100,7 @@ class Query:
         return int(value)
 
     def rows(self) -> list[int]:
-        """Return the rows on the screen."""
+        """Return the requested rows, those on the screen."""
         numbers = []
         for row in self.text("rows").split(","):
             if row.isdecimal() and len(row) < 12:
@@ -165,7 +165,7 @@ class Site:
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
     def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
-        """Return an endpoint for a function from the query to plain data. Its errors become sentences for the page."""
+        """Make an endpoint of a function that returns plain data for a query. Errors become sentences for the page."""
 
         async def endpoint(request: Request) -> Response:
             return await _told(lambda: _json(read(self._query(request))))
@@ -261,7 +261,7 @@ class Site:
 
 
 async def _told(work: Callable[[], Response]) -> Response:
-    """Return the answer, or an error as a sentence for the page."""
+    """Call `work` and return its response; turn an error into a sentence for the page."""
     try:
         return await run_in_threadpool(work)
     except UsageError as error:
@@ -289,7 +289,7 @@ def _json(
 
 
 def bind(port: int | None) -> socket.socket:
-    """Return a socket on this machine that listens on `port`, or else on the usual port or any free one."""
+    """Return a socket bound to this machine's loopback address, at `port`, or else the usual port or any free one."""
     for candidate in [port] if port is not None else [DEFAULT_PORT, 0]:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -313,9 +313,9 @@ def bind(port: int | None) -> socket.socket:
 
 MOST_CONNECTIONS = 256
 REQUEST_SECONDS = 8.0
-"""Time for a connection to send a whole request with its body."""
+"""Seconds within which a connection must send a whole request with its body."""
 ANSWER_SECONDS = 8.0
-"""Time for a connection without the cookie to read the answer."""
+"""Seconds within which a connection without the cookie must read the answer."""
 
 
 class LimitedProtocol(H11Protocol):
@@ -376,7 +376,7 @@ class LimitedProtocol(H11Protocol):
 
 
 class ViewerServer(uvicorn.Server):
-    """A server that calls a function once it listens."""
+    """A uvicorn server that calls a function once it listens."""
 
     def __init__(
         self,

@@ -48,12 +48,12 @@ class Columns(Protocol):
         """All names that an expression may use."""
 
     def numbers(self, name: str) -> "NDArray[Any] | None":
-        """Return a column of numbers, `nan` for missing ones; `None` if the name is not a number column."""
+        """Return a column of numbers, with `nan` for missing values; `None` if there is no such column."""
 
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
-        """Return the different texts of a column and the code of each sample.
+        """Return the distinct texts of a column, and for each sample the index of its text.
 
-        Return None if the name is not a text column.
+        Return None if no text column has this name.
         """
 
 
@@ -65,7 +65,7 @@ class _Token:
 
 
 def chosen(expression: str, columns: Columns) -> "NDArray[Any]":
-    """Return a boolean array that says for which samples an expression is true."""
+    """Return a boolean array: True for each sample for which the expression holds."""
     if len(expression) > LONGEST:
         raise UsageError(
             f"--where has {len(expression)} characters", fix=f"{LONGEST} will do"

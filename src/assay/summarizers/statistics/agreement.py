@@ -155,7 +155,7 @@ class PairwiseFold:
     position_consistency: float
     """The share of pairs with the same verdict in both orders."""
     first_position_share: float | None
-    """How often the answer shown first won, among verdicts that are no tie: 0.5 is unbiased."""
+    """How often the answer shown first won, among verdicts other than ties: 0.5 is unbiased."""
 
 
 def fold_verdicts(pairs: Sequence[tuple[Verdict, Verdict]]) -> PairwiseFold:

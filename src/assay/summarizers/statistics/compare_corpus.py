@@ -1,8 +1,8 @@
-"""Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores.
+"""Compare two models by a metric of the whole corpus, such as two error rates or two BLEU scores.
 
-Both values are computed without each sample, or cluster, in turn; their difference has Student's t interval over
-these, and the p of the same t. The paired bootstrap, which papers report, is given in addition: it covers less with
-few samples.
+Interval and p of the difference come from the jackknife: both values are computed again without each sample (or
+cluster) in turn, and Student's t is applied to the differences. The paired bootstrap, which papers report, is given in
+addition; with few samples its intervals cover less than they promise.
 """
 
 import math
@@ -89,7 +89,7 @@ def _paired_bootstrap(
 ) -> PairedBootstrap | None:
     """Return the difference over resampled units; `size` is the larger of the two values.
 
-    It is `None` if one draw in twenty is undefined, or if all draws are equal but for rounding.
+    It is `None` if more than one draw in twenty has no value, or if all draws are equal except for rounding.
     """
     import numpy as np
 

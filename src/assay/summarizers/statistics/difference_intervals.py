@@ -1,7 +1,7 @@
-"""Two models on the same samples: the difference, its interval, and how likely it is by chance.
+"""Compare two models on the same samples: the difference, its interval, and its p value.
 
 Scores are always paired by sample id. If the samples have clusters, the interval and the test are on clusters.
-Interval and p are one test read in two ways: a 95 % interval excludes 0 exactly if p < 0.05.
+Interval and p come from the same test: a 95 % interval excludes 0 exactly if p < 0.05.
 """
 
 import math
@@ -38,7 +38,7 @@ class Comparison:
     difference: Estimate
     """a - b over the common samples, with the paired standard error and an interval cut to possible values."""
     p: float
-    """How often equal models would differ this much; below 1 - level exactly if the interval excludes 0."""
+    """The p value of the difference: below 1 - level exactly if the interval excludes 0."""
     test: str
     wins: int
     """The number of samples on which a scored higher."""
@@ -158,7 +158,7 @@ def _cut(
     difference: Estimate,
     ends: Ends | None,
 ) -> Estimate:
-    """Return the difference with its interval cut to possible values; its standard error is unchanged."""
+    """Cut the interval of a difference to possible values. The standard error is unchanged."""
     low = difference.low
     high = difference.high
     if (

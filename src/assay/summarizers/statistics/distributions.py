@@ -13,14 +13,14 @@ _MAX_TERMS = 100_000
 
 
 def normal_quantile(p: float) -> float:
-    """Return the z with P(Z <= z) = p."""
+    """Return the quantile z of the standard normal distribution with P(Z <= z) = p."""
     if not 0.0 < p < 1.0:
         raise ValueError(f"a normal quantile needs 0 < p < 1, got {p}")
     return _STANDARD_NORMAL.inv_cdf(p)
 
 
 def normal_cdf(z: float) -> float:
-    """Return P(Z <= z)."""
+    """Return P(Z <= z) of the standard normal distribution."""
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 

@@ -1,4 +1,4 @@
-"""An estimate: a number with its error and interval, and the clusters of its samples."""
+"""The type of an estimate: a number with its standard error, its interval and its clusters."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CORRELATION = 0.2
-"""Correlation of samples within a cluster that is assumed before any spread between clusters was seen."""
+"""Correlation of samples within a cluster that is assumed as long as no spread between clusters was observed."""
 UNEQUAL_CORRELATION = 0.5
-"""Added to it for clusters of extremely unequal size: a few large ones then decide, and may not have failed yet."""
+"""Added to `CORRELATION` for clusters of extremely unequal size, because a few large clusters then decide."""
 
 
 def cluster_codes(
@@ -47,7 +47,7 @@ def cluster_sums(
 
 
 def kish_size(weights: Sequence[float]) -> float:
-    """Return Kish's effective number of units: how many equal weights have the same sum and sum of squares."""
+    """Return Kish's effective sample size: the number of equal weights with the same sum and sum of squares."""
     total = math.fsum(weights)
     return total * total / math.fsum(weight * weight for weight in weights)
 
@@ -56,19 +56,19 @@ def effective_clusters(sizes: Sequence[float]) -> float:
     """Return the effective number of clusters (Carter, Schnepel and Steigerwald 2017).
 
     A cluster of m samples adds m (1 + (m - 1) rho) to the variance of the mean; rho is `CORRELATION`. The result is the
-    number of equal clusters with an equally well known variance.
+    number of equal clusters whose variance would be known equally well.
     """
     variances = [size * (1 + (size - 1) * CORRELATION) for size in sizes]
     return kish_size(variances)
 
 
 def size_balance(sizes: Sequence[float]) -> float:
-    """Return how equal the clusters are: 1 if all have the same size, towards 0 if one is nearly everything."""
+    """Return how equal the cluster sizes are: 1 if all are equal, near 0 if one cluster has almost all samples."""
     return kish_size(sizes) / len(sizes)
 
 
 def assumed_correlation(balance: float) -> float:
-    """Return the correlation within clusters that is assumed before any spread was seen."""
+    """Return the correlation within clusters that is assumed as long as no spread was observed."""
     return CORRELATION + UNEQUAL_CORRELATION * (1 - balance)
 
 
@@ -99,8 +99,9 @@ FEWEST_EFFECTIVE_CLUSTERS = 7
 """The least effective number of clusters of unequal size, which is a stricter limit than their count."""
 
 RARE_SHARE = 0.3
-"""If one sample or cluster makes up more than this share of a number on an open scale, the next such sample may
-double it: an error rate with one loop in 100 recordings (docs/development/coverage.md has the figures).
+"""A number on an open scale is flagged if one sample or cluster makes up more than this share of it: another such
+sample could double the number, as one endless transcript in 100 recordings does with an error rate
+(docs/development/coverage.md has the figures).
 """
 
 MOST_SKEW = 1 / 3
@@ -110,16 +111,16 @@ n = 100 values with skewness 3.3 (docs/development/coverage.md has the figures).
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The parts from which the error of a number is computed."""
+    """The variance of a number, and how well that variance is known."""
 
     variance: float
-    """The square of the standard error, corrected for clusters that weigh much."""
+    """The square of the standard error, corrected for large clusters."""
     base: float
-    """The effective number of samples if all were independent."""
+    """The effective number of samples, computed as if all were independent."""
     prior: float = 1.0
-    """Variance assumed before any spread was seen, in units of the variance of right-or-wrong trials."""
+    """Variance assumed as long as no spread was observed, in units of the variance of right-or-wrong trials."""
     seen: float = 0.0
-    """Effective number of samples or clusters that the variance comes from: fewer, the more unequal their shares."""
+    """Effective number of samples or clusters behind the variance; the more unequal their shares, the fewer."""
     df: float = 1.0
     """Degrees of freedom of the variance."""
     unseen: float = 0.5
@@ -134,7 +135,7 @@ class Estimate:
 
     value: float
     stderr: float | None
-    """`None` if it cannot be known: fewer than two samples, or a single cluster. 0 means that no spread was seen,
+    """`None` if it cannot be known: fewer than two samples, or a single cluster. 0 means that no spread was observed,
     not that there is none; an interval, if there is one, still has a width.
     """
     low: float | None
@@ -174,7 +175,7 @@ def flag_few_units(
 ) -> Estimate:
     """Return the estimate, flagged if its interval comes from too few clusters or samples.
 
-    `sizes` are those of the clusters: a few large ones among many small ones count as few.
+    `sizes` are the sizes of the clusters: a few large clusters among many small ones count as few.
     """
     if estimate.low is None:
         return estimate
@@ -201,7 +202,7 @@ def flag_skewed(
 ) -> Estimate:
     """Return the estimate, flagged if most of its spread on one side comes from a few large values.
 
-    `skew` is given where the interval itself does not allow for it.
+    Pass `skew` if the interval does not already correct for skewness.
     """
     spread = estimate.spread
     if estimate.unreliable or estimate.low is None or spread is None:

@@ -117,7 +117,7 @@ def _worst_case_variance(
     value: float,
     scale: Ends | None,
 ) -> float:
-    """Return the variance assumed for parts of a single sample: the largest the scale allows around the value."""
+    """Return the variance of parts with a single sample: the largest that the scale allows around the value."""
     if scale is None:
         return 0.0
     largest = max(0.0, (value - scale[0]) * (scale[1] - value))
@@ -147,7 +147,10 @@ def _interval(
     scale: Ends | None,
     level: float,
 ) -> tuple[float, float]:
-    """Return the interval; at an end of the scale, the one for values without any spread."""
+    """Return the interval of a weighted mean.
+
+    At an end of the scale it is the interval for values without any spread.
+    """
     if scale is None or scale[0] < value < scale[1]:
         return limits(value, spread, scale, level)
     trials = max(1, int(spread.base / spread.prior))
@@ -159,7 +162,7 @@ def _combined_spread(
     parts: Sequence[Estimate],
     single_variance: float,
 ) -> Spread:
-    """Return the spread of the weighted sum; `single_variance` is added for parts that show none of their own."""
+    """Return the spread of the weighted sum; parts without a variance get `single_variance`."""
     spreads = [part.spread or _spread_of(part) for part in parts]
     weights = [share * share for share in shares]
     variances = [w * s.variance for w, s in zip(weights, spreads, strict=True)]

@@ -1,4 +1,4 @@
-"""Means with their standard error and interval: the numbers of every summary row.
+"""Means with their standard error and interval, as in every row of a summary.
 
 Right-or-wrong scores have `share_interval`; other means, and all means over clusters, the score interval of `spreads`
 if the scale has ends, else Student's t. Fewer than two samples, or one cluster, have no standard error: it is `None`,
@@ -35,11 +35,12 @@ ONE_SAMPLE = "one sample"
 ONE_CLUSTER = "one cluster"
 UNIT: Ends = (0.0, 1.0)
 UNSEEN_SAMPLES = 1.25
-"""Pseudo-observations of the largest variance in a mean of graded scores: a pass^k with only small values so far
-may still have a 1. Found by simulation (bench/coverage.py); half a sample covers 90 to 92 % there.
+"""Pseudo-observations of the largest variance that are added to a mean of graded scores, because scores that were all
+small so far (such as pass^k) may still contain a 1. Found by simulation (bench/coverage.py); with half a sample the
+intervals cover 90 to 92 % there.
 """
 UNSEEN_CLUSTERS = 0.5
-"""Pseudo-observations for a mean over clusters of equal size. Their prior variance also assumes a correlation."""
+"""Pseudo-observations for a mean over clusters of equal size. Their prior variance also assumes correlated samples."""
 _ROUNDING = 1e-12
 
 
@@ -158,9 +159,9 @@ def proportion(
 
 
 def _units_of_share(right: int, wrong: int) -> float:
-    """Return `seen_units` of the residuals of a share, in closed form.
+    """Return `seen_units` for the residuals of a share, in closed form.
 
-    There are `right` residuals wrong / n, and `wrong` residuals right / n.
+    There are `right` residuals of size wrong / n, and `wrong` residuals of size right / n.
     """
     n = right + wrong
     fourth_powers = right * wrong**4 + wrong * right**4
@@ -241,7 +242,7 @@ def _leverage_corrected(
     sizes: Sequence[float],
     n: int,
 ) -> float:
-    """Return the variance of a mean over clusters, each square divided by 1 - the cluster's share (CR2)."""
+    """Return the CR2 variance of a mean over clusters: each square is divided by 1 minus the cluster's share."""
     terms = []
     for square, size in zip(squares, sizes, strict=True):
         terms.append(square / (1 - size / n))
@@ -256,7 +257,7 @@ def estimate_mean(
     binary: bool | None = None,
     ends: Ends | None = None,
 ) -> Estimate:
-    """Return the mean with the interval that fits its data: of a share, a score interval, or t; on clusters if given.
+    """Return the mean with the interval that fits the data: for a share, a score interval, or Student's t.
 
     `binary` says whether the score can only be 0 or 1; without it, the values decide. Give `False` for a rating or
     another open scale: a run in which all samples got 1 of 5 looks binary and is not. `ends` are the lowest and the
@@ -285,7 +286,7 @@ def estimate_mean(
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """Return the mean, kept within its numbers despite rounding: of equal ones it is the number itself."""
+    """Return the mean, which despite rounding is never outside the numbers; the mean of equal numbers is exact."""
     mean = math.fsum(numbers) / len(numbers)
     return min(max(mean, min(numbers)), max(numbers))
 
@@ -294,7 +295,7 @@ def _has_no_spread(
     stderr: float,
     numbers: Sequence[float],
 ) -> bool:
-    """Return True if the standard error is nothing but rounding."""
+    """Return True if the standard error is only due to rounding."""
     largest = max(map(abs, numbers))
     return is_constant(largest, largest + stderr)
 

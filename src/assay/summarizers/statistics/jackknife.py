@@ -1,8 +1,8 @@
-"""Corpus metrics and ratios of sums: the interval from the value without each sample, or cluster.
+"""Jackknife intervals of corpus metrics and ratios of sums, from the value without each sample (or cluster) in turn.
 
-A metric is a function of column sums (errors and words for WER, n-gram counts for BLEU), so leaving a unit out is a
-subtraction instead of a second scoring: exact, the same in every run, and one pass however many units there are. If a
-stratum (a task, a group) keeps its size, variances of strata add up.
+A metric is a function of column sums (errors and words for WER, n-gram counts for BLEU), so a unit is left out by
+subtracting its counts instead of scoring again. The result is exact, deterministic, and needs one pass over the units.
+If a stratum (a task, a group) keeps its size, variances of strata add up.
 """
 
 import math

@@ -1,9 +1,10 @@
-"""Two models that are right or wrong on the same samples: the interval of the difference, and its tests.
+"""Compare two models that are right or wrong on the same samples: the interval of the difference, and tests.
 
-The test is McNemar's mid-p. The interval is Tango's: every difference that is less than z standard errors from the
-observed one, with the error under that difference. Its statistic is scaled so that at a difference of 0 it gives the
-mid-p exactly: the interval excludes 0 if and only if p < 1 - level. The factor goes to 1 as more samples differ. Tango
-1998, Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013 (mid-p).
+The test is McNemar's mid-p. The interval is Tango's: all differences that are less than z standard errors from the
+observed difference, where the standard error is computed under each candidate. The statistic is scaled so that at a
+difference of 0 it gives the mid-p exactly. So the interval excludes 0 if and only if p < 1 - level. The factor
+approaches 1 as more samples differ. Tango 1998, Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013
+(mid-p).
 """
 
 import math
@@ -16,7 +17,7 @@ from .estimate import Estimate, Spread
 
 @lru_cache(maxsize=64)
 def mcnemar(b: int, c: int) -> float:
-    """Return the mid-p of b pairs that only the first got right against c pairs that only the second did."""
+    """Return McNemar's mid-p for b samples that only the first model got right, and c that only the second did."""
     if b < 0 or c < 0:
         raise ValueError(f"counts of pairs cannot be negative, got {b} and {c}")
     n = b + c
@@ -33,7 +34,7 @@ def mcnemar(b: int, c: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values: below alpha means significant with all tests counted. The default."""
+    """Return p-values adjusted by Holm's method, which allows for all tests together."""
     _check_p(p_values)
     adjusted = [0.0] * len(p_values)
     highest = 0.0
@@ -64,7 +65,7 @@ def paired_share_difference(
     *,
     mid_p: bool = True,
 ) -> Estimate:
-    """Return the difference of two shares: of n samples the first alone got `wins` right, the second alone `losses`.
+    """Return the difference of two shares: of n samples, `wins` only the first got right, `losses` only the second.
 
     Without `mid_p` it is Tango's interval as published, which agrees with McNemar's chi-square.
     """
@@ -157,9 +158,9 @@ def _likeliest_losses(
     n: int,
     difference: float,
 ) -> float:
-    """Return the share of losses of largest likelihood: a root of a quadratic equation.
+    """Return the maximum likelihood share of losses, a root of a quadratic equation.
 
-    Of its two equal forms, use the one in which no digits cancel.
+    The root has two equal forms; the one in which no digits cancel is used.
     """
     slope = (2 * n - wins + losses) * difference
     slope -= wins + losses

@@ -1,8 +1,8 @@
-"""How many samples a comparison needs, and whether an interval decides that a number is above a limit.
+"""Sample sizes for comparisons, and decisions by intervals whether a number is above a limit.
 
 The power is computed for the tests that decide in `compare_paired`: the paired t for means of normal differences, and
 McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at the textbook formula
-("Adding error bars to evals", Miller), which alone promises up to 6 points more power than McNemar's test has.
+("Adding error bars to evals", Miller), which by itself promises up to 6 points more power than McNemar's test has.
 
 Whether a number is above a limit is decided by its interval: yes, no, or not yet. With a paired difference and the
 limit -max_drop this is a test of non-inferiority. A number passes if its whole interval is at or above the limit, and
@@ -49,7 +49,7 @@ def normal_size(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int:
-    """Return the textbook number of samples for a difference in standard deviations, as if its variance were known."""
+    """Return the textbook sample size for a difference in standard deviations, which takes the variance as known."""
     # A result that is above an integer only by rounding is that integer.
     return math.ceil(_factor(alpha, power) / difference**2 - 1e-9)
 
@@ -84,7 +84,7 @@ def paired_binary_power(
     *,
     alpha: float = 0.05,
 ) -> float:
-    """Return how often McNemar's mid-p test of n samples shows a true `difference`: the sum over all outcomes.
+    """Return the power of McNemar's mid-p test with n samples for a true `difference`, as a sum over all outcomes.
 
     Numbers of discordant samples more than 5 standard deviations from the expected one are left out.
     """
@@ -151,7 +151,7 @@ def _first(
     reaches: Callable[[int], bool],
     start: int,
 ) -> int:
-    """Return the first n from which on the power suffices; near it power may decrease a little as n increases."""
+    """Return the first n from which on `reaches` is True. Near that n, power may decrease a little as n increases."""
     low = high = start
     while not reaches(high):
         low = high
@@ -175,7 +175,9 @@ def minimum_detectable_difference(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """Return the smallest true difference that n samples show with this power, for differences with this variance."""
+    """Return the smallest true difference of two models that n samples detect with this power.
+
+    `variance` is the variance of a sample's difference."""
     if n < 2:
         raise ValueError(f"a detectable difference needs at least two samples, got {n}")
     if variance < 0:
@@ -191,7 +193,7 @@ def minimum_detectable_paired_binary(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """Return the smallest difference that n samples show, for right-or-wrong scores that differ on a share of them."""
+    """Return the smallest difference that n samples detect if models differ on a share `discordance` of them."""
     _check_discordance(discordance)
 
     def shows(difference: float) -> bool:
@@ -208,16 +210,14 @@ def _least(
     shows: Callable[[float], bool],
     high: float,
 ) -> float:
-    """Return the smallest number up to `high` that suffices, to 9 digits."""
+    """Return the smallest number up to `high` for which `shows` is True, to 9 digits."""
     low = 0.0
     while high - low > 1e-9 * max(1.0, high):
         middle = (low + high) / 2
         if shows(middle):
-            low = low
             high = middle
         else:
             low = middle
-            high = high
     return high
 
 
@@ -235,7 +235,7 @@ def _check_discordance(discordance: float) -> None:
 Decision = Literal["pass", "fail", "inconclusive"]
 LEVEL = 0.95
 MOST_SAMPLES = 10_000_000
-"""A decision that needs more samples than this is impractical."""
+"""Larger sample sizes are not reported, because they are impractical."""
 _ROUNDING = 1e-12
 
 
@@ -249,7 +249,7 @@ def decide(
 ) -> Decision:
     """Return whether a number is at or above `limit`, by its interval; `together` numbers are decided at once.
 
-    If nothing is wrong, any of the numbers fails in at most (1 - level) / 2 of cases, whatever their count.
+    If all numbers are truly above their limits, the chance that any of them fails is at most (1 - level) / 2.
     """
     low, high = interval
     if low >= limit - _ROUNDING:
@@ -270,9 +270,10 @@ def deciding_size(
     *,
     power: float = 0.8,
 ) -> int | None:
-    """Return about how many samples decide with the given power if the number stays the same; `None` if none would.
+    """Estimate how many samples would decide with the given power if the value stays the same.
 
-    If no spread was seen, the interval shrinks with the number of samples, not with its root.
+    Return `None` if no number of samples would. If no spread was observed, the interval shrinks with the number of
+    samples, not with its square root.
     """
     margin = abs(value - limit)
     if value > limit:
@@ -295,6 +296,6 @@ def deciding_size(
 
 
 def rounded_up(count: int) -> int:
-    """Return a count rounded up to two digits, since it is not known more precisely."""
+    """Round a sample size up to two digits, since it is not known more precisely."""
     unit = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // unit) * unit

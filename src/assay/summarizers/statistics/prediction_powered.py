@@ -16,7 +16,7 @@ METHOD = "prediction-powered t"
 FEWEST_LABELS = 20
 """Below this many labels the interval is flagged as unreliable."""
 UNSEEN = 1.0
-"""Worst-case samples that the variance allows for although no label showed them."""
+"""Worst-case samples that are added to the variance although no label showed them."""
 
 
 def judge_weight(
@@ -50,9 +50,9 @@ def prediction_powered_mean(
 ) -> Estimate:
     """Return the mean that people would give all samples, with its 95 % interval.
 
-    `labels` and `judged` are the verdicts of people and of the judge on the same samples, drawn at random; `others`
-    are the judge's verdicts on all the rest. Without others, or with a judge whose verdict never changes, it is the
-    mean of the labels.
+    `labels` and `judged` are the verdicts of people and of the judge on the same samples, drawn at random; `others` are
+    the judge's verdicts on all the rest. Without others, or with a judge who always gives the same verdict, the result
+    is the mean of the labels.
     """
     n = len(labels)
     if len(judged) != n:

@@ -1,7 +1,8 @@
-"""Intervals of a share k of n, and of values that are all equal.
+"""Confidence intervals of a share k / n, and of values that are all equal.
 
-`share_interval` is what rows print: exact below 64 trials, where every approximation covers less than 93.5 % somewhere;
-from there on Wilson's, except that the side near 0 or 1 may not come closer to it than an exact bound does. Wilson's
+Rows of a table show `share_interval`. Below 64 trials it is exact, because there every approximation covers less than
+93.5 % for some shares. From 64 trials on it is Wilson's, except that its end near 0 or 1 is never closer to 0 or 1 than
+an exact bound. Wilson's
 own covers as little as 84 % where one success, or one failure, is expected in ten runs (Brown, Cai and DasGupta 2001).
 """
 
@@ -34,7 +35,7 @@ def score_limits(
     n: float,
     quantile: float,
 ) -> tuple[float, float]:
-    """Return the shares that are `quantile` of their own standard errors from `share` of n trials."""
+    """Return Wilson's limits: the shares whose distance from the observed one is `quantile` standard errors."""
     push = quantile * quantile / n
     centre = (share + push / 2) / (1 + push)
     half = math.sqrt(share * (1 - share) * push + push * push / 4) / (1 + push)
@@ -65,7 +66,7 @@ def share_interval(
     n: int,
     level: float = 0.95,
 ) -> tuple[tuple[float, float], str]:
-    """Return the interval of k right of n, and its name."""
+    """Return the interval of k right answers in n, and the name of the method."""
     if n < EXACT_BELOW:
         return clopper_pearson(k, n, level), "clopper-pearson"
     low, high = wilson(k, n, level)

@@ -1,9 +1,9 @@
 """Ratings of several models from battles between two of them: Bradley-Terry and Elo.
 
-Bradley-Terry says that a beats b with probability 1 / (1 + exp(s_b - s_a)). Strengths are those of the largest
-likelihood; a tie is half a win for both. They are printed on the scale of chess: 400 points are odds of 10 to 1, and
-the mean of all models is 1000. The standard errors are those of the sandwich estimator over samples, since two battles
-about the same sample are not independent.
+Bradley-Terry says that a beats b with probability 1 / (1 + exp(s_b - s_a)). Strengths are maximum likelihood estimates;
+a tie is half a win for both. They are printed on the scale of chess: 400 points are odds of 10 to 1, and the mean of
+all models is 1000. The standard errors are those of the sandwich estimator over samples, since two battles about the
+same sample are not independent.
 """
 
 import math
@@ -62,7 +62,7 @@ class Ratings:
     ratings: tuple[Rating, ...]
     samples: int
     covariance: "Floats | None" = None
-    """In rating points, in the order of `ratings`."""
+    """In squared rating points; rows and columns are in the order of `ratings`."""
 
     def p_of(self, first: str, second: str) -> float:
         """Return the two-sided p value of the difference between two ratings; 1 if the covariance is not known."""
@@ -125,7 +125,7 @@ def bradley_terry(
 
 
 def _sample_codes(battles: Sequence[Battle]) -> tuple[Any, int]:
-    """Return the number of each battle's sample, and how many samples there are."""
+    """Return the index of each battle's sample, and the number of samples."""
     import numpy as np
 
     samples = sorted({battle.sample for battle in battles})
@@ -175,7 +175,7 @@ def _never_lost(
     battles: Sequence[Battle],
     names: Sequence[str],
 ) -> list[str]:
-    """Return models that lost no battle, not even a part of one, to the rest; empty if ratings exist (Ford 1957)."""
+    """Return a group of models that never lost or tied against the others; empty if ratings exist (Ford 1957)."""
     beaten_by: dict[str, set[str]] = {name: set() for name in names}
     for battle in battles:
         if battle.won < 1:
@@ -200,7 +200,7 @@ def _most_likely(
     won: "Floats",
     count: int,
 ) -> "Floats":
-    """Return the strengths of largest likelihood, by Newton's method; their mean is 0."""
+    """Return the maximum likelihood strengths, by Newton's method; their mean is 0."""
     import numpy as np
 
     strengths = np.zeros(count)
@@ -249,7 +249,7 @@ def _information(
 
 
 def _inverse(information: "Floats") -> "Floats":
-    """Return the inverse for strengths whose mean is 0; a shift of all of them has no information."""
+    """Return the inverse of the information matrix; the mean of the strengths is fixed at 0."""
     import numpy as np
 
     return np.asarray(
@@ -292,7 +292,7 @@ def _rating(
     quantile: float,
     battles: Sequence[Battle],
 ) -> Rating:
-    """Return one rating with its interval and the battles it comes from."""
+    """Return one rating with its interval and its numbers of battles."""
     results: Counter[str] = Counter()
     for battle in battles:
         if name not in (battle.first, battle.second):

@@ -1,11 +1,11 @@
-"""Repeated answers to one question: pass@k, one value for all of them, and the split of their variance.
+"""Repeated answers to one question: pass@k, reducers such as the majority, and the sources of their variance.
 
 The standard error is taken over question means. It already contains the noise of sampling each answer;
 counting all n x K answers as independent would make it too small.
 
 pass@k is the chance that at least one of k answers is right, pass^k that all are. Both are the unbiased estimates from
 c right answers out of n, by counting subsets in whole numbers; the plug-in 1 - (1 - c/n)^k is biased. Fewer answers
-than k do not determine either number: an error.
+than k are an error.
 """
 
 import math
@@ -67,7 +67,7 @@ class Decomposition:
     within: float | None
     """Variance between the answers to one question, pooled over questions."""
     between: float | None
-    """Variance between questions without the sampling noise; 0 if the noise explains it all."""
+    """Variance between questions without the sampling noise; 0 if the noise explains all of it."""
     stderr_at_infinity: float | None
     """The standard error if the same questions were repeated endlessly."""
     icc: float | None
@@ -98,7 +98,10 @@ def decompose(
     rows: Sequence[Sequence[float]],
     clusters: Sequence[Hashable] | None = None,
 ) -> Decomposition:
-    """Return the decomposition of `rows`: for each question, the values of its answers (their number may differ)."""
+    """Decompose the variance of `rows`.
+
+    Each row has the values of the answers to one question; rows may differ in length.
+    """
     if not rows:
         raise ValueError("no questions: there is nothing to decompose")
     answers = [finite(row, "answer") for row in rows]
@@ -140,15 +143,15 @@ def decompose(
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """The one value of a question's repeats."""
+    """The value to which the repeated answers to a question were reduced."""
 
     value: float
     tied: bool = False
-    """True if `majority` had no winner; `value` is then the mean of the values that tied."""
+    """True if `majority` found no single winner; `value` is then the mean of the tied values."""
 
 
 def modes(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the most frequent answers in order of appearance; more than one is a tie the caller must report."""
+    """Return the most frequent answers in order of appearance; if there are several, the caller must report a tie."""
     counts = Counter(answers)
     top = max(counts.values(), default=0)
     return [answer for answer, count in counts.items() if count == top]
@@ -159,11 +162,11 @@ def reduce_repeats(
     reducer: str,
     ballots: Sequence[Hashable | None] | None = None,
 ) -> Reduced:
-    """Return the repeats of one question as one value.
+    """Reduce the repeated answers to one question to one value.
 
-    Reducers: `mean`, `majority`, `max`, and for values of 0 and 1 `pass@K` and `pass^K` with a number for K.
-    `ballots` are the answers that `majority` votes on, None for one that does not vote. Without them equal values
-    count as equal answers.
+    Reducers: `mean`, `majority`, `max`, and for values of 0 and 1 `pass@K` and `pass^K` with a number for K. `ballots`
+    are the answers that `majority` votes on, None for one that does not vote. Without them equal values count as equal
+    answers.
     """
     numbers = finite(values, "repeat")
     if reducer == "mean":

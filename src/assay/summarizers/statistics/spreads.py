@@ -1,18 +1,19 @@
 """Intervals from a variance and its degrees of freedom: three kinds, for all numbers other than shares.
 
 *Score*, for means and ratios on a scale with two ends: Wilson's interval with an effective number of trials. That
-number comes from the observed variance, which near an end comes from few samples and is mostly too
-small. So it is moved
-towards the variance of right-or-wrong trials, as if a little more had been seen: no value can spread more than that.
+number comes from the observed variance, which near an end comes from few samples and is mostly too small. So it is
+moved towards the variance of right-or-wrong trials, the largest that is possible, as if a few more samples had been
+observed.
 
-*Log* and *logit*, for corpus metrics: Student's t on the scale where the number has no end, so that the interval is
+*Log* and *logit*, for corpus metrics: Student's t of the logarithm or the logit of the number, so that the interval is
 wider towards the middle of the scale.
 
 *t*, for numbers on an open scale. If the values are skewed, the plain interval misses on the side of the long tail.
 Hall's transformation (1992) corrects for that; the interval covers both the plain and the corrected one.
 
 A variance that comes from a few units is itself uncertain. Its degrees of freedom follow from the fourth moment
-(Satterthwaite): if f units make all of the spread, there are about 2 f, however many others there are.
+(Satterthwaite): if f units cause all of the spread, there are about 2 f degrees of freedom, however many units there
+are.
 """
 
 import math
@@ -28,7 +29,7 @@ _NO_SKEW = 1e-9
 
 
 def seen_units(squares: Sequence[float]) -> float:
-    """Return how many equal squares have the same sum and the same sum of squares; 0 if all are 0."""
+    """Return the effective number of units from their squared residuals (Kish); 0 if all are 0."""
     largest = max(squares, default=0.0)
     if not largest:
         return 0.0
@@ -96,7 +97,7 @@ def _is_between(
     value: float,
     ends: Ends | None,
 ) -> bool:
-    """Return True if a scale has ends and the value is inside of them."""
+    """Return True if the scale has ends and the value is strictly between them."""
     return ends is not None and ends[0] < value < ends[1]
 
 
@@ -105,7 +106,7 @@ def _effective_trials(
     spread: Spread,
     width: float,
 ) -> float:
-    """Return the number of right-or-wrong trials that would give the same variance of the share."""
+    """Return the number of right-or-wrong trials that would give a share the same variance."""
     binary_variance = share * (1 - share) / spread.base
     seen_ratio = spread.variance / width**2 / binary_variance
     weighted = spread.seen * seen_ratio + spread.unseen * spread.prior
@@ -143,7 +144,7 @@ def stretched_limits(
     ends: Ends | None,
     level: float,
 ) -> tuple[Interval, str]:
-    """Return Student's t interval on the scale without ends, and the name of that scale."""
+    """Return Student's t interval computed on a log or logit scale, and the name of that scale."""
     quantile = t_quantile((1 + level) / 2, spread.df)
     if not _is_between(value, ends):
         return _t_limits(value, spread, quantile), "t"
