@@ -1,4 +1,4 @@
-"""BFCL v4, several turns: the model works on simulated systems such as a file system, a shop or a car.
+"""BFCL v4 with several turns: the model uses simulated systems such as a file system, a shop or a car.
 
 Each user turn is over when the model answers without a call. The systems and the checker are those of the installed
 `bfcl-eval` package: it runs the model's calls and the right ones, and compares states and results after each turn. The
@@ -31,20 +31,20 @@ CATEGORIES = (
     "multi_turn_long_context",
 )
 MOST_STEPS = 21
-"""Answers with calls in one turn, after which bfcl-eval ends a sample."""
+"""After as many answers with calls in one turn, bfcl-eval ends the sample."""
 REFUSED_CALL = "call_that_is_not_plain()"
-"""A call of an unknown function, which fails. It replaces calls that are more than names and literal arguments."""
+"""A call that fails, because no such function exists. It replaces calls with anything but literal arguments."""
 LARGEST = 10_000
 _SIZES = ("precision", "exponent")
-"""Arguments for which a large number would keep the package computing for hours."""
+"""Names of arguments for which a large number would make the package compute for hours."""
 _counter = itertools.count()
 _execution = threading.Lock()
-"""Lock: the systems share the precision of a library, so only one call runs at a time."""
+"""Held while a call runs, because the systems share a library's global precision setting."""
 
 
 @functools.cache
 def _modules() -> tuple[Any, Any, Any]:
-    """Return the package's modules for running calls and checking samples, and the one with its texts."""
+    """Return three modules of the package: running calls, checking samples, and texts."""
     load_bfcl()
     parts = "bfcl_eval.eval_checker.multi_turn_eval"
     with importing():
@@ -63,7 +63,7 @@ class MultiTurnRows:
 
     @property
     def name(self) -> str:
-        """The name used in errors."""
+        """The name of the rows in error messages."""
         return f"bfcl-eval, category {self.category}"
 
     def __call__(self) -> list[Sample]:
@@ -105,11 +105,11 @@ class SystemTools:
     mode: str = FC
     replies = True
     takes_any_call = True
-    """True, because the package runs any call, and its error texts are part of the measurement."""
+    """True, because the package answers even wrong calls, and its error texts are part of the measurement."""
 
     @property
     def identity(self) -> list[str]:
-        """The values on which results depend: the package and the mode."""
+        """What results depend on: the version of the package, and the mode."""
         return [version(), self.mode]
 
     def check(self) -> None:
@@ -123,7 +123,7 @@ class SystemTools:
         sample: Sample | None,
         turn: int = 0,
     ) -> tuple[Tool, ...]:
-        """Return the functions of a turn. Functions that are held back come in later turns."""
+        """Return the functions that the model may call in a turn. Some are held back until a later turn."""
         if sample is None or self.mode == PROMPT:
             return ()
         entry = sample["entry"]
@@ -144,7 +144,7 @@ def _tools_of(functions: str) -> tuple[Tool, ...]:
 
 
 class SystemSession:
-    """The simulated systems of one sample in use."""
+    """The simulated systems of one sample while the model works on it."""
 
     def __init__(self, sample: Sample, mode: str) -> None:
         self._entry = sample["entry"]
@@ -205,20 +205,20 @@ def _spoken_results(
     calls: Sequence[str],
     results: Sequence[str],
 ) -> str:
-    """Return results in the form in which BFCL writes them into a user turn."""
+    """Return the user turn in which BFCL reports the results of calls."""
     pairs = zip(calls, results, strict=True)
     return repr([{"role": "tool", "name": c, "content": r} for c, r in pairs])
 
 
 class Systems:
-    """The systems of one sample in the package, which keeps them by name among its global variables."""
+    """The systems of one sample. The package keeps them under a name among its global variables."""
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self._entry = entry
         self._owner = f"assay{next(_counter)}x"
 
     def run(self, calls: Sequence[str]) -> list[str]:
-        """Run calls that have been checked to be plain, and return their results."""
+        """Run calls, which must have been checked to be plain, and return their results."""
         utils = _modules()[0]
         with _execution:
             results, _ = utils.execute_multi_turn_func_call(
@@ -264,7 +264,7 @@ def plain_or_refused(
     call: str,
     names: frozenset[str],
 ) -> str:
-    """Return a call that runs nothing but functions of the sample, or a call that fails."""
+    """Return the call if it runs nothing but functions of the sample; otherwise return a call that fails."""
     try:
         node = ast.parse(call, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -317,7 +317,7 @@ def _is_small(node: ast.expr) -> bool:
 
 
 def executable_text(text: str) -> list[str]:
-    """Return the calls in an answer of mode `prompt`, or none if BFCL's decoder finds none."""
+    """Return the calls in an answer of mode `prompt`; an empty list if BFCL's decoder finds none."""
     try:
         calls = load_bfcl().decode_executable(text)
     except Undecoded:
@@ -327,7 +327,7 @@ def executable_text(text: str) -> list[str]:
 
 @contextmanager
 def _fresh_owner() -> Iterator[str]:
-    """Yield a name for the systems of one verdict, which are removed afterwards."""
+    """Yield a name for the systems that check one sample, and remove these systems afterwards."""
     owner = f"verdict{next(_counter)}x"
     try:
         yield owner
@@ -340,7 +340,10 @@ def turns_of(
     mode: str,
     names: frozenset[str],
 ) -> list[list[list[str]]]:
-    """Return the calls of a sample: by turn, by answer. A turn with too many answers is the last one."""
+    """Return the calls of a sample as a list of turns, each a list of answers.
+
+    A turn with too many answers is the last.
+    """
     turns: list[list[list[str]]] = []
     steps: list[list[str]] = []
     rounds = [entry.output for entry in output.rounds] or [output]

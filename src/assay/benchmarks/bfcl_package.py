@@ -25,7 +25,7 @@ from ..models.tool_syntaxes import computed
 
 PIP = "--no-deps bfcl-eval==2026.3.23"
 FC, PROMPT = "fc", "prompt"
-"""The two modes: tools are sent as such, or described in BFCL's own system prompt."""
+"""The two modes: functions are sent as tools, or described in BFCL's own system prompt."""
 _LANGUAGES = {"simple_java": "JAVA", "simple_javascript": "JAVASCRIPT"}
 PARSERS_PIP = (
     "tree_sitter==0.21.3 tree_sitter_java==0.21.0 tree_sitter_javascript==0.21.4"
@@ -76,7 +76,7 @@ class Bfcl:
         return [row["ground_truth"] for row in rows]
 
     def openai_tools(self, functions: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return functions in the spelling of OpenAI, as BFCL sends them: names with `_` for `.`, usual types."""
+        """Return functions as OpenAI's tools, converted as BFCL does it: names with `_` for `.`, JSON types."""
         tools: list[dict[str, Any]] = self.handler_utils.convert_to_tool(
             deepcopy(list(functions)),
             self.type_mappings.GORILLA_TO_OPENAPI,
@@ -158,7 +158,7 @@ class Bfcl:
 
 
 def decoded_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    """Return calls in the form of BFCL's decoded ones. Raise `Undecoded` for arguments that are not a JSON object."""
+    """Return tool calls as BFCL's decoder does. Raise `Undecoded` for arguments that are not a JSON object."""
     decoded: list[dict[str, Any]] = []
     for call in calls:
         if isinstance(call.arguments, str):
@@ -187,7 +187,7 @@ def check_installed() -> None:
 
 
 def check_parser(category: str) -> None:
-    """Raise with the command to install a parser if it is needed for answers of a category in mode `prompt`."""
+    """Raise with the install command if answers of a category in mode `prompt` need a parser that is missing."""
     if category in _LANGUAGES and not _can_parse():
         raise MissingExtra(f"a parser for BFCL's category {category}", PARSERS_PIP)
 
@@ -199,7 +199,7 @@ def version() -> str:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Provide the modules that the package imports, and a separate folder for the folders it creates on import."""
+    """While the package is imported, provide the modules it needs, and a temporary folder for files it creates."""
     stand_ins = _stand_ins()
     before = {name: sys.modules.get(name) for name in stand_ins}
     folder_before = os.environ.get("BFCL_PROJECT_ROOT")
@@ -217,7 +217,7 @@ def importing() -> Iterator[None]:
 
 
 def _restore(modules: Mapping[str, ModuleType | None]) -> None:
-    """Restore the modules that substitutes replaced. Substitutes for the package's own modules remain."""
+    """Restore the modules that were replaced by substitutes. Substitutes for the package's own modules remain."""
     for name, module in modules.items():
         if module is not None:
             sys.modules[name] = module
@@ -285,7 +285,7 @@ def _can_parse() -> bool:
 def _refuse_computing(text: str) -> None:
     """Raise `Undecoded` for a text with expressions other than sums and products of numbers.
 
-    BFCL's decoder runs such expressions as Python. Text from a model is never run here.
+    BFCL's decoder would evaluate such expressions as Python; assay never runs text of a model.
     """
     bare = text.strip("`\n ")
     if not bare.startswith("["):

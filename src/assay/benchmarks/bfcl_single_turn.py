@@ -1,4 +1,4 @@
-"""BFCL v4, single turn: one question, functions, and the calls that are right.
+"""BFCL v4 with a single turn: a question, functions, and the accepted calls.
 
 In mode `fc` the functions are sent as tools. In mode `prompt` BFCL's own system prompt describes them, and its own
 decoder reads the text. Both are judged by the checker of the installed `bfcl-eval` package.
@@ -37,7 +37,7 @@ CATEGORIES: Mapping[str, str] = {
     "live_irrelevance": "live_irrelevance",
     "live_relevance": "live_relevance",
 }
-"""Names of tasks without `bfcl_`, and the categories of the package."""
+"""The package's category for each task, whose name is given without `bfcl_`."""
 
 
 def wants_no_call(category: str) -> bool:
@@ -59,7 +59,7 @@ class SingleTurnRows:
 
     @property
     def name(self) -> str:
-        """The name used in errors."""
+        """The name of the rows in error messages."""
         return f"bfcl-eval, category {self.category}"
 
     def __call__(self) -> list[Sample]:

@@ -15,9 +15,9 @@ CITATION = "Patil et al. 2025, The Berkeley Function Calling Leaderboard, ICML 2
 LICENCE = "Apache-2.0 (data and checkers)"
 OPTIONS = GenerateOptions(temperature=0.0, max_tokens=4096)
 MOST_ANSWERS = 200
-"""Most answers of one sample with several turns. BFCL's own limit is 21 in each turn."""
+"""The maximum number of answers in a sample with several turns. BFCL's own limit is 21 for each turn."""
 MODES = {FC: "", PROMPT: "_prompt"}
-"""Modes, with the suffix that each adds to the name of a task."""
+"""The suffix that each mode adds to the name of a task."""
 
 
 def _single_turn(name: str, mode: str) -> Task:

@@ -1,7 +1,7 @@
 """Rows of image generation and editing: prompts, with source images and target images.
 
 Rows are read like those of the vision-language tables, but need no image, and `prompt` or `instruction` holds the
-question. Images are base64 in `image` (several in a list), files beside the table, or the hub's own.
+question. Images are base64 in `image` (several in a list), files next to the table, or image cells of the hub.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,6 @@ from ..datasets.shards import Row, RowData, ShardOver
 from ..datasets.tsv_images import inline, is_blank
 from .vision_rows import RowOf, Table
 
-"""The model's own settings apply, except for the number of images."""
 PROMPTS = {"index": "id", "question": "prompt"}
 EDITS = {"index": "key", "question": "instruction"}
 
@@ -26,7 +25,7 @@ def prompts(
     tags: Callable[[RowOf], Mapping[str, str]] | None = None,
     **aliases: str,
 ) -> Table:
-    """Return a reader for rows with only a text to draw."""
+    """Return a reader for rows that consist of a prompt for an image."""
     return Table(
         shows_images=False,
         tags=tags,
@@ -62,7 +61,7 @@ def edits(
 
 
 def nothing(row: RowOf) -> None:
-    """Return None, because many images can be right."""
+    """Return None as the target, because many images can be right."""
     return None
 
 
@@ -94,7 +93,7 @@ PROPOSITION_COLUMNS = (
 
 @dataclass(frozen=True)
 class PropositionTable(Table):
-    """A table of prompts, or the official one of propositions."""
+    """A table with one row per prompt, or the official table with one row per proposition."""
 
     def __call__(self, found: str | Path) -> Samples:
         samples = super().__call__(found)
@@ -104,7 +103,7 @@ class PropositionTable(Table):
 
 @dataclass(frozen=True)
 class Gathered(ShardOver):
-    """A shard that combines the rows of one `item_id`. Rows without one are passed on unchanged."""
+    """A shard that combines all rows with the same `item_id`. Rows without an `item_id` stay unchanged."""
 
     columns: None = None
     known_length: None = None
@@ -152,7 +151,7 @@ class Gathered(ShardOver):
         return {"id": item, "prompt": rows[0].get("text"), "questions": questions}
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return one prompt by reading up to it."""
+        """Return one prompt. All rows before it must be read."""
         return next(row for row_number, _, row in self.rows() if row_number == number)
 
 

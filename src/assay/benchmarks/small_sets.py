@@ -1,4 +1,4 @@
-"""Small sets that ship with assay: the quick start and one demo for each modality."""
+"""Small datasets that ship with assay: the quick start and a demo for each modality."""
 
 import re
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Rows with audio clips: how the rows of a speech benchmark become samples and prompts.
+"""Read the rows of speech benchmarks as samples, and build prompts with their audio clips.
 
 Columns: `key`, `audio` (a path beside the file, bytes, base64, or Hugging Face's own audio), `query` (its words), `ref`
 or `answer` (a text; a list, of which any entry counts; `{"__tuple__": true, "items": […]}`, of which all are required),
@@ -47,25 +47,25 @@ ROUNDS = "rounds"
 
 @dataclass(frozen=True)
 class Spoken:
-    """Opens a file or hub name and returns samples; used as `DataSource.read`."""
+    """A reader for `DataSource.read`: opens a file or a hub dataset and returns its samples."""
 
     target: tuple[str, ...] = TARGETS
-    """Columns that may hold the answer; the first one present is used."""
+    """Columns that may hold the answer; the first one that exists is used."""
     query: tuple[str, ...] = QUERIES
     options: bool = False
     """True if rows have options, so that the target is a letter."""
     letters: str = ""
-    """The letters of options inside the question itself, `ABCD`. Their texts are not known separately."""
+    """The letters of options that are written in the question itself, `ABCD`. Their texts are not known separately."""
     rounds: bool = False
     """True if rows are dialogues."""
     tags: tuple[str, ...] = ()
     """Columns to break the result down by, if a row has them."""
     cluster: str = ""
-    """A column whose equal values mark rows that are not independent: one speaker, one sentence."""
+    """A column that marks dependent rows: rows of one speaker or one sentence have the same value."""
     repeats: bool = False
-    """True if several rows may have one id, like readings of one sentence in FLEURS."""
+    """True if several rows may have the same id, like readings of a sentence in FLEURS."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Columns of the hub's copy by the names used here: `{"choices": "option_list"}`."""
+    """Names of columns in the hub's copy: `{"choices": "option_list"}` reads `choices` from `option_list`."""
 
     def __call__(self, found: str | Path) -> Samples:
         folder: Path | None = None
@@ -92,7 +92,7 @@ class SpokenSample:
 
     read: Spoken
     folder: Path | None
-    """The folder that relative paths of audio clips start from."""
+    """The folder that paths of audio clips are relative to."""
 
     def __call__(self, row: RowOf) -> Sample:
         read = self.read
@@ -188,7 +188,7 @@ def first_of(
     row: RowOf,
     names: Sequence[str],
 ) -> object:
-    """Return the first non-empty value of some columns."""
+    """Return the first non-empty value of the named columns."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
@@ -276,7 +276,7 @@ class HeardRounds:
 
 @dataclass(frozen=True)
 class Blind:
-    """Another template without its audio, to measure how well questions can be guessed from their text."""
+    """Wraps a template and removes its audio, to measure how well answers can be guessed from the text."""
 
     template: Any
 
@@ -344,8 +344,8 @@ def in_modes(
 ) -> tuple[Task, ...]:
     """Return one task per mode: `webq`, `webq_audio_text`, `webq_text`. The description names the mode and the check.
 
-    If a task has no spoken mode, the first of its modes gets the bare name. `version` ends the protocol ids of a
-    task whose arithmetic changed, so that old and new numbers are not confused.
+    If a task has no spoken mode, its first mode gets the bare name. `version` is appended to the protocol ids of a task
+    whose scoring changed, so that old and new numbers are not confused.
     """
     first = next(iter(templates))
     tasks = []

@@ -66,7 +66,7 @@ ASK_MEMORY = "Answer in one short sentence."
 
 @dataclass(frozen=True)
 class InThisVoice:
-    """The recording, then the text to say in the same voice."""
+    """A prompt with a recording, followed by the text to say in the same voice."""
 
     instruction: str = (
         "Say the following in the voice of the recording, and nothing else:"

@@ -60,7 +60,7 @@ def _complete(
     rows: Mapping[str, Row],
     shapes: Mapping[str, Row],
 ) -> Row:
-    """Return a row with everything that it takes from other rows, and with its texts filled in."""
+    """Return a row with the fields that it takes from other rows, and with `{name}` and `{file}` replaced."""
     row = _inherit(rows[name], rows, shapes)
     row["name"] = name
     values = {key: row[key] for key in _FILLED if key in row}
@@ -72,7 +72,7 @@ def _inherit(
     rows: Mapping[str, Row],
     shapes: Mapping[str, Row],
 ) -> Row:
-    """Return a row on top of the rows and shapes that its `like` names."""
+    """Return a row merged with the rows and shapes named in its `like`."""
     settings = dict(row)
     other = settings.pop("like", None)
     if other is None:
@@ -100,7 +100,7 @@ def _fill(
 
 
 def _resolve(value: object, module: str) -> Any:
-    """Return a value with its references to Python replaced by the objects, and lists as tuples."""
+    """Replace references to Python objects in a value by the objects, and lists by tuples."""
     if isinstance(value, str) and value.startswith(_REFERENCE):
         return _load(value.removeprefix(_REFERENCE), module)
     if isinstance(value, list):
@@ -115,7 +115,7 @@ def _resolve(value: object, module: str) -> Any:
 
 
 def _load(reference: str, module: str) -> Any:
-    """Return the object of `NAME` in the given module, or of `MODULE:NAME` in another one of assay."""
+    """Return the object for `NAME` in the given module, or for `MODULE:NAME` in another module of assay."""
     other, colon, name = reference.rpartition(":")
     source = f"assay.{other}" if colon else module
     return getattr(import_module(source), name)

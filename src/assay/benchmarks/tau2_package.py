@@ -1,7 +1,7 @@
-"""τ² of the installed `inspect_evals` package: its data, databases, tools and scorers, without its solvers.
+"""Use τ² from the installed `inspect_evals` package: its data, databases, tools and scorers, without its solvers.
 
-The package runs inside inspect_ai, whose store has the state of a sample. Each sample here has its own store, which
-is made current while a tool or a scorer of the package runs.
+The package runs inside inspect_ai, whose store has the state of a sample. assay gives each sample a store, and makes it
+the current store while a tool or a scorer of the package runs.
 """
 
 import ast
@@ -37,9 +37,9 @@ class Domain:
     """`module:list` of the agent's tools."""
     user_tools: str = ""
     database: str = ""
-    """`module:class` of a database that is a file; empty if samples build their own."""
+    """`module:class` of the database that is read from a file; empty if each sample builds its own."""
     toolkit: str = ""
-    """`module:class` that works on the database, and the name of its instance in the store."""
+    """`module:class:name`: the class that works on the database, and the name of its instance in the store."""
 
 
 DOMAINS: Mapping[str, Domain] = {
@@ -62,9 +62,9 @@ DOMAINS: Mapping[str, Domain] = {
     ),
 }
 LONGEST_RESULT = 16 * 1024
-"""Bytes of a result that a model reads, the default of inspect_ai."""
+"""Longer results of tools are cut to as many bytes, as inspect_ai does by default."""
 READ_ONLY = frozenset({"calculate", "transfer_to_human_agents"})
-"""Actions that the package's scorer does not repeat."""
+"""Actions that the package's scorer does not repeat, because they change nothing."""
 
 
 def check_installed() -> None:
@@ -75,7 +75,7 @@ def check_installed() -> None:
 
 
 def part(name: str) -> Any:
-    """Return a module of the package: `airline.tools`, or an attribute of one: `airline.tools:all_airline_tools`."""
+    """Return a module of the package (`airline.tools`) or an attribute of one (`airline.tools:all_airline_tools`)."""
     module, _, attribute = name.partition(":")
     loaded = importlib.import_module(f"{PACKAGE}.{module}")
     return getattr(loaded, attribute) if attribute else loaded
@@ -155,7 +155,7 @@ async def run_call(
 
 
 def _described(tools: Mapping[str, PackageTool]) -> list[Any]:
-    """Return the descriptions of tools that inspect_ai's parser of arguments needs."""
+    """Return the tool descriptions that inspect_ai's parser of arguments needs."""
     kind = inspect_module("tool").ToolInfo
     definition = inspect_module("tool").ToolDef
     described = []
@@ -202,15 +202,15 @@ def _pieces(
 
 
 def read_samples(domain: str) -> list[Any]:
-    """Return the package's samples of a domain, of its base split."""
+    """Return the package's samples in the base split of a domain."""
     read = part(f"{domain}.dataset:read_dataset")
     return list(read(DOMAINS[domain].instance))
 
 
 class CopiedMembers(dict[str, Any]):
-    """A table of a database whose members are shared until they are asked for by key, and then copied.
+    """A table of a database. It shares its members with the original, and copies a member when it is read by key.
 
-    The package changes members only after asking for them by key.
+    The package changes members only after reading them by key.
     """
 
     def __init__(self, members: Mapping[str, Any]) -> None:
@@ -254,7 +254,7 @@ def pristine_database(domain: str) -> "BaseModel":
 
 
 def fresh_database(domain: str) -> "BaseModel":
-    """Return a database that can be changed without changing the original one."""
+    """Return a copy of a domain's database that can be changed."""
     pristine = pristine_database(domain)
     tables = {
         name: CopiedMembers(getattr(pristine, name))
@@ -265,7 +265,7 @@ def fresh_database(domain: str) -> "BaseModel":
 
 
 def same_databases(first: "BaseModel", second: "BaseModel") -> bool:
-    """Return True if two databases are equal by the package's comparison of their JSON."""
+    """Return True if two databases are equal. Like the package, compare them as JSON."""
     for name in type(first).model_fields:
         left = getattr(first, name)
         right = getattr(second, name)
@@ -337,7 +337,7 @@ def expected_database(
     domain: str,
     actions: Sequence[Any],
 ) -> "BaseModel":
-    """Return the database after the right actions, in a separate store."""
+    """Run the expected actions in a separate store, and return the database afterwards."""
     module = inspect_module("util._store")
     module.init_subtask_store(module.Store())
     database = fresh_database(domain)

@@ -32,7 +32,7 @@ from .tau2_package import (
 
 CITATION = "Barres et al. 2025, τ²-bench, arXiv 2506.07982"
 MOST_ANSWERS = 400
-"""Most answers of the agent in one sample. The package's own limit is 100 exchanges with the user."""
+"""The maximum number of the agent's answers in a sample. The package's own limit is 100 exchanges with the user."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Tau2Rows:
 
     @property
     def name(self) -> str:
-        """The name used in errors."""
+        """The name of the rows in error messages."""
         return f"inspect_evals, τ² {self.domain}"
 
     def __call__(self) -> list[Sample]:
@@ -91,7 +91,7 @@ class Tau2Service:
 
     @property
     def identity(self) -> list[str]:
-        """The values on which results depend."""
+        """What results depend on: the domain and the versions of the packages."""
         return [self.domain, version()]
 
     def check(self) -> None:
@@ -252,7 +252,7 @@ def _assistant_messages(
     models: ModuleType,
     calls: Sequence[ToolCall],
 ) -> list[Any]:
-    """Return calls as messages of inspect_ai. Unreadable arguments become empty ones."""
+    """Return calls as messages of inspect_ai. Arguments that cannot be read become an empty dict."""
     kind = inspect_module("tool").ToolCall
     messages = []
     for number, call in enumerate(calls):

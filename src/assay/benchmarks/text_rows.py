@@ -40,7 +40,7 @@ class SubsetRows(ShardOver):
 
     @property
     def seekable(self) -> bool:
-        """True if single rows can be read alone."""
+        """True if a single row can be read without those before it."""
         return self.shard.seekable
 
     def rows(self) -> Iterator[Row]:
@@ -49,7 +49,7 @@ class SubsetRows(ShardOver):
             yield number, offset, self._named(row, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return one row again."""
+        """Return one row by its number."""
         return self._named(self.shard.row_at(number, offset), number)
 
     def _named(self, row: RowData, number: int) -> RowData:
@@ -68,7 +68,7 @@ def read_subsets(
     *,
     worked: bool,
 ) -> Samples:
-    """Return all subsets of a folder, one file, or the hub; `worked` requires the official worked examples of each."""
+    """Read all subsets in a folder, a file or the hub; `worked` requires the official worked examples."""
     files: Sequence[Path] = ()
     if not str(found).startswith(("hub:", "hf://")):
         files = _files(Path(found))
@@ -129,7 +129,7 @@ def _worked_examples(file: Path) -> str:
 
 
 def after_examples(sample: Sample) -> Prompt:
-    """Return the worked examples, then the question with its answer begun."""
+    """Return a prompt with the worked examples, the question and the beginning of the answer."""
     return Prompt(
         as_messages(f"{sample['examples']}\n\nQ: {sample.input}\n{BBH_STEPS}"),
         details={"shots": "cot-prompts"},
@@ -137,7 +137,7 @@ def after_examples(sample: Sample) -> Prompt:
 
 
 def without_steps(sample: Sample) -> str:
-    """Return the question alone, with the required form of the answer."""
+    """Return the question without examples, and the required form of the answer."""
     return f"{sample.input}\n\n{BBH_DIRECT}"
 
 
@@ -167,7 +167,7 @@ _WORDING = {
     False: ("single-v1", "single-v1-multi-turn"),
     True: ("single-math-v1", "single-math-v1-multi-turn"),
 }
-"""The judge's prompts for the first and the later rounds, by whether there is a reference."""
+"""Names of the judge's prompts for the first and the later rounds, without (False) and with (True) a reference."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def read_dialogues(
     *,
     published: bool,
 ) -> Samples:
-    """Return the dialogues of a file, a folder or the hub; `published` requires the published prompts of the judge."""
+    """Read dialogues from a file, a folder or the hub; `published` requires the published prompts of the judge."""
     if str(found).startswith(("hub:", "hf://")):
         if published:
             raise UsageError(

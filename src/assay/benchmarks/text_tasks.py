@@ -13,7 +13,7 @@ from .task_rows import read_tasks
 
 
 def labelled(row: Mapping[str, Any]) -> Sample:
-    """Return the sample of a row with options `{"text": […], "label": […]}`. Labels may be digits."""
+    """Return the sample of a row whose options are `{"text": […], "label": […]}`. Labels may be digits."""
     options = row["choices"]
     labels = [str(label) for label in options["label"]]
     answer = str(row["answerKey"])
@@ -61,7 +61,7 @@ def _texts(
     answer_prefix: str = "Answer:",
     question_prefix: str = "Question: ",
 ) -> Measure:
-    """Return the measure that scores the options' texts after the question alone."""
+    """Return the measure that compares the likelihoods of the options' texts after the question."""
     return Measure(
         "text_likelihood",
         template=ChoiceLikelihood(
@@ -80,7 +80,7 @@ LETTERS_WEIGHED = Measure(
     scorers=({"name": "choice_likelihood", "continuation": "letter"},),
     needs=frozenset({"likelihood"}),
 )
-"""The letters after "Question: … Answer:", which is how the published numbers of MMLU are measured."""
+"""Compares the likelihoods of the letters after "Question: … Answer:", as for the published numbers of MMLU."""
 
 
 STEPS = "Let's think step by step."
@@ -88,7 +88,7 @@ STEPS = "Let's think step by step."
 
 @dataclass(frozen=True)
 class StepByStep:
-    """The official question: the task as system text, the options on separate lines, an answer begun with "steps"."""
+    """MMLU-Pro's prompt: instructions as system text, options on separate lines, the answer begun with "steps"."""
 
     def __call__(self, sample: Sample) -> Prompt:
         subject = sample.fields.get("category", "the subject")
@@ -143,7 +143,7 @@ MBPP_TASK = (
     "Your code should pass these tests:\n\n{tests}"
 )
 MBPP_SHOTS = ("2", "3", "4")
-"""The ids of the paper's examples."""
+"""The ids of the few-shot examples in the paper."""
 
 
 def _mbpp_task(sample: Sample) -> str:
@@ -156,13 +156,13 @@ def _mbpp_task(sample: Sample) -> str:
 
 @dataclass(frozen=True)
 class AsPublished:
-    """The task with its tests, to be continued with the code."""
+    """The paper's prompt: the task with its tests, to be continued with the code."""
 
     def __call__(self, sample: Sample) -> Prompt:
         return Prompt((Message.of("", f"{_mbpp_task(sample)}\n[BEGIN]\n"),))
 
     def solution(self, sample: Sample) -> str:
-        """Return the end of a solved example."""
+        """Return the code of a solved example with the end marker."""
         return f"{str(sample.target).strip()}\n[DONE]"
 
 
@@ -184,7 +184,7 @@ def pick_published(
     num: int,
     rng: object,
 ) -> list[Sample]:
-    """Return the paper's examples, or else the first samples of the data other than the question."""
+    """Pick the paper's examples; if the data lacks them, the first samples other than the question itself."""
     others = [candidate for candidate in pool if candidate.id != sample.id]
     published = [candidate for candidate in others if candidate.id in MBPP_SHOTS]
     return (published if len(published) >= num else others)[:num]

@@ -1,8 +1,8 @@
-"""Tables of images and questions: how the rows of a vision-language benchmark become samples.
+"""Read tables of images and questions as samples of vision-language benchmarks.
 
 Columns: `index`, `image` (base64; another row's index; a list literal of base64) or `image_path`, `question`, `hint`,
 options `A`, `B`, … or a list in `choices`, `answer` (a letter, a text, a list literal), `category`, `l2-category`,
-`split`. The same reader accepts rows of the hub, whose `image` is Hugging Face's own image.
+`split`. The same reader accepts rows of the hub, whose `image` is an image cell of Hugging Face.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 @dataclass(frozen=True)
 class Table:
-    """Opens a file or hub name and returns samples; used as `DataSource.read`."""
+    """A reader for `DataSource.read`: opens a file or a hub dataset and returns its samples."""
 
     options: Literal["none", "some", "all"] = "none"
     """Which rows have options; the target of these rows is a letter."""
@@ -34,19 +34,19 @@ class Table:
     cluster: Callable[[RowOf], str | None] | None = None
     """Returns a key that is equal for rows that are not independent, such as rows that share an image."""
     tags: Callable[[RowOf], Mapping[str, str]] | None = None
-    """Breakdowns in addition to the usual columns."""
+    """Returns tags in addition to those from the usual columns."""
     target: Callable[[RowOf], Any] | None = None
     """Reads the answer if it is neither a letter nor a text nor a list of texts."""
     reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
     """Returns the rows to ask for each row of the file: none to skip it, several to ask it under several headings."""
     lender: Fallback | None = None
-    """Returns the index of the row whose image is used for a row with an empty cell."""
+    """Returns the index of another row whose image is used if a row's own image cell is empty."""
     shows_images: bool = True
     """True if a row without an image is a fault."""
     question: str = ""
     """The question for tables that have none, such as tables of captions."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Columns of the hub's copy by the names used here: `{"index": "pid"}`."""
+    """Names of columns in the hub's copy: `{"index": "pid"}` reads `index` from `pid`."""
 
     def __call__(self, found: str | Path) -> Samples:
         if str(found).startswith(("hub:", "hf://")):
@@ -155,7 +155,7 @@ class Reshaped(ShardOver):
     seekable: bool = False
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows that are asked, each under the row number in the file."""
+        """Yield the rows that are asked, each with its row number in the file."""
         for number, offset, row in self.shard.rows():
             if not isinstance(row, Mapping):
                 yield number, offset, row
@@ -164,7 +164,7 @@ class Reshaped(ShardOver):
                 yield number, index, reshaped
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return one row by reading up to it."""
+        """Return one row. All rows before it must be read."""
         return next(
             row
             for row_number, index, row in self.rows()
@@ -244,7 +244,7 @@ def whole_number(cell: object) -> int | None:
 
 
 def image_of(row: RowOf) -> str | None:
-    """Return the image's file name, which is equal for rows about the same image."""
+    """Return the file name of the image, as a key that is equal for rows about the same image."""
     if is_blank(row.get("image_path")):
         return None
     return str(row["image_path"])

@@ -85,7 +85,7 @@ _IMAGE_MARKER = re.compile(r"<image (\d+)>")
 
 @dataclass(frozen=True)
 class Interleaved:
-    """Put each image at its marker (`<image 1>`) in the question, and images without a marker before the text."""
+    """A prompt with each image at its marker (`<image 1>`) in the question, and other images before the text."""
 
     def __call__(self, sample: Sample) -> Prompt:
         # An open question is asked unchanged.
@@ -150,7 +150,7 @@ ANSWER_FORMS = {
 
 
 def published_or_ours(sample: Sample) -> Prompt:
-    """Return MathVista's own text if it has a hint; else the question with its options, or the form of its answer."""
+    """Return MathVista's own prompt if the row has one; else the question with its options or its answer format."""
     text = question_text(sample)
     if "hint:" in text.lower():
         return Prompt((turn("user", sample, text),))
@@ -205,7 +205,7 @@ def annotators(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def one_for_ten(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the annotators' answers. A single one counts as the answer of all ten."""
+    """Return the annotators' answers. A single answer counts as that of all ten annotators."""
     answers = annotators(row)
     if len(answers) == 1:
         return answers * ANNOTATORS
@@ -281,7 +281,7 @@ INDEX_PARTS = {"set_id": 3, "figure_id": 4, "question_id": 5}
 
 
 def pair_of(row: Mapping[str, Any]) -> str | None:
-    """Return the key that the two questions about an image share: its path within the category, else the even index."""
+    """Return a key that both questions about an image share: its path within the category, else the lower row index."""
     image = image_of(row)
     if image:
         return f"{row.get('category', '')}/{image}"

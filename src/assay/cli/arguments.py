@@ -1,4 +1,4 @@
-"""Argument parsing that treats `-` and `_` alike and answers a misspelt option with the nearest one."""
+"""A parser of arguments that treats `-` and `_` alike and suggests the nearest name for a misspelt option."""
 
 import argparse
 import json
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _NAMED_FILE = re.compile(r"(.+\.\w+)[:|@]")
 _JSON_VALUE = re.compile(r"[^=,]*=\s*[\[{]")
-"""The name of an option and the first character of its value: `rounds=[`."""
+"""The beginning of a pair whose value is JSON: `rounds=[`."""
 MOST_COMMAS = 8
-"""Commas examined in one file name. A list of ids may have thousands."""
+"""How many commas of an argument are tried as part of a file name. A list of ids may have thousands."""
 CLOSE_OPTION = 0.75
-"""Similarity above which one option is suggested for another. `log_samples` is not suggested for `max_samples`."""
+"""Similarity above which an option is suggested for an unknown one. `log_samples` is not for `max_samples`."""
 
 
 class ParserReady(Exception):
-    """Raised with the finished parser of a verb when only parsers are collected."""
+    """Raised with the finished parser of a verb while `parsers_only` is active."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         super().__init__(parser.prog)
@@ -41,7 +41,7 @@ _PARSERS_ONLY: ContextVar[bool] = ContextVar("parsers_only", default=False)
 
 @contextmanager
 def parsers_only() -> Iterator[None]:
-    """Make each verb raise `ParserReady` instead of reading its arguments."""
+    """Make each verb raise `ParserReady` with its parser instead of parsing arguments."""
     token = _PARSERS_ONLY.set(True)
     try:
         yield
@@ -87,11 +87,11 @@ class Parser(argparse.ArgumentParser):
     def _print_message(
         self, message: str, file: "SupportsWrite[str] | None" = None
     ) -> None:
-        """Print the help. Unlike argparse, report an output that accepts no more text."""
+        """Print the help. Unlike argparse, raise if the output accepts no more text."""
         (file or sys.stderr).write(message or "")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return the options. Raise for unknown options, with the nearest known one, and for unreadable values."""
+        """Parse the arguments. Raise for unreadable values, and for unknown options, with the nearest known one."""
         options, faults = self.read(arguments)
         raise_all(faults)
         return options
@@ -99,7 +99,10 @@ class Parser(argparse.ArgumentParser):
     def read(
         self, arguments: Sequence[str]
     ) -> tuple[argparse.Namespace, list[AssayError]]:
-        """Return the readable options, and an error for each unreadable value. Raise for unknown options."""
+        """Parse the arguments. Return the readable options, and an error for each unreadable value.
+
+        Raise for unknown options.
+        """
         self.add_argument("--debug", action="store_true", help="show tracebacks")
         if _PARSERS_ONLY.get():
             raise ParserReady(self)
@@ -166,7 +169,7 @@ def key_values(
     *,
     option: str,
 ) -> dict[str, Any]:
-    """Read `k=v,k2=v2`, several of these, or a JSON object. `scalar` reads each value."""
+    """Read `k=v,k2=v2`, several of these, or a JSON object. Each value is read by `scalar`."""
     if not text:
         return {}
     if isinstance(text, str):
@@ -192,7 +195,7 @@ def key_values(
 
 
 def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the readable model options of a command, to search them for secrets."""
+    """Return the model options in a command that can be read. They are searched for secrets."""
     options: list[dict[str, Any]] = []
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = argument.partition("=")
@@ -211,7 +214,7 @@ def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _split_pairs(piece: str) -> list[str]:
-    """Split pairs at commas. A comma inside a value is kept if no `name=` follows it, and inside of JSON always."""
+    """Split pairs at commas. A comma inside JSON, or one that no `name=` follows, is part of a value."""
     pairs: list[str] = []
     start = 0
     while start < len(piece):
@@ -228,7 +231,7 @@ def _split_pairs(piece: str) -> list[str]:
 
 
 def _end_of_json(piece: str, start: int) -> int:
-    """Return where the value of the pair at `start` ends if it is a list or an object of JSON; else `start`."""
+    """Return the end of the pair at `start` if its value is a JSON list or object; else `start`."""
     match = _JSON_VALUE.match(piece, start)
     if match is None:
         return start
@@ -277,7 +280,7 @@ def _end_of_path(
 
 
 def _paths_in(name: str) -> list[str]:
-    """Return the possible path in `file.jsonl`, `file.jsonl|5`, `file.py:attribute` and `file.py@protocol`."""
+    """Return the paths that a name may contain: `file.jsonl` in `file.jsonl|5`, `file.py` in `file.py:attribute`."""
     named = _NAMED_FILE.match(name)
     if named is None:
         return [name]

@@ -1,4 +1,4 @@
-"""`assay batches`: the batches of a run folder, and how to cancel or forget them."""
+"""`assay batches`: list, cancel or forget the batches of a run folder."""
 
 import asyncio
 import shlex

@@ -1,4 +1,4 @@
-"""`assay check`: try a file with three samples and a scripted model, and explain its first fault."""
+"""`assay check`: try a user's file with three samples and a scripted model, and explain its first fault."""
 
 import inspect
 import re
@@ -21,14 +21,14 @@ from .run_flags import add_some, settings_of
 from .trials import check_parameters, try_model, try_scorer, try_task, try_template
 
 OPTIONS = ("columns", "model_args", "measure", "judges", "judge_args")
-"""Options of a run that a trial accepts as well."""
+"""Options of `assay run` that `assay check` accepts as well."""
 KINDS = ("benchmark", "model", "scorer", "template")
 EXAMPLE_ROW = {"question": "What is 2 + 2?", "answer": "4"}
 _VARIABLE = re.compile(r"\{\{-?\s*(?:sample\.)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print what is tried, and return 0 if nothing is wrong."""
+    """Try a file, print the results, and return 0 if nothing is wrong."""
     p = Parser(
         prog="assay check",
         description="Try a file with three samples and explain its first fault.",
@@ -66,7 +66,7 @@ def check(
     kind: str | None,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Yield the lines of a trial. Raise at the first fault."""
+    """Try a file or an object in it. Yield lines to print, and raise at the first fault."""
     refuse_url(reference)
     path, attribute = split_reference(reference.removesuffix(UPSTREAM))
     file = Path(path).expanduser()
@@ -144,7 +144,7 @@ def _part(
     name: str,
     file: Path,
 ) -> object:
-    """Return the function of a file by its usual name."""
+    """Return the object itself, or a module's function with the usual name, such as `score`."""
     if not isinstance(thing, ModuleType):
         return thing
     if not hasattr(thing, name):
@@ -179,7 +179,7 @@ def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
 
 
 def kind_of(thing: object) -> str | None:
-    """Return the kind of a file or of one object in it, judged by its definitions."""
+    """Return the kind of a module (by its definitions) or of one object: `benchmark`, `scorer`, …; None if unknown."""
     if isinstance(thing, (Task, Suite)) or getattr(thing, "is_assay_task", False):
         return "benchmark"
     if isinstance(thing, ModuleType):
@@ -204,7 +204,7 @@ def kind_of(thing: object) -> str | None:
 
 
 def _kind_by_parameters(thing: Callable[..., object]) -> str:
-    """Return whether a function is a scorer, a template, a model or a benchmark, by its parameters."""
+    """Guess from its parameters whether a function is a scorer, a template, a model or a benchmark."""
     if inspect.isclass(thing) and "__call__" in vars(thing):
         target = thing.__call__
     else:
@@ -219,7 +219,7 @@ def _kind_by_parameters(thing: Callable[..., object]) -> str:
 
 
 def _check_conventions(thing: object, file: Path) -> None:
-    """Raise before the first sample if a `prompt` or `score` cannot be called with the arguments it will get."""
+    """Raise if the file's `prompt` or `score` cannot be called with the arguments that a run passes."""
     if not isinstance(thing, ModuleType):
         return
     for name, parameters, form in (

@@ -56,7 +56,7 @@ complete -c assay -f -a '(__assay_words)'
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 FILES = "--files--"
-"""Printed if the user may also type a file name."""
+"""A completion that tells the shell to complete file names as well."""
 NAMES_AFTER = {
     "--scorer": "scorers",
     "--scorers": "scorers",
@@ -70,7 +70,7 @@ NAMES_AFTER = {
     "--datasets": "tasks",
     "-t": "tasks",
 }
-"""Options that take a registered name, and its kind."""
+"""The kind of the registered names that an option takes."""
 KINDS_OF_VERB = {
     "run": ("tasks",),
     "parity": ("tasks",),
@@ -84,11 +84,11 @@ KINDS_OF_VERB = {
         "summarizers",
     ),
 }
-"""Verbs whose arguments may be registered names, and their kinds."""
+"""The kinds of the registered names that a verb takes as arguments."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the script of a shell, or the words that may follow."""
+    """Print the completion script of a shell, or, for the script, the words that complete a command."""
     if arguments and arguments[0] == "words":
         typed = list(arguments[1:])
         if typed and typed[0] == "--":
@@ -110,7 +110,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def complete(typed: Sequence[str]) -> list[str]:
-    """Return the completions of the last word of a command; `--files--` is among them if a file may be named."""
+    """Return the completions of the last word of a command; `--files--` stands for file names."""
     *before, current = typed or [""]
     words = _words(before, current)
     return sorted({word for word in words if word.startswith(current) or word == FILES})
@@ -120,7 +120,7 @@ def _words(
     before: Sequence[str],
     current: str,
 ) -> Iterable[str]:
-    """Return all words that fit at a position, whatever part of them is typed."""
+    """Return all words that may follow the words `before`. `current` only decides whether options are meant."""
     from .main import ALIASES, VERBS
 
     if not before:
@@ -151,7 +151,7 @@ def _after_option(
     before: Sequence[str],
     actions: Sequence[argparse.Action],
 ) -> list[str] | None:
-    """Return the words that may follow an option; None if the previous word is not an option that takes a value."""
+    """Return the possible values of an option; None if the previous word is not an option that takes a value."""
     option = before[-1]
     for action in actions:
         if option not in action.option_strings or action.nargs == 0:

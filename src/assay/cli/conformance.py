@@ -85,7 +85,7 @@ def _verdicts(
 
 
 def _lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield a line for each fixture, its first differences, and the counts of all."""
+    """Yield a line for each fixture, its first differences, and at the end how many fixtures agree."""
     width = max(len(verdict.fixture.name) for verdict in verdicts)
     for verdict in verdicts:
         yield _verdict_line(verdict, width)

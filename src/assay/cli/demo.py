@@ -1,4 +1,4 @@
-"""`assay demo`: one real number for each modality, from models that come as packages.
+"""`assay demo`: measure one model for each modality, with models that come as packages.
 
 It needs no key and no download. The modalities are text, speech in (two recognisers, compared on the same clips),
 speech out (a synthesiser, transcribed by a recogniser), image in and image out. All models but the first are
@@ -28,18 +28,18 @@ class Part:
     tasks: tuple[str, ...]
     models: tuple[str, ...]
     metric: str = ""
-    """The number to show; empty shows all. The run folder has the others."""
+    """The metric to show; empty shows all metrics. The run folder has the others."""
     judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     packages: tuple[tuple[str, str], ...] = ()
     """Packages that the scorers also need: importable name and pip name."""
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        """Return all models of this part, judges included."""
+        """All models of this part, including judges."""
         return tuple(dict.fromkeys((*self.models, *self.judges.values())))
 
     def missing(self) -> str:
-        """Return the line that installs missing packages; empty if none is missing."""
+        """Return the command that installs missing packages; empty if none is missing."""
         from importlib.util import find_spec
 
         from ..models.embedded import CATALOGUE
@@ -197,7 +197,7 @@ def show_parts(
 
 
 def about(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return a line about each model."""
+    """Yield the name of each model and a line about it."""
     from ..models.embedded import CATALOGUE
 
     for name in names:
@@ -205,7 +205,7 @@ def about(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def paired_lines(folder: Path, part: Part) -> Iterator[str]:
-    """Return the difference of the two recognisers' error rates, and whether chance could explain it."""
+    """Yield lines about the difference of the two recognisers' error rates, and whether chance could explain it."""
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
     from ..comparison.compared_values import Values

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 USUAL = "less"
 LESS = "FRX"
-"""Options for `less`: quit if everything fits on one screen, show colours, and keep the text on the screen."""
+"""Options of `less`: quit if everything fits on one screen, show colours, and leave the text on the screen."""
 
 
 def find_pager() -> list[str] | None:
@@ -85,11 +85,11 @@ def print_lines(
 
 
 DAMAGED = 3
-"""Exit code of a command that reads a damaged run: part of its output is missing."""
+"""Exit code of a command that reads a damaged run, because part of its output is missing."""
 
 
 def watcher(is_json: bool) -> "LineProgress | LiveProgress":
-    """Return a live progress bar for a terminal, and progress lines for anything else or with `--json`."""
+    """Return a live progress bar for a terminal; otherwise, or with `--json`, progress lines."""
     from ..report import LineProgress, LiveProgress
 
     if is_json or not sys.stderr.isatty():
@@ -183,7 +183,7 @@ def _print_note(
     line: str,
     width: int | None,
 ) -> None:
-    """Print a note, folded between words where the output has a width."""
+    """Print a note, wrapped between words if the output has a width."""
     from ..report.grid import fold_line
 
     for part in fold_line(line, width) if width else [line]:
@@ -201,7 +201,7 @@ def _usage_of_all_runs(result: RunResult) -> dict[str, Any]:
 
 
 def _why_nothing_was_scored(result: RunResult) -> str | None:
-    """Return the line that says why a run was stopped, if that was before anything could be scored."""
+    """Return the note that says why a run was stopped, if nothing was scored before."""
     if result.status != "failed" or any(row.n for row in result.results):
         return None
     return next((note for note in result.notes if note.startswith("stopped")), None)
@@ -212,7 +212,7 @@ def finish_all(
     stdout: TextIO,
     is_json: bool,
 ) -> list[int]:
-    """Print the table of each run as it ends, or one JSON document for all. Return their exit code."""
+    """Print the table of each run as it ends, or one JSON document for all. Return the exit codes."""
     codes = [0]
     documents = []
     for result in results:
@@ -253,7 +253,7 @@ def _epochs(result: RunResult, console: "Console") -> None:
 
 
 def next_steps(result: RunResult) -> Sequence[str]:
-    """Return the next two commands to try. After an interrupted run, one of them continues it."""
+    """Return two commands to try next. After an interrupted run, one of them continues it."""
     command = typed_command()
     folder = shlex.quote(str(result.folder))
     again = (

@@ -58,7 +58,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def examine(runs: Path) -> dict[str, Any]:
-    """Return what is installed. Nothing is imported."""
+    """Return what is installed, found without importing anything."""
     from .. import __version__
     from ..models.embedded import CATALOGUE
 
@@ -88,7 +88,7 @@ def examine(runs: Path) -> dict[str, Any]:
 
 
 def _local_models() -> dict[str, Any]:
-    """Return the device that `hf` models use, and what makes it fast."""
+    """Return the device that `hf` models use, and the installed libraries that make it faster."""
     from ..models.devices import missing_device
 
     reason = missing_device("cuda")
@@ -100,7 +100,7 @@ def _local_models() -> dict[str, Any]:
 
 
 def _sandbox() -> dict[str, Any]:
-    """Return the sandbox tier that passes its self-test on this machine, and why no better tier does."""
+    """Return the sandbox tier that works on this machine, and why no better tier does."""
     from ..sandbox import choose
 
     choice = choose()
@@ -113,9 +113,9 @@ def _sandbox() -> dict[str, Any]:
 
 
 def requirements() -> dict[str, dict[str, str | None]]:
-    """Return the distributions of each extra with their versions; `None` if missing.
+    """Return the packages of each extra with their versions; the version is `None` if a package is missing.
 
-    The extra `base` is what assay always needs.
+    The extra `base` has the packages that assay always needs.
     """
     groups: dict[str, dict[str, str | None]] = {}
     for line in metadata.requires("assay") or ():
@@ -189,7 +189,7 @@ def scan(
     folder: Path,
     secrets: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return where files of a folder contain a secret: variable, file and position, but never the secret."""
+    """Return each place where a file contains a secret: variable, file and position, but never the secret itself."""
     forms = {
         name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)}
         for name, value in secrets.items()
@@ -206,7 +206,7 @@ def _occurrences(
     path: Path,
     forms: Mapping[str, set[bytes]],
 ) -> Iterator[tuple[str, int]]:
-    """Return the first occurrence of each secret in a file, which is read in blocks."""
+    """Yield name and position of the first occurrence of each secret in a file. The file is read in blocks."""
     longest = max(
         (len(form) for spellings in forms.values() for form in spellings), default=1
     )

@@ -1,8 +1,8 @@
 """`assay run --dry_run`: the first prompt, the number of requests, and a forecast of tokens, time and cost.
 
-Nothing is written and no weights are loaded. Tokens are estimated as a quarter of the characters of the first
-prompts; `outlook` computes the range. A model with its own chat template shows the first prompt as it reads it,
-with special tokens. A faulty template makes the command fail.
+Nothing is written and no weights are loaded. Tokens are estimated as a quarter of the characters of the first prompts;
+the module `outlook` computes a range. If a model has its own chat template, the first prompt is shown as the model
+reads it, with special tokens. A faulty template makes the command fail.
 """
 
 import json
@@ -36,12 +36,12 @@ from .samples import prompt_lines
 
 PROMPTS_RENDERED = 200
 SHOWN_AT_MOST = 6000
-"""Characters of a rendered prompt to print. The middle of a longer prompt is omitted."""
+"""How many characters of a rendered prompt are printed. The middle of a longer prompt is omitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The first prompt as the model receives it, if the model can tell."""
+    """The first prompt as the model receives it, if the model can render it."""
 
     text: str | None = None
     faults: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Rendered:
 
 
 def _without_middle(text: str) -> str:
-    """Return a text of at most `SHOWN_AT_MOST` characters: beginning and end of a longer one."""
+    """Return a text without its middle if it has more than `SHOWN_AT_MOST` characters."""
     if len(text) <= SHOWN_AT_MOST:
         return text
     half = SHOWN_AT_MOST // 2
@@ -68,7 +68,7 @@ def _without_middle(text: str) -> str:
 
 
 def rendered_by(cell: PlannedTask, prompt: Prompt) -> Rendered:
-    """Return how a model with its own tokenizer renders a prompt, and any faults of its template."""
+    """Render a prompt with the model's own chat template, and list faults of the template."""
     show = getattr(cell.model, "shown", None)
     if show is None:
         return Rendered()
@@ -86,13 +86,13 @@ class Forecast:
     first: tuple[str, Prompt] | None
     samples: int
     unusable: int
-    """Rows, among those examined, that would become `data_error`."""
+    """How many of the examined rows would become `data_error`."""
     requests: int
     at_least: bool
-    """True if the template leads a dialogue of unknown length."""
+    """True if `requests` is a lower limit, because the template leads a dialogue of unknown length."""
     input_tokens: int
     output_tokens: int | None
-    """Upper limit from `max_tokens`; `None` if nothing limits the answer."""
+    """The most output tokens that `max_tokens` allows; `None` without a limit."""
     cost: float | None
     rendered: "Rendered"
     outlook: Outlook
@@ -229,9 +229,9 @@ def forecast(
     prices: Mapping[str, float],
     folder: Path,
 ) -> Forecast:
-    """Forecast one task on one model.
+    """Forecast one task on one model from its first prompts, the number of samples and earlier runs.
 
-    The forecast uses its first prompts, the number of samples and earlier runs in the parent folder.
+    Earlier runs are those in the parent folder of `folder`.
     """
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None
@@ -289,7 +289,7 @@ def forecast(
 
 
 def _answered(cell: PlannedTask, folder: Path) -> int:
-    """Return how many answers the run folder has already; 0 if it has no readable run."""
+    """Return how many answers the run folder already has; 0 if it has no readable run."""
     try:
         answers = RunReader(folder).index.cell(cell.task.name, cell.model_name).answers
         return sum(
@@ -305,7 +305,7 @@ def _unasked(
     failed: Sequence[str],
     looked_at: int,
 ) -> Iterator[str]:
-    """Return the samples without a prompt. In a run, each would be a failure."""
+    """Yield warnings about samples for which no prompt could be built. In a run, each would be a failure."""
     if failed:
         yield f"warning: {task}: {len(failed)} of the first {looked_at} samples have no prompt; the first: {failed[0]}"
 
@@ -314,7 +314,7 @@ def _count(
     cell: PlannedTask,
     looked_at: Sequence[Sample | BadSample],
 ) -> tuple[int, int, int]:
-    """Return the numbers of samples, rounds and unusable rows. Read all rows only if the number is unknown."""
+    """Return the numbers of samples, rounds and unusable rows. All rows are read only if their number is unknown."""
     run = cell.run
     chosen = view(
         cell.samples,

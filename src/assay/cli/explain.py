@@ -1,4 +1,4 @@
-"""Explain errors: a fault in a user's file with its line and its fix, and tracebacks without secrets."""
+"""Explain errors: add file, line and fix to a fault in a user's file, and remove secrets from tracebacks."""
 
 import builtins
 import re
@@ -31,7 +31,7 @@ def explained(
     line: int | None = None,
     sample: Sample | None = None,
 ) -> AssayError:
-    """Return an error with file, line and fix. `line` is where the faulty object is defined."""
+    """Return an error with file, line and fix. `line` is the line on which the faulty object is defined."""
     if isinstance(error, Fault):
         return error
     if isinstance(error, PlanError):
@@ -92,7 +92,7 @@ def _with_line(
     file: Path,
     line: int | None,
 ) -> str:
-    """Return the location of an error. If it has no line, the YAML key's or the definition's is added."""
+    """Return the location of an error. If it has no line, add that of the YAML key or of the definition."""
     if re.search(r":\d", where.rpartition(file.name)[2]):
         return where
     key = _YAML_KEY.search(what)
@@ -155,7 +155,7 @@ def remedy(
     error: BaseException,
     sample: Sample | None = None,
 ) -> str | None:
-    """Return the usual fix for an error of this kind; `None` if there is none."""
+    """Return the usual fix for such an error; `None` if there is none."""
     if " must return " in str(error):
         return "look at its `return`: is there one on every way through?"
     if isinstance(error, SyntaxError):
@@ -221,7 +221,7 @@ def without_secrets(
     text: str,
     arguments: Sequence[str],
 ) -> str:
-    """Return a text without the keys of the environment and of the command."""
+    """Remove API keys that the environment or the command contains from a text."""
     learn(*typed_options(arguments))
     return without(text)
 
@@ -231,9 +231,9 @@ def shown_traceback(
     arguments: Sequence[str],
     trace: TracebackType | None = None,
 ) -> str:
-    """Return Python's traceback of an error, without secrets.
+    """Return Python's traceback of an error without secrets. It starts at `trace` if that is given.
 
-    It starts at `trace` if that is given. Everything that is or looks like a key is removed.
+    Everything that is, or looks like, an API key is removed.
     """
     lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     return without_secrets("".join(lines), arguments)

@@ -1,4 +1,4 @@
-"""`assay export`: a run in the format of another tool; or the whole folder, copied to a URL."""
+"""`assay export`: write a run in the format of another tool, or copy its folder to a URL."""
 
 import shutil
 import sys
@@ -92,7 +92,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _exporter(name: str) -> tuple[str, "Exporter"]:
-    """Return an exporter by its name or an alias of it; raise for an unknown one."""
+    """Return name and exporter for a name or an alias; raise for an unknown name."""
     folded = name.lower().replace("_", "-")
     kind = OTHER_NAMES.get(folded, name)
     if kind not in exporters:
@@ -122,7 +122,7 @@ def _write_to_stdout(
     reader: RunReader,
     model: str | None,
 ) -> None:
-    """Write a temporary file and copy it to stdout."""
+    """Export to a temporary file, and copy the file to stdout."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / exporter.file_name
         exporter.write(reader, draft, model)

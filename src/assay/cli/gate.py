@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {"pass": 0, "fail": 4, "inconclusive": 5}
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The file whose text GitHub shows below a job."""
+"""The environment variable with the path of the job summary, which GitHub shows below a job."""
 COLOURS = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 MARKS = {"pass": "✅ PASS", "fail": "❌ FAIL", "inconclusive": "❔ INCONCLUSIVE"}
 
@@ -75,7 +75,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def print_text(verdict: "Verdict") -> None:
-    """Print the verdict for a terminal: within its width, the decisions in colour."""
+    """Print the verdict on a terminal, within its width and with the decisions in colour."""
     from rich.console import Console
 
     from ..report.grid import output_width
@@ -102,7 +102,7 @@ def _print(
     decision: str = "",
     indent: str = "",
 ) -> None:
-    """Print one line, wrapped between words, with the word of the decision in its colour."""
+    """Print one line, wrapped between words, that begins with the decision in its colour."""
     from rich.text import Text
 
     from ..report.grid import wrap_line
@@ -117,13 +117,13 @@ def _print(
 
 
 def json_of(verdict: "Verdict") -> str:
-    """Return the verdict for programs."""
+    """Return the verdict as JSON."""
     plain = {**verdict.to_plain(), "exit_code": EXIT_CODES[verdict.decision]}
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def markdown_of(verdict: "Verdict") -> str:
-    """Return the verdict as a job summary. Names in it are text, never markup."""
+    """Return the verdict as a job summary in Markdown. Names are escaped."""
     from ..report import markdown_text
 
     lines = [f"### {MARKS[verdict.decision]}: {markdown_text(verdict.run)}", ""]

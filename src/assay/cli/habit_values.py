@@ -1,4 +1,4 @@
-"""Convert values in the spelling of other tools: `do_sample=False`, `file.py@task`, `auto`, four seeds."""
+"""Convert values as other tools spell them: `do_sample=False`, `file.py@task`, `auto`, four seeds."""
 
 import argparse
 import re
@@ -18,7 +18,7 @@ GENERATION_NAMES: Mapping[str, str] = {
     "num_return_sequences": "n",
     "top_logprobs": "logprobs",
 }
-"""Generation options that have another name in assay."""
+"""Other tools' names of generation options, with their names in assay."""
 REFUSED_GENERATION: Mapping[str, str] = {
     "num_beams": "assay samples or takes the likeliest token; leave num_beams out",
     "stream": "answers are read whole; leave stream out",
@@ -28,17 +28,17 @@ REFUSED_GENERATION: Mapping[str, str] = {
     "batch_size": "--batch_size N, or --concurrency N for an endpoint",
 }
 LISTINGS = ("list", "list_groups", "list_subtasks", "list_tags")
-"""Words that make lm-eval print its list of tasks."""
+"""Values of `--tasks` that make lm-eval print its list of tasks."""
 TASK_SUFFIXES = (".yaml", ".yml", ".py")
 _ESCAPE = re.compile(r"\\(?:[nrt\\]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
-r"""Escapes in typed stop strings. Others, as in `\boxed`, stay as they are typed."""
+r"""Escapes that are replaced in typed stop strings. Others, as in `\boxed`, stay as they are typed."""
 
 
 def generation_options(
     values: Mapping[str, Any],
     flag: str,
 ) -> dict[str, Any]:
-    """Return generation options under assay's names.
+    """Rename generation options to assay's names.
 
     `do_sample=False` becomes temperature 0. `do_sample=True` turns sampling on.
     """
@@ -73,7 +73,7 @@ def generation_options(
 
 
 def unescape(text: str) -> str:
-    r"""Return a typed stop string with `\n` and other escapes replaced by the characters they stand for."""
+    r"""Replace `\n` and other escapes in a typed stop string by the characters that they stand for."""
     return _ESCAPE.sub(_unescaped, text)
 
 
@@ -85,7 +85,7 @@ def task_names(
     names: Sequence[str],
     folder: str | None = None,
 ) -> list[str]:
-    """Return tasks under assay's names: `file.py@task` is `file.py:task`; a name may be defined in `--include_path`."""
+    """Rewrite names of tasks: `file.py@task` as `file.py:task`, a name defined in `folder` as its file."""
     if folder is not None and not Path(folder).expanduser().is_dir():
         raise UsageError(
             f"--include_path {folder} is not a folder",
@@ -146,7 +146,7 @@ def _file_of(name: str, folder: Path) -> Path | None:
 
 
 def batch_size(text: str) -> int | str:
-    """Return a number, or `auto`, which depends on the available memory. lm-eval's `auto:N` is also accepted."""
+    """Return the batch size, or `auto`, which depends on the available memory. lm-eval's `auto:N` is also accepted."""
     if text.lower().partition(":")[0] == "auto":
         return "auto"
     return _whole(text, "a whole number, or auto")

@@ -1,4 +1,4 @@
-"""Flags of lm-eval, inspect_ai and evalscope: each one works, or the error names assay's flag.
+"""Flags of lm-eval, inspect_ai and evalscope: each flag works, or the error names assay's flag.
 
 The table is applied before argparse reads the command. Flags with the same meaning are renamed. Flags that describe
 what assay always does are accepted with a note. All others are refused with advice.
@@ -19,7 +19,7 @@ class Habit:
 
     takes: Takes = "a value"
     becomes: str | Callable[[str], Sequence[str]] | None = None
-    """The flag of assay with the same value, or a function from the value to arguments."""
+    """The flag of assay that takes the same value, or a function that makes arguments of the value."""
     note: str = ""
     """A note for the user if the flag is accepted and changes nothing."""
     answer: str = ""
@@ -28,7 +28,7 @@ class Habit:
 
 @dataclass(slots=True)
 class Translation:
-    """A command in assay's flags."""
+    """A command translated to assay's flags, with notes and errors about the others."""
 
     arguments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -195,7 +195,7 @@ HABITS: Mapping[str, Habit] = {
         "--enable_progress_tracker: progress is always shown"
     ),
 }
-"""All flags by name, without leading dashes and with `_` for `-`."""
+"""The translation of each flag, by its name without leading dashes and with `_` for `-`."""
 
 SHORT: Mapping[str, Habit] = {
     "-S": _refused(SOLVER),
@@ -205,14 +205,14 @@ SHORT: Mapping[str, Habit] = {
 }
 TRUTHS = ("true", "false")
 OPTIONAL_TRUTHS = ("--apply_chat_template", "--fewshot_as_multiturn")
-"""Options of assay that may have no value. A following word belongs to them only if it is true or false."""
+"""Options of assay whose value is optional. The next word is their value only if it is true or false."""
 
 
 def translate(
     arguments: Sequence[str],
     flags: Sequence[str],
 ) -> Translation:
-    """Return the command with assay's flags. Options in `flags` are assay's own and stay unchanged."""
+    """Translate a command to assay's flags. Options in `flags` are assay's own and stay unchanged."""
     our_flags = {
         option.replace("-", "_") for option in flags if option.startswith("--")
     }

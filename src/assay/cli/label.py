@@ -1,4 +1,4 @@
-"""`assay label`: export and import labels of people, and compare them with the scorer."""
+"""`assay label`: export and import human labels, and compare them with the scorer."""
 
 import csv
 import sys
@@ -20,11 +20,11 @@ from .arguments import Parser, write_text
 
 COLUMNS = ("task", "model", "id", "epoch", "value", "by", "at", "note")
 UNNAMED = "imported"
-"""The annotator's name for labels from a file without annotators."""
+"""The annotator's name for labels from a file that names none."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print what the labels show about the scorer, or export or import them."""
+    """Print how far people and the scorer agree, or export or import labels."""
     p = Parser(
         prog="assay label",
         description="Report the labels that people gave in `assay view` (page Label): how far they\n"
@@ -72,7 +72,7 @@ def _export(reader: RunReader, target: str) -> int:
 
 
 def count_labels(count: int) -> str:
-    """Return "1 label", "2 labels"."""
+    """Return a number of labels in words: "1 label", "2 labels"."""
     return f"{count:,} label{'' if count == 1 else 's'}"
 
 

@@ -1,4 +1,4 @@
-"""`assay leaderboard`: the models of some runs over their tasks, with intervals, and ranks with ties."""
+"""`assay leaderboard`: rank the models of several runs, with intervals and ties."""
 
 import json
 import sys
@@ -100,7 +100,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _run_folders(names: Sequence[str]) -> list[Path]:
-    """Return the run folders in or below the named ones; raise if one has none."""
+    """Return the run folders in or below the named folders; raise if there is none in one of them."""
     from ..view.run_folders import RunFolders
 
     folders: dict[Path, None] = {}

@@ -1,4 +1,4 @@
-"""`assay lm-eval`: lm-eval's command line; its task names need no prefix."""
+"""`assay lm-eval`: lm-eval's command line, with task names that need no prefix."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def with_prefixes(words: Sequence[str]) -> list[str]:
-    """Return the arguments of `assay run` in which every task is one of lm-eval."""
+    """Return the arguments for `assay run`, with the prefix of lm-eval before every task."""
     translated: list[str] = []
     is_task = False
     folder = _include_path(words)

@@ -53,7 +53,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _is_elsewhere(kind: str) -> bool:
-    """Return True if the names to list are those of a folder or of another library."""
+    """Return True if `kind` is a folder or another library, whose names are to be listed."""
     from ..dialects.recognise import named_dialect
 
     is_path = "/" in kind or Path(kind).is_dir()

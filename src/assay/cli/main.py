@@ -62,7 +62,7 @@ ANSWERS = {
 }
 """Verbs of other tools, and what to use in assay."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""Message for an output file that accepts no more data."""
+"""Error numbers of an output that accepts no more data, such as a full disk."""
 UNUSABLE = {
     errno.EACCES: "check who may read it",
     errno.EPERM: "check who may read it",
@@ -88,7 +88,7 @@ Start here:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code. Report a stdout that accepts no more data in one line."""
+    """Run one command and return its exit code. If stdout accepts no more data, say so in one line."""
     if arguments is None:
         sys.unraisablehook = _interrupt_again
         _prepare_output()
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prepare_output() -> None:
-    """Make stdout and stderr take every text: a terminal may lack characters, and a parent may have closed them."""
+    """Make stdout and stderr accept every text, even if the terminal lacks characters or the parent closed them."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -129,7 +129,7 @@ def _prepare_output() -> None:
 
 
 def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Repeat a Ctrl-C that came where Python cannot raise it, such as in a callback of the garbage collector."""
+    """Repeat a Ctrl-C that arrived where Python cannot raise it, such as in a callback of the garbage collector."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         import threading
 
@@ -142,7 +142,7 @@ def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
 
 
 def _ignore_interrupts() -> None:
-    """Ignore Ctrl-C while the process ends: Python would print a traceback of its own threads."""
+    """Ignore Ctrl-C while the process ends, because Python would print a traceback of its own threads."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError:
@@ -167,7 +167,7 @@ def _call(
     verb: str,
     words: list[str],
 ) -> int:
-    """Import a command and call it. Raise if no command has that name."""
+    """Import the module of a verb and call its command. Raise for an unknown verb."""
     from ..core.errors import UnknownName, UsageError
 
     for word in words:

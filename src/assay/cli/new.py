@@ -58,7 +58,7 @@ def write(
     name: str,
     folder: Path,
 ) -> Path:
-    """Write a new file. Never overwrite an existing one."""
+    """Write an example file of a kind, and return its path. Never overwrite a file."""
     stem = name.removesuffix(".py")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", stem):
         fix = "use letters, digits, - and _ (--dir for a folder)"

@@ -18,18 +18,18 @@ from ..runner.counts.spending import cost_of
 
 Range = tuple[float, float]
 Estimate = tuple[float, float, float]
-"""At least, about, at most."""
+"""The lowest, the likely and the highest value."""
 CHARACTERS: Estimate = (5.0, 4.0, 3.0)
-"""Characters per token of text in Latin letters: for the fewest, usual and most tokens."""
+"""Characters per token in Latin script: for the fewest, the usual and the most tokens."""
 OTHERS: Estimate = (0.5, 1.0, 1.5)
-"""Tokens per other character, such as Chinese: at least, about, at most."""
+"""Tokens per character of other scripts, such as Chinese: at least, about, at most."""
 CHARACTER_COUNT, EARLIER_RUNS = "characters / 4", "earlier runs"
 MOST_RUNS = 200
-"""Number of earlier runs to read, newest first."""
+"""How many earlier runs are read, newest first."""
 FEWEST = 5
 """Runs with fewer requests are not used for a forecast."""
 SAME, OTHER = 1.25, 2.0
-"""Factor by which a run may differ from an earlier run of the same task, or of another task."""
+"""Factors by which a run may differ from an earlier run of the same task, and of another task."""
 
 
 class _Usage(msgspec.Struct):
@@ -60,7 +60,7 @@ class Outlook:
     usual_input: float
     """The likely number of input tokens, within the range."""
     counted_by: str
-    """The basis of the estimate: characters, or earlier runs."""
+    """What the number of tokens was estimated from: `characters / 4` or `earlier runs`."""
     output_tokens: tuple[float, float | None]
     seconds: Range | None
     cost: tuple[float, float | None] | None
@@ -68,7 +68,7 @@ class Outlook:
     answered: int
     """The number of answers that the run folder already has."""
     unknown: tuple[str, ...]
-    """Costs that the ranges leave out, each in a few words."""
+    """Costs that the ranges do not include, each in a few words."""
 
     def lines(self, folder: str) -> Iterator[str]:
         """Return the lines to print below the counts."""
@@ -123,7 +123,7 @@ def outlook(
     answered: int = 0,
     roles: Sequence[str] = (),
 ) -> Outlook:
-    """Return the forecast from the first prompts, `max_tokens` and earlier runs.
+    """Forecast tokens, time and cost from the first prompts, `max_tokens` and earlier runs.
 
     `samples` counts each sample as often as it is asked. A dialogue has several requests per sample.
     """
@@ -170,7 +170,7 @@ def _input(
     requests: float,
     same: Sequence[Earlier],
 ) -> Estimate:
-    """Return the least, likely and largest number of input tokens.
+    """Return the lowest, the likely and the highest number of input tokens.
 
     They come from earlier runs if there are any, otherwise from the characters of the prompts.
     """
@@ -199,7 +199,7 @@ def _input(
 
 
 def _tokens(prompt: Prompt) -> Estimate:
-    """Return the tokens of one prompt; its text counts once for each continuation that is scored."""
+    """Estimate the tokens of one prompt. Its text counts once for each continuation that is scored."""
     text = "".join(message.text for message in prompt.messages)
     texts = [text]
     if prompt.continuations is not None:
@@ -284,7 +284,7 @@ def earlier_runs(
     task: str,
     model: str,
 ) -> list[Earlier]:
-    """Return what earlier runs in a folder show about a model; runs of the same task first, newest first."""
+    """Return the usage of a model in the earlier runs of a folder: runs of the same task first, then newest first."""
     try:
         summaries = sorted(
             beside.glob("*/summary.json"),

@@ -1,7 +1,7 @@
-"""`assay parity`: whether an answer depends on the other requests that are processed with it.
+"""`assay parity`: check that an answer does not depend on the other requests in its batch.
 
-The same samples are asked one by one and in batches, in order and in reverse. If two tokens were almost equally
-probable where answers first differ, any rounding decides; such ties are counted separately.
+The same samples are asked one by one and in batches, in order and in reverse. Where two answers first differ, two
+tokens may have been almost equally probable, so that rounding decides; such ties are counted separately.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from .run_flags import GENERATION, add_some, settings_of
 
 TIE = 1e-4
 DRIFT = 1e-3
-"""Larger differences of log-likelihoods are more than rounding."""
+"""Log-likelihoods that differ by more than this do not differ only by rounding."""
 EXIT_DRIFT = 4
 OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
 
 @dataclass(slots=True)
 class Parity:
-    """The differences between asking samples in one way and asking them one by one."""
+    """How answers in batches of one size and order differ from answers to requests sent one by one."""
 
     size: int
     order: str
@@ -46,7 +46,7 @@ class Parity:
     """Samples whose answer changed."""
 
     def line(self) -> str:
-        """Return one line to print."""
+        """Return the result as one line to print."""
         parts = [
             f"batch {self.size:>4} {self.order:<8}",
             f"{self.compared} compared",
@@ -78,7 +78,7 @@ class Parity:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Compare the ways of asking. Return 0 if no answer changed, 4 if one did."""
+    """Ask the samples in each way and compare the answers. Return 0 if no answer changed, 4 if one did."""
     p = Parser(
         prog="assay parity",
         description="Ask the same samples at batch size 1 and at other sizes; report answers that\nchange.",
@@ -277,7 +277,7 @@ def _is_tie(
     one: Output,
     many: Output,
 ) -> bool:
-    """Return True if the first differing token was almost a tie. This is known only if the model reports tokens."""
+    """Return True if the first differing token was almost a tie. Only models that report tokens can tell."""
     if (
         not model.abilities.logprobs
         or request.options.n != 1

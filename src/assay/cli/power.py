@@ -1,4 +1,4 @@
-"""`assay power`: the difference that a number of samples can detect, and the samples that a difference needs.
+"""`assay power`: compute which difference N samples can detect, and how many samples a difference needs.
 
 The spread of the scores comes from a run or from assumptions.
 """
@@ -110,7 +110,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _check(options: "object") -> None:
-    """Raise if a value cannot be a count, a share or a difference. All such values are reported at once."""
+    """Raise if an option's value is not a valid count, share or difference. All faults are reported at once."""
     values = vars(options)
     faults: list[AssayError] = []
     for n in values["n"] or ():

@@ -1,8 +1,8 @@
-"""`assay python script.py …`: run a script with the modules of the dialects that it imports.
+"""`assay python script.py …`: run a script with assay's versions of the toolkit modules that it imports.
 
 By naming the script, the user agrees to run it. Its imports decide which dialects it needs. assay's modules take
-precedence over a checkout or an installed package of the same name, which supplies the rest. A module of the user
-that only has the same name is hidden only with `--dialect`.
+precedence over those of a checkout or an installed package, which supplies the rest. An unrelated module of the user
+with the same name is hidden only with `--dialect`.
 """
 
 import importlib
@@ -84,7 +84,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _taken_out(words: list[str]) -> list[str]:
-    """Return the files of `--register` after the script, which are not arguments of the script."""
+    """Remove `--register FILE` from the words after the script, and return the files."""
     files = []
     while "--register" in words[1:-1]:
         index = words.index("--register", 1)
@@ -121,7 +121,7 @@ def names_for(
 ) -> dict[str, Mapping[str, str]]:
     """Return the dialects that a script needs, each with its module names.
 
-    These are the dialects it imports, and the requested one.
+    These are the dialects that the script imports, and the one that the user requested.
     """
     imports = imported_names(script)
     names_of_dialects: dict[str, Mapping[str, str]] = {}
@@ -143,7 +143,7 @@ def home_of(
     script: Path,
     dialects: Iterable[str],
 ) -> Path:
-    """Return the folder of a script's own modules: its folder, or the enclosing tree of a dialect."""
+    """Return the folder from which a script imports its own modules: its own, or the root of the toolkit around it."""
     for dialect in dialects:
         claims = importlib.import_module(f"assay.dialects.{dialect}.claims")
         if hasattr(claims, "home_of"):
@@ -153,7 +153,7 @@ def home_of(
 
 
 def _covers(name: str, imported: str) -> bool:
-    """Return True if an import needs a provided module, something in it, or the package that contains it."""
+    """Return True if an import needs the provided module `name`, something in it, or the package that contains it."""
     return (
         imported == name
         or imported.startswith(f"{name}.")
@@ -201,7 +201,7 @@ def _user_frames(
     trace: TracebackType | None,
     script: Path,
 ) -> TracebackType | None:
-    """Return the traceback from the script's first frame on; all of it if the script did not start."""
+    """Return the traceback from the script's first frame on; the whole traceback if the script did not start."""
     frame = trace
     while frame is not None and frame.tb_frame.f_code.co_filename != str(
         script.resolve()

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def gate_of(flags: argparse.Namespace) -> Gate | None:
-    """Return the restrictions for a `--config` written by someone else.
-
-    Only code that the command itself names may run.
-    """
+    """Return the restrictions for a `--config` by someone else: only code that the command itself names may run."""
     if not flags.config:
         return None
     from ..runner.resume.recorded import check_settings, gate_for
@@ -80,7 +77,7 @@ def _is_manifest(
     file: Path,
     plain: Mapping[str, Any],
 ) -> bool:
-    """Return True if a file is, or would be accepted as, the `run.json` of a run."""
+    """Return True if a file is the `run.json` of a run, or looks like one."""
     return (
         "config" in plain
         or file.name == "run.json"
@@ -237,7 +234,7 @@ def _raise_with_plan(
     options: "RunOptions",
     faults: list[AssayError],
 ) -> None:
-    """Raise the faults of a command together with those found by planning the rest of it."""
+    """Raise the faults of a command together with those found by planning a run with the other options."""
     from ..runner.plan.planning import make_plan
     from ..runner.plan.settings import collecting, run_faults
 
@@ -250,7 +247,7 @@ def _raise_with_plan(
 
 
 def _collect_rarely() -> None:
-    """Make the garbage collector run rarely: among millions of records it takes a tenth of a fast run's time."""
+    """Make the garbage collector run rarely. With millions of records it would take a tenth of a fast run's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -258,7 +255,7 @@ def _collect_rarely() -> None:
 
 @contextlib.contextmanager
 def stdout_for_people(is_json: bool) -> Iterator[Any]:
-    """With `--json`, send everything that user code prints to stderr. Only the JSON document goes to stdout."""
+    """With `--json`, send everything that user code prints to stderr, so that stdout has only the JSON document."""
     stdout = sys.stdout
     if not is_json:
         yield stdout
@@ -360,7 +357,7 @@ def _device(
     device: str,
     models: Sequence[str],
 ) -> dict[str, str]:
-    """Apply `--device` to models that have a choice. Report the models that do not."""
+    """Return the option `device` for each model that accepts it. Print a note about models that do not."""
     from ..models.other_names import takes_device
     from ..runner.options import DEFAULT_MODEL
 

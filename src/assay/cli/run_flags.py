@@ -30,7 +30,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "switch": _truth,
     "truth": _truth,
 }
-"""How to read one typed value. Lists and pairs are read as a whole."""
+"""Functions that convert one typed value, by the kind of value. Lists and pairs are converted as a whole."""
 GENERATION_HELP: Mapping[str, str] = {
     "temperature": "randomness of sampling; 0 takes the likeliest token",
     "top_p": "sample from the likeliest tokens that sum to this probability",
@@ -50,7 +50,7 @@ METAVARS: dict[Any, str] = {int: "N", float: "X"}
 
 
 def _generation_readers() -> dict[str, Callable[[str], Any]]:
-    """Return how to read the value of each generation option, from the type of its field."""
+    """Return the function that converts the value of each generation option, chosen by the type of its field."""
     hints = typing.get_type_hints(GenerateOptions)
     readers: dict[str, Callable[[str], Any]] = {}
     for option in dataclasses.fields(GenerateOptions):
@@ -126,7 +126,7 @@ def _add(
 
 
 def _place(name: str) -> str:
-    """Return the attribute in which the parser stores a flag. Tasks may also be given without a flag."""
+    """Return the attribute in which the parser stores a flag. Tasks have a second one, because they need no flag."""
     return "more_tasks" if name == "tasks" else name
 
 
@@ -197,7 +197,7 @@ def changes_of(
 
 
 def _whole(name: str, value: Any) -> Any:
-    """Return an option's value from everything that was typed for it, once or several times."""
+    """Return the value of an option. Lists and pairs may have been typed in several flags."""
     flag = FLAGS[name]
     if flag.reads == "names":
         return tuple(flatten_list(value))
@@ -217,7 +217,7 @@ def _whole(name: str, value: Any) -> Any:
 
 
 def _number(name: str, value: object) -> Any:
-    """Return a generation option as the number it must be: `1e-5` is typed as text."""
+    """Convert a generation option to a number if it is one: `1e-5` is typed as text."""
     reader = GENERATION.get(name)
     if reader not in (int, float) or not isinstance(value, str):
         return value
@@ -225,7 +225,7 @@ def _number(name: str, value: object) -> Any:
 
 
 def _price(name: str, value: object) -> object:
-    """Return a price of tokens as a number. The types of other options come from the model's annotations."""
+    """Convert a price of tokens to a number. Other model options are converted by the model's annotations."""
     if not name.startswith("price_") or not isinstance(value, str):
         return value
     from ..runner.counts.spending import PRICES
@@ -239,7 +239,10 @@ def from_environment(
     environment: Mapping[str, str],
     faults: list[AssayError],
 ) -> dict[str, tuple[str, Any]]:
-    """Return the variable `ASSAY_RUN_<OPTION>` and its value for each option. An unknown one is a fault."""
+    """Read options from variables `ASSAY_RUN_<OPTION>`. Return for each option the variable and its value.
+
+    Unknown variables with this prefix are added to the faults.
+    """
     names = {
         key.upper(): name for name, flag in FLAGS.items() for key in (*flag.keys, name)
     }

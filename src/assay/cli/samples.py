@@ -1,4 +1,4 @@
-"""Prompts and answers on the terminal. Text of models and data is printed without being interpreted."""
+"""Print prompts and answers on the terminal. Text of models and data is not interpreted."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ from ..store.export import candidate_text, content_text
 
 MOST_LINES = 40
 LONGEST_LINE = 2000
-"""Characters of a line to show, unless everything is shown."""
+"""How many characters of a line are shown, unless everything is shown."""
 _START, _END = "\x02", "\x03"
-"""Characters that replace marks while a text is cut into lines. Text of models cannot contain them."""
+"""Placeholders for the marks while a text is cut into lines. They are removed from the model's text first."""
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
 
@@ -22,7 +22,7 @@ def text_lines(
     indent: str = "    ",
     most: int | None = MOST_LINES,
 ) -> Iterator[str]:
-    """Return the lines of a text, without control characters: at most `most`, long ones cut, or all of it."""
+    """Yield the lines of a text without control characters: at most `most`, with long lines cut; None means all."""
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
     for line in lines[:most]:
         if most is not None:
@@ -44,7 +44,7 @@ def marked_lines(
     marks: tuple[str, str],
     most: int | None,
 ) -> Iterator[str]:
-    """Return the lines of a text with one span marked; of a long text, the lines around the span."""
+    """Yield the lines of a text with one span marked; of a long text, only the lines around the span."""
     lines = _lines_with_mark(text, span)
     first = 0
     end = len(lines)
@@ -87,7 +87,7 @@ def _lines_around_mark(
 
 
 def _around(line: str) -> str:
-    """Return a long line cut to the text around the mark."""
+    """Cut a long line to the text around the mark."""
     if len(line) <= LONGEST_LINE:
         return line
     begin = max(0, min(line.find(_START) - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
@@ -120,7 +120,7 @@ def message_lines(
     messages: Sequence[Mapping[str, Any]],
     most: int | None = MOST_LINES,
 ) -> Iterator[str]:
-    """Return each message below its role. A message without content is where the model writes."""
+    """Yield the lines of each message below its role. A message without content marks where the model writes."""
     for turn in messages:
         role = printable(str(turn.get("role", ""))) or "text"
         if turn.get("content") is None:
@@ -134,7 +134,7 @@ def prompt_lines(
     prompt: Prompt,
     most: int | None = MOST_LINES,
 ) -> Iterator[str]:
-    """Return a prompt as it is sent: its messages, and the continuations to score."""
+    """Yield the lines of a prompt as it is sent: its messages, and the continuations to score."""
     yield from message_lines(prompt_to_plain(prompt), most)
     if prompt.rolling:
         yield "  (the text itself is weighed)"
@@ -142,7 +142,7 @@ def prompt_lines(
 
 
 def continuation_lines(continuations: Sequence[str] | None) -> Iterator[str]:
-    """Return the continuations that are scored after the prompt."""
+    """Yield a line for each continuation that is scored after the prompt."""
     for number, text in enumerate(continuations or (), start=1):
         yield f"  continuation {number}: {printable(repr(text))}"
 
@@ -153,7 +153,7 @@ def answer_lines(
     spans: Sequence[tuple[int, int] | None] = (),
     marks: tuple[str, str] = ("", ""),
 ) -> Iterator[str]:
-    """Return a model's answer: candidates with marked spans, likelihoods, or the error."""
+    """Yield the lines of a model's answer: candidates with marked spans, likelihoods, or the error."""
     if output.get("error"):
         error = output["error"]
         yield f"  no answer: {printable(str(error.get('kind')))}: {printable(str(error.get('message')))}"

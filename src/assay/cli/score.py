@@ -1,4 +1,4 @@
-"""`assay score`: score a run again from its journal. The model is not asked."""
+"""`assay score`: score a run again from its journal, without asking the model."""
 
 import shlex
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ OPTIONS = (
 def _other_fix(error: StoreError, run: str) -> str | None:
     """Return the fix for an error about the run folder.
 
-    `-o` does not help, because scores are written to the folder of the answers.
+    Another folder (`-o`) would not help, because scores are written next to the answers.
     """
     if error.fix is None or "-o" not in error.fix.split():
         return error.fix

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def described(reference: str) -> Iterator[str]:
-    """Return a description of `file.py:name`, or of everything a file defines."""
+    """Yield lines that describe `file.py:name`, or everything that a file defines."""
     thing = load_attribute(reference)
     if inspect.ismodule(thing):
         yield f"{reference}: {(inspect.getdoc(thing) or 'a Python file').partition(chr(10))[0]}"
@@ -73,7 +73,7 @@ def shipped_at(target: str) -> str:
 
 
 def field_lines(thing: object) -> Iterator[str]:
-    """Return one line for each option: name, type, default and documentation."""
+    """Yield a line for each field of a class: name, type, default and documentation."""
     if inspect.isclass(thing) and is_dataclass(thing):
         docs = field_docs(thing)
         options = [f for f in fields(thing) if f.init]
@@ -192,7 +192,7 @@ CHOICES = ("sample", "wrong", "failures", "outcome", "tag", "where", "grep", "so
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Return `--sort -score` as one argument, because argparse takes a leading dash for an option."""
+    """Join `--sort -score` to one argument, because argparse takes a leading dash for an option."""
     words: list[str] = []
     for argument in arguments:
         if (
@@ -330,7 +330,7 @@ def thing_lines(
     what: str,
     data: str | None,
 ) -> Iterator[str]:
-    """Return every registered object with that name; else the tasks of a file, or the object that it defines."""
+    """Describe every registered object with a name; else the tasks of a file, or the object that the file defines."""
     homes = [(kind, registry) for kind, registry in ALL.items() if what in registry]
     for kind, registry in homes:
         name = registry.resolve(what) or what
@@ -396,7 +396,7 @@ def task_lines(
     task: Task,
     data: str | None,
 ) -> Iterator[str]:
-    """Return the parts of a task and its first prompt, or how to get the data."""
+    """Yield lines about the parts of a task and its first prompt, or about how to get the data."""
     defaults = Task(task.name)
     for name in SHOWN_PARTS:
         value = getattr(task, name)
@@ -418,7 +418,7 @@ def task_lines(
 
 
 def _measure_lines(task: Task) -> Generator[str, None, Task]:
-    """Return the ways to measure a task and the one used for the default model, and the task measured that way."""
+    """Yield lines about the measures of a task. Return the task with the measure that the default model gets."""
     from ..models import build_model
     from ..runner.options import DEFAULT_MODEL
     from ..runner.tasks.measure import measured
@@ -446,7 +446,7 @@ def _is_here(
     task: Task,
     data: str | None,
 ) -> bool:
-    """Return True if the rows are on this machine. If the user named a path, it must have them."""
+    """Return True if the rows are on this machine, at the path that the user named if there is one."""
     from ..runner.tasks.locate import find_data
 
     try:
@@ -495,7 +495,7 @@ def _example(
 
 
 def _changed(value: "DataclassInstance") -> str:
-    """Return a dataclass as its name and the options that differ from their defaults."""
+    """Return the name of a dataclass and its options that differ from their defaults, as text."""
     options = []
     for f in fields(value):
         if (

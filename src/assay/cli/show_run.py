@@ -1,4 +1,4 @@
-"""A run on the terminal: its table, its breakdowns, and single samples."""
+"""Print a run on the terminal: its table, its breakdowns, and single samples."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ from .samples import answer_lines, continuation_lines, message_lines, text_lines
 
 LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
-"""Most characters to show of the text that a scorer extracted. The answer itself is printed above it."""
+"""How many characters of the text that a scorer extracted are shown. The answer itself is printed above it."""
 WHY = ("rule", "reason", "reply", "replies", "error")
-"""Keys in the details of a verdict that explain it."""
+"""Keys in the details of a verdict whose values explain the verdict."""
 REPLIES = ("reply", "replies")
-"""Replies, shown with their question if the journal has the call."""
+"""Keys with replies of helper models. If the journal has the call, the reply is shown with its question instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Marking:
 
 
 COLOURED = Marking("\x1b[7m", "\x1b[27m")
-"""Reversed colours on a terminal."""
+"""Marks a span by reversed colours on a terminal."""
 
 
 def sample_lines(
@@ -46,7 +46,7 @@ def sample_lines(
     most: int | None,
     marking: Marking,
 ) -> Iterator[str]:
-    """Return a sample with its rounds and verdicts; at most `most` lines of each text."""
+    """Yield the lines of a sample with its rounds and verdicts; at most `most` lines of each text."""
     head = f"{record.task} · {record.model} · sample {record.id}" + (
         f" · epoch {record.epoch}" if record.epoch else ""
     )
@@ -112,7 +112,7 @@ def _spans(
     line: Mapping[str, Any],
     verdicts: Sequence[Mapping[str, Any]],
 ) -> list[tuple[int, int] | None]:
-    """Return the span that was read in each candidate: the scorer's own, or else its last occurrence as a word."""
+    """Return the span of the extracted answer in each candidate: as the scorer gave it, else its last occurrence."""
     candidates = line.get("output", {}).get("candidates", ())
     spans: list[tuple[int, int] | None] = []
     for index, candidate in enumerate(candidates):
@@ -177,7 +177,7 @@ def _round_lines(
     spans: Sequence[tuple[int, int] | None],
     marking: Marking,
 ) -> Iterator[str]:
-    """Return prompt and answer of a round; for a later round, only the messages after the earlier prompt and answer."""
+    """Yield the lines of a round's prompt and answer; after the first round, only the new messages of the prompt."""
     prompt = line.get("prompt", ())
     if before:
         earlier = [
@@ -208,7 +208,7 @@ def _media_lines(
     blobs: Blobs,
     line: Mapping[str, Any],
 ) -> Iterator[str]:
-    """Return the files that the model made. Media of a prompt are in the dataset."""
+    """Yield the paths of the files that the model made. Media of a prompt are in the dataset."""
     candidates = line.get("output", {}).get("candidates", ())
     parts = [part for candidate in candidates for part in candidate.get("parts", ())]
     for part in parts:
@@ -225,7 +225,7 @@ def verdict_lines(
     verdict: Mapping[str, Any],
     most: int | None = LINES_IN_A_LIST,
 ) -> Iterator[str]:
-    """Return the verdict of one scorer, and its reasons."""
+    """Yield the lines of one scorer's verdict and its reasons."""
     details = verdict.get("details") or {}
     values = (
         ", ".join(f"{name} {value}" for name, value in verdict["values"].items())
@@ -256,7 +256,7 @@ def _helper_lines(
     record: Record,
     most: int | None,
 ) -> Iterator[str]:
-    """Return the questions to judges and other helper models for a verdict, and their replies."""
+    """Yield lines with the questions to judges and other helper models for a verdict, and their replies."""
     questions = (verdict.get("details") or {}).get("asked") or ()
     keys = {
         str(call[1])
@@ -275,12 +275,12 @@ def _helper_lines(
 
 
 SHOWN = 5
-"""Samples to show, unless the user asks for more or a pager shows them as they are read."""
+"""How many samples are shown, unless the user asks for more or a pager is used."""
 MOST_GROUP_LINES = 60
 
 
 class ShownRun:
-    """A run folder read through the viewer's index, which opens 100,000 samples at once."""
+    """A run folder, read through the viewer's index so that 100,000 samples open quickly."""
 
     def __init__(self, folder: Path) -> None:
         self.reader = RunReader(folder)
@@ -292,7 +292,7 @@ class ShownRun:
         limit: int | None,
         marking: Marking,
     ) -> Iterator[str]:
-        """Return the table and the samples; only the samples if they were selected by id."""
+        """Yield the lines of the table and of the samples; only the samples if they were selected by id."""
         rows = self.rows(wanted)
         if not wanted.ids:
             yield from self.summary_lines()
@@ -330,7 +330,7 @@ class ShownRun:
         wanted: Wanted,
         limit: int | None,
     ) -> Iterator[str]:
-        """Return the ids of the selected samples, one per line."""
+        """Yield the ids of the selected samples, one per line."""
         index = self.view.index
         return (printable(index.ids[row]) for row in self.rows(wanted)[:limit])
 
@@ -359,7 +359,7 @@ class ShownRun:
         yield "]}\n"
 
     def summary_lines(self) -> Iterator[str]:
-        """Return the table as it was last computed, and its breakdowns."""
+        """Yield the lines of the table as it was last computed, and of its breakdowns."""
         summary = self.reader.summary
         results = self.reader.results
         width = fixed_width(sys.stdout) or FILE_WIDTH

@@ -1,4 +1,4 @@
-"""Answers in a trial: scripted ones for the scorers, and helper models in the place of judges."""
+"""Models for `assay check`: scripted answers for scorers, and helper models for judges."""
 
 import inspect
 import io
@@ -37,9 +37,9 @@ from ..tooling import ToolSet, smallest_arguments
 
 
 class WouldAsk(BaseException):
-    """Raised instead of a reply, with the question, if the model was not given.
+    """Raised with the question to a helper model that the user did not name.
 
-    It is not an `Exception`, so that a scorer that catches those does not hide it.
+    It is not an `Exception`, so that scorers that catch exceptions do not hide it.
     """
 
     def __init__(self, role: str, prompt: Prompt) -> None:
@@ -49,7 +49,7 @@ class WouldAsk(BaseException):
 
 
 class TrialModel(GivenModel):
-    """A helper model for a trial. Nothing is recorded."""
+    """A helper model for a trial. Its calls are not recorded."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class TrialModel(GivenModel):
         prompt: Prompt,
         options: GenerateOptions | None = None,
     ) -> Output:
-        """Return the model's answer. Raise `WouldAsk` if no model was given."""
+        """Return the model's answer. Raise `WouldAsk` if the user named no model."""
         if self.model is None:
             raise WouldAsk(self.role, prompt)
         chosen = options or prompt.options or DEFAULT_OPTIONS
@@ -74,7 +74,7 @@ class TrialModel(GivenModel):
 
 
 class TrialModels:
-    """The models of a trial by role. Each is built and loaded once."""
+    """The helper models of a trial by role. Each is built and loaded once."""
 
     def __init__(self, run: RunOptions) -> None:
         self._run = run
@@ -111,7 +111,7 @@ WRONG_ANSWER = "I do not know."
 TARGET_LABEL = "for the target"
 WRONG_LABEL = f"for {WRONG_ANSWER!r}"
 Scripted = tuple[str, Output]
-"""An answer, and its name in the printed lines."""
+"""The name of an answer in the printed lines, and the answer."""
 
 
 def scripted_answers(
@@ -120,10 +120,11 @@ def scripted_answers(
     scorer: object = None,
     tools: ToolSet | None = None,
 ) -> list[Scripted]:
-    """Return the target and a wrong answer, as media or likelihoods if the task asks for these.
+    """Return a right and a wrong answer to a sample, as text, media or likelihoods, whatever the task asks for.
 
-    `prompts` has the prompt of each round. Every round of a dialogue gets the same answer, or its own reference as the
-    target. With tools, the target comes after a call of each tool, and the wrong answer comes without calls.
+    `prompts` has the prompt of each round. Every round of a dialogue gets the same answer; the right one is the round's
+    own reference if there is one. With tools, the right answer comes after a call of each tool, the wrong one without
+    calls.
     """
     prompt = prompts[-1]
     if prompt.continuations is not None or prompt.rolling:
@@ -159,7 +160,7 @@ def _after_calls(
     tools: ToolSet,
     has_calls: bool,
 ) -> Output:
-    """Return an answer of a task with tools, with its state, as a scorer gets it in a run."""
+    """Return the answer as a scorer gets it in a task with tools: with the tool calls and the state they left."""
     rounds = []
     if has_calls:
         calls = tuple(
@@ -190,7 +191,7 @@ def right_answer(sample: Sample) -> str:
 
 
 def _references(sample: Sample, rounds: int) -> list[Output]:
-    """Return the reference answer of each round of a dialogue; empty if the row has none for each."""
+    """Return the reference answer of each round of a dialogue; empty if a round has none."""
     for column in REFERENCE_COLUMNS:
         references = sample.fields.get(column)
         if rounds > 1 and isinstance(references, list) and len(references) == rounds:
@@ -202,7 +203,7 @@ def _in_rounds(
     outputs: Sequence[Output],
     prompts: Sequence[Prompt],
 ) -> Output:
-    """Return the last answer with all rounds of its dialogue, as a scorer receives it in a run."""
+    """Return the last answer together with all rounds of its dialogue, as a scorer receives it in a run."""
     plain = [prompt_to_plain(prompt) for prompt in prompts]
     return with_rounds(list(outputs), plain)
 

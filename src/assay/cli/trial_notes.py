@@ -1,4 +1,4 @@
-"""Notes of `assay check`: on rows, and on summarizers that fail on some verdicts."""
+"""Notes of `assay check` about rows, and about summarizers that fail on some verdicts."""
 
 import inspect
 import re
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from ..datasets.samples import Samples
 
 LEAST_ALIKE = 3
-"""Number of rows with the same target that is worth a note."""
+"""A note is printed if at least this many rows all have the same target."""
 LEAST_SHOWN = 3
-"""Minimum length of a value whose occurrence in a prompt cannot be a coincidence."""
+"""Shorter values may occur in a prompt by coincidence, so they are not searched in it."""
 ANSWER = "(the model's answer)"
 MOST_ROUNDS = 20
-"""Rounds to try of a dialogue that the template does not end."""
+"""How many rounds of a dialogue are tried if the template does not end it."""
 
 
 def dialogue_prompts(
@@ -52,7 +52,7 @@ def dialogue_prompts(
     prompt: Prompt,
     template: object,
 ) -> list[Prompt]:
-    """Return the prompt of each round of a dialogue, with a mark where the model answers."""
+    """Return the prompt of each round of a dialogue, with a placeholder for each answer of the model."""
     if not has_rounds(sample, template):
         return [prompt]
     if task.history == "reference":
@@ -82,7 +82,7 @@ def remarks_on(
     scorers: Sequence[tuple[str, Any]],
     template: Template,
 ) -> Iterator[str]:
-    """Yield notes on possible mistakes."""
+    """Yield notes about possible mistakes in a task and its rows."""
     targets = {repr(row.target) for row in rows}
     if len(rows) >= LEAST_ALIKE and len(targets) == 1 and rows[0].target is not None:
         shuffle = ""
@@ -113,7 +113,7 @@ def unused_columns(
     scorers: Sequence[Any],
     template: Template,
 ) -> list[str]:
-    """Return columns that have no role, appear in no code and are in no prompt."""
+    """Return the columns that have no role, are not mentioned in the task's code and appear in no prompt."""
     columns = samples.head.columns
     if columns is None or not rows:
         return []
@@ -219,7 +219,7 @@ class Tried:
     scorer: Any
     records: Sequence[ScoreRecord]
     answers: str
-    """Which answers they are about: `for the targets`."""
+    """Which answers the verdicts are about, such as `for the targets`."""
 
 
 def try_summarizers(
@@ -245,7 +245,7 @@ def _repeated(
     records: Sequence[ScoreRecord],
     task: Task,
 ) -> list[ScoreRecord]:
-    """Return each record once for every answer that a run would ask of its sample."""
+    """Repeat each record as often as a run would ask its sample."""
     repeats = max(1, task.epochs * (task.options.n or 1))
     answers = []
     for record in records:
@@ -315,7 +315,7 @@ def _try_failure(
     answers: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[str]:
-    """Yield a note if a summarizer fails when a sample has no answer, as in a run that loses some."""
+    """Yield a note if a summarizer fails when a sample has no answer, as may happen in a run."""
     lost = replace(
         answers[-1],
         id="lost",

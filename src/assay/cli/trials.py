@@ -1,4 +1,4 @@
-"""Try things: three samples in a task, one prompt for a model, three answers for a scorer.
+"""Try a user's component: a task with three samples, a model with one prompt, a scorer with a few answers.
 
 Each trial yields lines to print and raises at the first fault.
 """
@@ -60,7 +60,7 @@ T = TypeVar("T")
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
-"""Number of rows whose own target must get a verdict."""
+"""How many rows are checked for whether the scorer gives a verdict on their own target."""
 ANY_MODEL = Abilities(
     likelihood=True,
     logprobs=True,
@@ -71,7 +71,7 @@ ANY_MODEL = Abilities(
 
 @dataclass
 class Trial:
-    """Everything needed to try scorers: the user's file, the helper models, and one event loop for all calls."""
+    """What trying scorers needs: the user's file, the helper models, and one event loop for all calls."""
 
     file: Path
     run: RunOptions = field(default_factory=RunOptions)
@@ -218,7 +218,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
 
 
 def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
-    """Return the task by the measure that is tried, and a line that names the measure."""
+    """Return the task with the measure that is tried, and a line that names the measure."""
     from ..runner.tasks.measure import measured
 
     if not task.measures and run.measure is None:
@@ -302,7 +302,7 @@ class TriedScorer:
         self._trial = trial
         self._tools = tools
         self.records: list[ScoreRecord] = []
-        """Its verdicts on right answers, or on wrong ones where no answer is right, for summarizers."""
+        """The scorer's verdicts on right answers (or on wrong ones if no answer is right), to try summarizers with."""
         self._labels: set[str] = set()
         self._rows: list[tuple[Sample, Output]] = []
         self._roles = tuple(getattr(scorer, "needs", ()))
@@ -352,7 +352,7 @@ class TriedScorer:
         self._labels.update(label for label, _ in answers[:1])
 
     def tried(self) -> Tried:
-        """Return its verdicts, for summarizers."""
+        """Return the verdicts so far, to try summarizers with."""
         if self._labels == {WRONG_LABEL}:
             answers = WRONG_LABEL
         else:
@@ -395,7 +395,7 @@ class TriedScorer:
         )
 
     def _shown_question(self, question: WouldAsk, label: str) -> Iterator[str]:
-        """Yield the first question to a model that was not given."""
+        """Yield the first question to a helper model that the user did not name."""
         if question.role == "judge":
             named = "MODEL"
         else:
@@ -410,7 +410,10 @@ class TriedScorer:
         yield f"  {self.name}: not tried without --judge {named}"
 
     def try_all(self) -> Iterator[str]:
-        """Yield the result of a set-level scorer for the targets. Shipped ones may need more samples."""
+        """Yield the result of a set-level scorer for the targets.
+
+        Some shipped scorers need more samples than a trial has.
+        """
         if not self._rows:
             return
         if type(self.scorer).__module__.startswith("assay.") or self._roles:
@@ -453,7 +456,7 @@ def try_scorer(
     file: Path,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Try two built-in samples, each with the right answer and another one."""
+    """Try a scorer on two built-in samples, each with the right answer and a wrong one."""
     line = _defined_at(scorer)
     if inspect.isclass(scorer):
         try:
@@ -542,7 +545,7 @@ def try_model(
 
 
 def _abilities_line(model: Model) -> str:
-    """Return the inputs and outputs that a model declares. A function without a declaration gets any input."""
+    """Describe the inputs and outputs that a model declares. A function that declares nothing gets any input."""
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
     takes = ", ".join(sorted(abilities.accepts))
@@ -581,7 +584,7 @@ def _asked(
 
 
 def _failure(message: str) -> ModelError:
-    """Return a model's error, with the usual fix for its kind."""
+    """Return an error of a model with the usual fix for such a message."""
     if "return" in message:
         return ModelError(
             message, fix="look at its `return`: it must give that on every way through"
@@ -606,7 +609,7 @@ def check_parameters(
     file: Path,
     line: int | None,
 ) -> None:
-    """Raise if a function cannot be called with the values in `wanted`."""
+    """Raise if a function cannot be called with `wanted` positional arguments."""
     if not callable(function):
         raise Fault(
             f"{type(function).__name__} cannot be called",

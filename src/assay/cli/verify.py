@@ -51,7 +51,7 @@ def _checks(
     reader: RunReader,
     settings: dict[str, Any],
 ) -> Iterator[tuple[str, str]]:
-    """Return the state of each part: `ok`, `damaged`, `not checked` or `made again`, with a line of explanation."""
+    """Yield the state of each part (`ok`, `damaged`, `not checked` or `made again`) and a line of explanation."""
     for line in reader.damage:
         yield "damaged", line
     if reader.index.damage and reader.index.damage not in reader.damage:
@@ -89,7 +89,7 @@ def _checks(
 
 
 def _known_damage(reader: RunReader) -> tuple[str, str]:
-    """Return the state of a run with reported damage, and a line: what was lost, or that samples were asked again."""
+    """Return the state of a run whose journal was damaged, and a line about what was lost or asked again."""
     lost = reader.lost_answers()
     if lost:
         if lost == 1:

@@ -25,10 +25,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _circular(arguments: Sequence[str]) -> int:
-    """Write x_circular.tsv, as `vlmutil circular x.tsv` does.
-
-    It has every question once for each rotation of its options.
-    """
+    """Write x_circular.tsv, as `vlmutil circular x.tsv` does: every question once for each rotation of its options."""
     from pathlib import Path
 
     from ..core.errors import UsageError

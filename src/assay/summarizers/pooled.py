@@ -37,7 +37,7 @@ class Pooled:
     metric: str | None = None
     """The name of the number; by default the scorer's."""
     bounds: Ends | None = None
-    """The lowest and the highest value of the ratio: 0 and 1 for a share, None if there is no highest value."""
+    """The lowest and the highest value of the ratio: 0 and 1 for a share, None for an open scale."""
     pools: ClassVar[bool] = True
 
     def __call__(

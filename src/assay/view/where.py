@@ -48,7 +48,7 @@ class Columns(Protocol):
         """All names that an expression may use."""
 
     def numbers(self, name: str) -> "NDArray[Any] | None":
-        """Return a column of numbers, with `nan` for missing values; `None` if there is no such column."""
+        """Return a column of numbers, with `nan` for missing values; `None` if no column of numbers has this name."""
 
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
         """Return the distinct texts of a column, and for each sample the index of its text.

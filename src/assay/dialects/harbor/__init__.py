@@ -1,4 +1,4 @@
-"""Task folders of Harbor and Terminal-Bench: an instruction, an environment and tests, done by an agent."""
+"""Run task folders of Harbor and Terminal-Bench: an agent follows an instruction in an environment, then tests run."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from ...runner.options import RunOptions
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the task of a folder, or of a folder of such folders."""
+    """Return one task for a task folder, or for a folder with several task folders."""
     from .container_tier import read_tiers
     from .harbor_tasks import tasks_of
 

@@ -15,7 +15,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a folder is a task of Harbor or contains some; None if it is neither."""
+    """Say why a folder is, or contains, a task of Harbor; None if it does not."""
     if not path.is_dir():
         return None
     if is_task_folder(path):
@@ -30,5 +30,5 @@ def claims(
 
 
 def is_task_folder(path: Path) -> bool:
-    """Return True if a folder is a task."""
+    """Return True if a folder is a task of Harbor."""
     return (path / CONFIG).is_file()

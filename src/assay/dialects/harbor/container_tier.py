@@ -34,7 +34,7 @@ TIER_NAMES: tuple[TierName, ...] = ("auto", "host", "container")
 IMAGE_PREFIX = "assay-task"
 USUAL_MEMORY_MB = 2048
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc")
-"""Folders in which the image has its own programs. Nothing is mounted over them."""
+"""Folders with the programs of the image. Nothing is mounted over them."""
 _INSTALLERS = "apt-get|apt|apk|yum|dnf|pip[0-9.]*|uv|npm|yarn|pnpm|gem|conda|go|cargo"
 _INSTALLS = re.compile(rf"\b({_INSTALLERS})\s[^;&|\n]*?\b(install|add|update|get|ci)\b")
 _FETCHES = re.compile(r"\bgit\s+(clone|fetch|pull|submodule)\b")
@@ -49,7 +49,7 @@ class NeedsEngine(CannotRun):
 
 @dataclass(frozen=True)
 class Tiers:
-    """The tiers that a run may use, and the engine of this machine."""
+    """The tiers (`host`, `container`) that a run may use, and the container engine of this machine."""
 
     name: TierName = "auto"
     engine_name: str = ""
@@ -58,7 +58,7 @@ class Tiers:
 
     @cached_property
     def engine(self) -> tuple[ContainerEngine | None, str]:
-        """Return the engine, or None and the reason. It is looked for once, and only if a task needs it."""
+        """The container engine, or None and the reason. The search happens once, and only if a task needs an engine."""
         return find_engine(self.engine_name)
 
     @property
@@ -181,7 +181,7 @@ def _check_downloads(dockerfile: Dockerfile) -> None:
 
 
 def program_that_downloads(text: str) -> str:
-    """Return the first program in a shell text that needs a network; empty if there is none."""
+    """Return the first program in a shell text that downloads something; empty if there is none."""
     match = _INSTALLS.search(text)
     if match:
         return match[1]
@@ -242,7 +242,7 @@ def open_container(
 
 
 def mounted_folders(visible: Sequence[str]) -> list[str]:
-    """Return the folders of the agent's program that can be mounted without hiding programs of the image."""
+    """Return the folders that can be mounted without hiding programs of the image."""
     folders: list[str] = []
     for path in visible:
         of_system = any(

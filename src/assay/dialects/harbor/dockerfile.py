@@ -1,4 +1,4 @@
-"""Read a Dockerfile as steps that can be carried out without an image."""
+"""Read a Dockerfile as a list of steps."""
 
 import json
 import re
@@ -117,7 +117,7 @@ def substitute(
     text: str,
     values: Mapping[str, str],
 ) -> str:
-    """Return a text with its variables replaced. Unknown ones are empty."""
+    """Replace variables in a text. Unknown variables are empty."""
 
     def replaced(match: re.Match[str]) -> str:
         if match["escaped"]:
@@ -247,7 +247,7 @@ def _inline_name(word: str) -> str:
 
 
 def _flags(rest: str) -> tuple[dict[str, str], str]:
-    """Return the options at the start of an instruction, and the rest of it."""
+    """Return the options at the start of an instruction, and the text after them."""
     flags: dict[str, str] = {}
     while rest.startswith("--"):
         flag, _, rest = rest.partition(" ")
@@ -301,7 +301,7 @@ def _unquoted(text: str) -> str:
 
 
 def _joined(folder: str, path: str) -> str:
-    """Return an absolute path: `path`, relative to `folder`."""
+    """Return `path` as an absolute path; a relative one is relative to `folder`."""
     from posixpath import join, normpath
 
     return normpath(join(folder, path))

@@ -76,7 +76,7 @@ class HarborTask:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Differences from the image or from harbor, shown in the plan."""
+        """Differences from the image or from Harbor, shown in the plan of a run."""
         plan = self.container or self.host
         return plan.notes if plan is not None else ()
 
@@ -94,7 +94,7 @@ class HarborTask:
 
 
 def read_task(folder: Path, tiers: Tiers) -> HarborTask:
-    """Return the task in a folder: in a workspace of this machine if it can run there, else in a container.
+    """Read the task in a folder, and plan it for a workspace of this machine, or else for a container.
 
     Raise `UsageError` if the task is broken, and `CannotRun` if it can run in neither.
     """
@@ -256,7 +256,7 @@ class HarborEnvironment:
         return tuple(sorted(tops))
 
     def prepare(self, workspace: AgentWorkspace, id: str) -> Prepared:
-        """Carry out the steps of the Dockerfile. In a container, the image has already done so."""
+        """Prepare the workspace: carry out the steps of the Dockerfile, unless the container's image contains them."""
         task = self.tasks[id]
         if isinstance(workspace, ContainerWorkspace):
             prepared = _prepare_container(workspace, task)
@@ -285,7 +285,10 @@ class HarborEnvironment:
         return ["env", *assignments, *command]
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
-        """Copy the tests, run them, and return the rewards. Files that the agent put at their paths are removed."""
+        """Copy the tests, run them, and return the rewards.
+
+        Files that the agent left at their paths are removed first.
+        """
         task = self.tasks[id]
         tests = f"{task.top}/{TESTS}"
         solution = f"{task.top}/{SOLUTION}"
@@ -323,7 +326,7 @@ def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:
 
 
 def _prepare_container(workspace: ContainerWorkspace, task: HarborTask) -> Prepared:
-    """Return the working folder and the variables of a container, with those of the task."""
+    """Return the working folder and the environment variables of a container, with those that the task adds."""
     for folder in LOG_FOLDERS:
         workspace.make_folder(folder)
     where = f"{task.folder}/{CONFIG}"

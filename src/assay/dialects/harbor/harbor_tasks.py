@@ -1,4 +1,4 @@
-"""Turn folders of Harbor into a task of assay with one sample for each folder."""
+"""Make a task of assay from Harbor's task folders, with one sample for each folder."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ CANARY = "canary"
 
 @dataclass(frozen=True)
 class HarborRows:
-    """The tasks of a folder as samples. A task that cannot run is a bad sample with the reason."""
+    """Reads the tasks in a folder as samples. A task that cannot run becomes a bad sample with the reason."""
 
     folder: Path
     tasks: Mapping[str, HarborTask] = field(repr=False)
@@ -35,7 +35,7 @@ class HarborRows:
 
     @property
     def name(self) -> str:
-        """Return the name of the rows in error messages."""
+        """The name of the rows in error messages."""
         return str(self.folder)
 
     def __call__(self) -> list[Any]:
@@ -123,7 +123,7 @@ def tasks_of(
 
 
 def _refusal(tiers: Tiers) -> str:
-    """Return the words that precede the reason in an error about a task that cannot run."""
+    """Return the beginning of the error about a task that cannot run; the reason follows it."""
     if tiers.name == "container":
         return "cannot run in a container"
     return "cannot run without an image"
@@ -171,14 +171,14 @@ def plan_lines(
 
 
 def _where(task: HarborTask) -> str:
-    """Return where a task runs, in words for the plan."""
+    """Return where a task runs, as the plan says it."""
     if task.container is None:
         return "in workspaces of this machine (tier host)"
     return f"in containers of {task.container.engine.kind} (tier container)"
 
 
 def read_instruction(folder: Path) -> str:
-    """Return the instruction without the training-data marker at its beginning, as harbor shows it."""
+    """Return the instruction as Harbor shows it, without the training-data marker at its beginning."""
     text = (folder / INSTRUCTION).read_text(
         encoding="utf-8",
         errors="replace",

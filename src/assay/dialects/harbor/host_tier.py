@@ -1,6 +1,6 @@
 """Decide whether and how the environment of a task runs in a workspace, without an image (tier `host`).
 
-The workspace shows the programs of this machine, so packages are not installed, but must be there already. A task
+The workspace shows the programs of this machine, so packages are not installed: they must exist on the machine. A task
 that needs a missing package, root or the network cannot run this way, and the plan says so before the run.
 """
 
@@ -88,7 +88,7 @@ PROVIDED = {
     "tmux": ("sh",),
     "asciinema": ("sh",),
 }  # fmt: skip
-"""Programs of packages whose name differs; `sh` for packages that a task can do without."""
+"""The programs that prove a package is installed, if their names differ; `sh` for packages that tasks do not need."""
 SYSTEM_TOPS = frozenset(
     {
         "/",
@@ -120,11 +120,11 @@ class CannotRun(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HostStep:
-    """One step, as it is carried out in a workspace."""
+    """A step of the Dockerfile in the form in which a workspace carries it out."""
 
     step: Step
     command: str = ""
-    """Shell text; empty for steps that are not commands."""
+    """The shell text to run; empty for steps that are not commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def plan_steps(dockerfile: Dockerfile, context: Path) -> HostPlan:
 
 @cache
 def _read_only_tops() -> frozenset[str]:
-    """Return usual folders that are read-only here, because the interpreter is in them."""
+    """Return the top-level folders that are read-only because Python's interpreter is in them."""
     readable_paths = (*readable_for(own_python()), Path(sys.prefix))
     return frozenset(
         f"/{path.parts[1]}" for path in readable_paths if len(path.parts) > 1
@@ -210,7 +210,7 @@ def _check_copy(step: Step, findings: _Findings) -> None:
 
 
 def _matches(context: Path, source: str) -> Iterator[Path]:
-    """Yield the files that match a source of COPY. Files outside the folder are not read."""
+    """Yield the files that match a source of COPY. Files outside the build context are left out."""
     relative = source.lstrip("/")
     top = context.resolve()
     if relative in ("", ".", "./"):
@@ -237,7 +237,7 @@ def copied_files(step: Step, context: Path) -> list[Path]:
 def _harmless(step: Step, findings: _Findings) -> str:
     """Return the shell text of RUN without parts that a workspace does not need; empty if nothing is left.
 
-    Raise `CannotRun` for a part that cannot be carried out there.
+    Raise `CannotRun` for a part that a workspace cannot carry out.
     """
     if "mount" in step.flags:
         raise CannotRun("it mounts something while it is built")
@@ -320,7 +320,7 @@ def _needed(
     step: Step,
     findings: _Findings,
 ) -> str:
-    """Return the command to run in the workspace: the given one, or `true` if its effect already exists there."""
+    """Return the command to run in the workspace: `piece`, or `true` if its effect already exists there."""
     if _LINKS_PYTHON.search(piece):
         return "true"
     for part in _split_pipes(piece):
@@ -370,7 +370,7 @@ def _check_program(program: str) -> None:
 
 
 def _check_fetches(text: str) -> None:
-    """Raise if a shell text that was not split into commands installs packages."""
+    """Raise if a shell text that could not be split into commands installs packages."""
     match = re.search(r"\b(apt-get|apt|pip3?|git)\s+(install|clone|update)\b", text)
     if match:
         raise CannotRun(f"it needs {match[0]} inside a longer script")
@@ -392,7 +392,7 @@ def _is_clean_up(words: Sequence[str]) -> bool:
 
 
 def _check_packages(words: Sequence[str]) -> None:
-    """Raise if a Debian package is not installed on this machine and its programs are missing, too."""
+    """Raise if a Debian package is not installed on this machine and its programs are also missing."""
     if "install" not in words:
         return
     for word in words[words.index("install") + 1 :]:
@@ -438,7 +438,7 @@ def _check_requirements(
     arguments: Sequence[str],
     findings: _Findings,
 ) -> None:
-    """Raise if a Python package is missing. A different version is noted."""
+    """Raise if a required Python package is missing. If its version differs, add a note."""
     waiting = list(arguments)
     while waiting:
         word = waiting.pop(0)

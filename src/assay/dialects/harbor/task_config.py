@@ -1,4 +1,4 @@
-"""The settings of a Harbor task, `task.toml`, read as harbor itself reads them.
+"""Read the settings of a Harbor task from `task.toml`, as Harbor itself does.
 
 Numbers may be written as text, as harbor allows. Unknown keys are ignored.
 """
@@ -234,7 +234,7 @@ def _optional(
     key: str,
     read: Callable[[Any], Any],
 ) -> Any:
-    """Return a value converted by `read`; None if it is not set."""
+    """Return the value of a key, converted by `read`; None if it is not set."""
     value = table.get(key)
     if value is None:
         return None
@@ -276,7 +276,7 @@ def _megabytes(
     table: Mapping[str, Any],
     kind: str,
 ) -> int | None:
-    """Return a size in MB, also from the older key that has a unit."""
+    """Return a size in MB, also from the older key whose value has a unit."""
     key = f"{kind}_mb"
     size: int | None = _optional(table, "environment", key, integer)
     older = table.get(kind)
@@ -504,7 +504,7 @@ def _check_artifacts(artifacts: object) -> None:
 
 
 def _is_inside(path: str) -> bool:
-    """Return True if a path stays inside the folder of artifacts and is not the file that lists them."""
+    """Return True if a path is inside the folder of artifacts and is not the file that lists them."""
     parts = PurePosixPath(path).parts
     if "\\" in path or path.startswith("/") or not parts or ".." in parts:
         return False

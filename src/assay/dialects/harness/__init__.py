@@ -1,1 +1,1 @@
-"""Shared parts of lm-eval and its fork lmms-eval: names in YAML files, rows, random numbers and result rows."""
+"""The code that lm-eval and its fork lmms-eval share: names in YAML files, rows, random numbers and result rows."""

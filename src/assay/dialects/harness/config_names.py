@@ -1,4 +1,4 @@
-"""Names in a configuration that its library does not know: keys, filters, metrics and aggregations."""
+"""Find names in a task file that its library does not know: keys, filters, metrics and aggregations."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ KEYS_OF_FILES = frozenset(
         "aggregate_metric_list",
     }
 )
-"""Keys of task files that are read first; a configuration is made of the other keys."""
+"""Keys of task files that are not part of a task's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class KnownNames:
         config: Mapping[str, Any],
         where: str,
     ) -> UsageError | None:
-        """Return what is wrong with the keys, filters and metrics of a configuration, or None."""
+        """Return an error about the first unknown key, filter or metric of a configuration, or None."""
         error = self._unknown_key(config, where) or self._unknown_filter(config, where)
         if error is not None or config.get("process_results"):
             return error
@@ -58,7 +58,7 @@ class KnownNames:
         return None
 
     def unknown_aggregation(self, metric_list: object, where: str) -> UsageError | None:
-        """Return what is wrong with an aggregation. The library itself would take the mean instead."""
+        """Return an error about the first unknown aggregation, for which the library would silently use the mean."""
         for metric in _mappings(metric_list):
             name = metric.get("aggregation")
             if isinstance(name, str) and not _is_known(name, self.aggregations):
@@ -76,7 +76,7 @@ class KnownNames:
         config: Mapping[str, Any],
         where: str,
     ) -> UsageError | None:
-        """Return what is wrong with the keys of a task, or None. Groups have keys of their own."""
+        """Return an error about the first unknown key of a task, or None. Groups have other keys."""
         if "group" in config or "class" in config:
             return None
         task_keys = set(self.keys)

@@ -1,6 +1,6 @@
 """Check the values in a user's own task file: their kinds and ranges, and keys that are written twice.
 
-The library itself would fail on most of them with an error of Python, or after a model was asked.
+The library itself would fail on most faults with a Python traceback, or only after a model was asked.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,7 @@ TEXTS = (
     "fewshot_delimiter",
     "output_type",
 )
-"""Keys whose value must be a text."""
+"""Keys whose value must be a string."""
 TEXTS_OR_FUNCTIONS = ("doc_to_text", "description", "gen_prefix")
 FUNCTIONS = ("process_docs", "process_results", "custom_dataset")
 """Keys whose value must be a function."""
@@ -56,7 +56,7 @@ def check_task_values(
     where: str,
     is_lm_eval: bool,
 ) -> None:
-    """Raise for a value of a merged task file that no task can have."""
+    """Raise for an invalid value in a merged task file."""
     check_one_key_each(where)
     if "class" in config:
         return
@@ -81,7 +81,7 @@ def check_group_values(
     config: Mapping[str, Any],
     where: str,
 ) -> None:
-    """Raise for a value of a group file that no group can have."""
+    """Raise for an invalid value in a group file."""
     check_one_key_each(where)
     members = config.get("task")
     if not members:
@@ -130,7 +130,7 @@ def _check_output_type(
     config: Mapping[str, Any],
     where: str,
 ) -> None:
-    """Raise for an unknown output type, and for keys that its kind of task needs."""
+    """Raise for an unknown output type, and for missing keys that this output type needs."""
     output_type = config.get("output_type", "generate_until")
     if output_type not in LM_EVAL_TYPES:
         raise _fault(
@@ -335,7 +335,7 @@ def check_templates(
     where: str,
     compile_template: Callable[[str], object],
 ) -> UsageError | None:
-    """Return what is wrong with the first template that cannot be compiled, or None."""
+    """Return an error about the first template that cannot be compiled, or None."""
     from jinja2 import TemplateError
 
     for key, value in config.items():

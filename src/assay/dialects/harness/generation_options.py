@@ -1,4 +1,4 @@
-"""Generation options of a library's tasks as options of assay."""
+"""Convert generation options of a library's tasks to options of assay."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from ...core import GenerateOptions, UsageError, shorten
 from .random_state import OTHER_SEED
 
 DEFAULT_MAX_TOKENS = 256
-"""Maximum number of tokens of an answer if a task sets no limit, as in lm-eval."""
+"""The token limit of an answer if a task sets none, as in lm-eval."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """Names of the token limit. As in lm-eval, the first one that is set counts."""
 PASSED_ON: Mapping[str, str] = {
@@ -30,7 +30,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, ...]] = {
     "is_gen": (True,),
     "pad_token_id": (None,),
 }
-"""Options and those of their values that have no effect. Any other value is refused."""
+"""Options with the values that change nothing. Any other value is refused."""
 OF_SAMPLING = ("top_p", "top_k", "min_p")
 
 

@@ -1,4 +1,4 @@
-"""The index of a folder of task files: their names, read from YAML without importing the library."""
+"""Build an index of task files: the names they define, read from YAML without importing the library."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -21,9 +21,9 @@ def index_of_files(
     library: Library,
     root: str = "",
 ) -> Index:
-    """Return the names that YAML files define. If two are equal, the first one counts.
+    """Return the names that YAML files define. If a name is defined twice, the first definition counts.
 
-    `root` is the folder of the package, whose subfolders are families of tasks.
+    `root` is the folder of the package's tasks; its subfolders are families of tasks.
     """
     reader = _Reader(library, root)
     index: dict[str, IndexEntry] = {}
@@ -83,7 +83,7 @@ class _Reader:
         self._included: dict[str, dict[str, Any]] = {}
 
     def entries_of(self, path: str) -> Iterator[tuple[IndexEntry, list[str]]]:
-        """Yield the entries that one file defines, with their tags. A base file without a name yields nothing."""
+        """Yield each entry that a file defines, with its tags. A base file without a name yields nothing."""
         try:
             config = self._merged(path, ())
         except (UsageError, OSError, RecursionError):
@@ -109,7 +109,7 @@ class _Reader:
         path: str,
         chain: tuple[str, ...],
     ) -> dict[str, Any]:
-        """Return a file with its includes."""
+        """Return the content of a file merged with the files it includes."""
         if path in chain:
             raise UsageError("include cycle", where=path)
         config = read_yaml(path)
@@ -174,7 +174,7 @@ def _functions_in(value: object) -> Iterator[str]:
 
 
 def _member_names(members: object) -> Iterator[str]:
-    """Yield the names in a group's `task` list, with inline groups flattened."""
+    """Yield the names in a group's `task` list, including those inside inline groups."""
     for member in as_list(members):
         if isinstance(member, str):
             yield member

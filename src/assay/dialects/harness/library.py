@@ -1,4 +1,4 @@
-"""A task library whose package builds the questions: where its files are, and how its YAML differs."""
+"""Describe a task library: where its files are, and how its YAML differs from the other library's."""
 
 import importlib.metadata
 import importlib.util
@@ -15,9 +15,9 @@ class Library:
     module: str
     """Name of its package, which is also the prefix of its task names."""
     title: str
-    """Name in messages and documents."""
+    """Name of the library in messages and documentation."""
     extra: str
-    """The extra to install: `assay[lm-eval]`."""
+    """The extra that installs the library: `assay[lm-eval]`."""
     groups_are_lists: bool = False
     """True if a group is a file whose `task` is a list, and `group` in a task file is a tag."""
     first_include_wins: bool = False
@@ -29,10 +29,7 @@ class Library:
         return f"{self.module}/", f"{self.title}/"
 
     def claims_name(self, reference: str) -> str | None:
-        """Return why a name is a task of the library, or None.
-
-        An existing file or folder of that name takes precedence.
-        """
+        """Say why a name is a task of the library; None if it is not. An existing file or folder takes precedence."""
         if Path(reference).exists():
             return None
         if reference.startswith(self.prefixes) or f"{reference}/" in self.prefixes:
@@ -40,7 +37,7 @@ class Library:
         return None
 
     def name_of(self, reference: str) -> str:
-        """Return the name after the prefix; empty for the prefix alone."""
+        """Return the reference without the library's prefix; empty if there is only the prefix."""
         for prefix in self.prefixes:
             if reference.startswith(prefix):
                 return reference.removeprefix(prefix)

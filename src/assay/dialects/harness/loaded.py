@@ -1,4 +1,4 @@
-"""Loaded tasks of a library and their documents, in the form that its driver works with."""
+"""Types of loaded tasks of a library and their documents."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from .questions import Question
 from .random_state import RandomState
 
 SUBTASK = "subtask"
-"""Tag of a sample in a group: the name of its task."""
+"""The tag that names a sample's task within a group."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Loaded:
     is_own: bool = False
     """True for a task of a user's file."""
     random_state: RandomState = field(default_factory=RandomState)
-    """Random numbers after the tasks were loaded; their documents continue from here."""
+    """State of the random generators after the tasks were loaded; building the documents continues from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReference:
-    """A name in an installed library, or a YAML file."""
+    """A reference to a task: a name in an installed library, or a YAML file."""
 
     library: str
     """The name of the library's package, such as `lm_eval`."""
@@ -55,7 +55,7 @@ class TaskReference:
 
     @property
     def where(self) -> str:
-        """Return the name of the task in error messages."""
+        """The name of the task in error messages."""
         return self.path or f"{self.library}/{self.name}"
 
 
@@ -65,7 +65,7 @@ def described(
     shots: int,
     code: str = "",
 ) -> LoadedTask:
-    """Return a task with the digest of its resolved configuration. `code` is a digest of its helper modules."""
+    """Return a loaded task with a digest of its resolved configuration. `code` is a digest of its helper modules."""
     config = dict(task.dump_config())
     metadata = config.pop("metadata", None)
     version = ""
@@ -79,7 +79,7 @@ def described(
 
 
 def _without_addresses(value: object) -> Any:
-    """Return a configuration as text that is the same in every process and on every machine."""
+    """Replace functions and other objects in a configuration by texts that are equal in every process."""
     if isinstance(value, Mapping):
         return {str(key): _without_addresses(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -103,15 +103,15 @@ class Document:
     instances: list[Any] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     random_state: RandomState | None = None
-    """State of the global generators after its requests were built. If it is the last one, metrics continue from it."""
+    """State of the random generators after the document's requests were built. Metrics continue from the last one."""
     metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
     """Metric, filter and value of each number that the library computed."""
     logged: list[Any] = field(default_factory=list)
-    """The log entries of the library about the document, one for each filter."""
+    """The entries about the document in the library's sample log, one for each filter."""
 
 
 NO_TEXT = "Context is not a string!"
-"""lm-eval's message for a question that is not a text."""
+"""The message of lm-eval's error about a question that is not a text."""
 
 
 def row_fault(error: Exception, where: str) -> Exception:
@@ -155,7 +155,7 @@ def row_fault(error: Exception, where: str) -> Exception:
 
 
 def target_text(document: Document) -> Any:
-    """Return the right answer for the record; None if the task does not name one."""
+    """Return the right answer as the journal records it; None if the task names none."""
     task, row = document.subtask.task, document.row
     try:
         target = task.doc_to_target(row)
@@ -167,7 +167,7 @@ def target_text(document: Document) -> Any:
 
 
 def plain_value(value: object) -> Any:
-    """Return a value of a row in a form that JSON can hold."""
+    """Convert a value of a row to JSON."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""One-line errors for all ways in which loading a task of a library can fail."""
+"""Turn every error while a library loads a task into a one-line error."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,14 +11,14 @@ from ...core import AssayError, UsageError, shorten, trust
 NO_ROWS = "out of bounds for size 0"
 """The message of `datasets` if a task reads the first row of an empty table."""
 KEYS_READ = frozenset({"doc_to_text", "doc_to_target", "doc_to_choice"})
-"""Functions of the libraries, each of which reads the task's key of the same name."""
+"""Methods of the libraries' tasks, each of which reads the key of the same name."""
 Explain = Callable[[], UsageError | None]
-"""Returns the error about unknown names in a task's configuration, or None."""
+"""A function that returns an error about unknown names in a task's configuration, or None."""
 
 
 @contextmanager
 def translating(where: str, explain: Explain) -> Iterator[None]:
-    """Turn any error while loading into one line with file, key and fix. Output that helpers print is discarded."""
+    """Turn any error in the block into a one-line error with file, key and fix. Discard what helper modules print."""
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), trust.running():
             yield
@@ -109,7 +109,7 @@ def _one_line(
 
 
 def _key_of(error: BaseException) -> str:
-    """Return the key that the library was reading, as the end of a location; empty if it is not known."""
+    """Return the key that the library was reading, as a suffix for the location; empty if it is unknown."""
     key = ""
     trace = error.__traceback__
     while trace is not None:
@@ -121,7 +121,7 @@ def _key_of(error: BaseException) -> str:
 
 
 def _own_line(error: BaseException, where: str) -> str:
-    """Return the last line of a user's own helper module in a traceback; empty if there is none."""
+    """Return file and line of the last frame in a user's own helper module; empty if there is none."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     folder = Path(where).parent

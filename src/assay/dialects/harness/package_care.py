@@ -1,4 +1,4 @@
-"""Fixes applied to a library after its import: less output, compiled templates, and time limits."""
+"""Patch a library after its import: less output, compiled templates, and time limits."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ LARGEST_TEMPLATE_CACHE = 4096
 LONGEST_RENDERING = 10.0
 """Time limit in seconds for rendering one template with one row."""
 LONGEST_IMPORT = 120.0
-"""Time limit in seconds for one helper module of a task. Some import torch, or read word lists."""
+"""Time limit in seconds for importing one helper module of a task. Some import torch, or read word lists."""
 
 
 def quiet_datasets() -> None:
@@ -60,7 +60,7 @@ def cache_templates(environment: Any) -> None:
 
 @contextmanager
 def limited_import(file: Path) -> Iterator[None]:
-    """Within the context, raise if importing a helper module takes too long."""
+    """Raise if the block, which imports a helper module, takes too long."""
     fix = "move what it computes into a function"
     with limited(LONGEST_IMPORT, "importing it", str(file), fix):
         yield

@@ -1,4 +1,4 @@
-"""Prompts for requests of a library, and the media in them."""
+"""Build prompts for the requests of a library, with their media."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ AUDIO_MARK = "<audio>"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt for the model, and the requests of the library that its answer serves."""
+    """A prompt for the model, and the library's requests that its answer completes."""
 
     prompt: Prompt
     requests: tuple[int, ...]
-    """Indices of the requests among those of the document; one for each continuation."""
+    """Indices of the document's requests; one for each continuation."""
 
     def answers(self, output: Output) -> list[Any]:
         """Return the answer to each request as lm-eval expects it."""
@@ -37,7 +37,7 @@ class Question:
 
 
 def medium_of(kind: Any, value: Any) -> Any:
-    """Return an image or clip from a value in a row of `datasets`: bytes, a path, samples, or a Pillow image."""
+    """Make an image or clip of a value in a row of `datasets`: bytes, a path, audio samples, or a Pillow image."""
     if isinstance(value, Mapping):
         if value.get("bytes"):
             return kind(value["bytes"])
@@ -72,7 +72,7 @@ def with_media(
     turns: Sequence[Message],
     media: Sequence[Part],
 ) -> tuple[Message, ...]:
-    """Return the turns with media at their marks in the text. Media without a mark come first in the last question."""
+    """Insert media at their marks in the text of the turns. Media without a mark come first in the last question."""
     waiting = list(media)
     placed: list[Message] = []
     for turn in turns:
@@ -121,7 +121,7 @@ def _split_at_marks(
 
 
 def as_list(value: object) -> list[Any]:
-    """Return a value as a list; None is an empty one."""
+    """Return a value as a list; None becomes an empty list."""
     if value is None:
         return []
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The global random numbers from which a library's tasks draw, kept separate from those of the rest of the process."""
+"""Keep the global random generators that a library's tasks use separate from those of the rest of the process."""
 
 import random
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from typing import Any
 RANDOM_SEED = 0
 """Seed of Python's `random` while tasks are loaded, the same as in lm-eval and lmms-eval."""
 OTHER_SEED = 1234
-"""Seed of numpy while tasks are loaded, and of the few-shot draws, the same as in both libraries."""
+"""Seed of numpy while tasks are loaded, and of drawing few-shot examples, the same as in both libraries."""
 
 
 class RandomState:
-    """The global random numbers of Python and numpy that a library's code uses.
+    """State of the global random generators of Python and numpy, as a library's code uses them.
 
     Some tasks shuffle options or draw examples with the global generators. The first `active` block starts from the
     library's seeds, and each later block continues where the previous one ended, so that every run draws the same.
@@ -34,13 +34,13 @@ class RandomState:
         return state
 
     def copy(self) -> "RandomState":
-        """Return generators that continue from the same numbers."""
+        """Return a copy of this state."""
         state = RandomState()
         state.restore(self)
         return state
 
     def restore(self, other: "RandomState") -> None:
-        """Continue from the numbers of another state."""
+        """Take over the state of `other`."""
         self._python, self._numpy = other._python, other._numpy
 
     @staticmethod
@@ -54,7 +54,7 @@ class RandomState:
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Use these generators during the block, and restore the outer ones afterwards."""
+        """Set the global generators to this state during the block, and restore their former state afterwards."""
         import numpy
 
         outer_python, outer_numpy = random.getstate(), numpy.random.get_state()

@@ -1,4 +1,4 @@
-"""Runs tasks of a library: asks their requests through the recording engine and lets the library score the answers."""
+"""Run tasks of a library: ask their requests through the recording engine, and let the library score the answers."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -42,7 +42,7 @@ Chosen = Sequence[tuple[int, Document]]
 
 @dataclass(frozen=True)
 class TaskRows(ABC):
-    """The documents of a task as samples, built when they are first read."""
+    """Reads the documents of a task as samples. They are built when they are first read."""
 
     reference: TaskReference
     settings: TaskSettings
@@ -54,7 +54,7 @@ class TaskRows(ABC):
 
     @abstractmethod
     def documents(self) -> Any:
-        """Return the documents of the task, which can turn each one into a sample."""
+        """Return the documents of the task, with a method that makes a sample of a document."""
 
     def __call__(self) -> list[Any]:
         documents = self.documents()
@@ -63,12 +63,12 @@ class TaskRows(ABC):
 
 @dataclass(frozen=True)
 class FirstPrompt:
-    """The part of a sample's template that both libraries share."""
+    """Base of the templates of both libraries."""
 
     reference: TaskReference
     settings: TaskSettings
     is_whole = True
-    """True: the prompt already contains its system text and its examples."""
+    """True, because the prompt already contains its system text and its examples."""
 
 
 class Documents(Protocol):
@@ -81,13 +81,13 @@ class Documents(Protocol):
         ...
 
     def __getitem__(self, id: str) -> Document:
-        """Return the document of a sample."""
+        """Return the document with the id of a sample."""
         ...
 
 
 @dataclass(frozen=True)
 class TaskDriver(ABC):
-    """Asks all requests of a task or group and returns its rows."""
+    """Asks all requests of a task or a group, and returns the rows of its results."""
 
     reference: TaskReference
     settings: TaskSettings
@@ -107,7 +107,7 @@ class TaskDriver(ABC):
         return True
 
     def number_of(self, subtask: LoadedTask, item: object) -> float | None:
-        """Return the value of one document for its record; None if the value is a structure."""
+        """Return the value of one document for the journal; None if the value is a structure."""
         return as_number(item)
 
     def reading(self, recording: RecordingEngine) -> AbstractContextManager[None]:
@@ -313,7 +313,7 @@ class TaskDriver(ABC):
         entries: Chosen,
         verdicts: Sequence[tuple[Outcome, str]],
     ) -> list[ScoreRecord]:
-        """Write the value of one metric for each document to the journal."""
+        """Write a metric's value for each document to the journal."""
         is_group = self.documents().loaded.group is not None
         planned = recording.planned
         records = []
@@ -345,7 +345,7 @@ class TaskDriver(ABC):
 
 
 def _state_for_metrics(chosen: Chosen) -> RandomState:
-    """Return the random numbers that metrics draw from: the state after the last request was built."""
+    """Return the state of the random generators after the last request was built, which metrics continue from."""
     if chosen:
         last = chosen[-1][1].random_state
     else:

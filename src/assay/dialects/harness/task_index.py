@@ -1,7 +1,7 @@
 """The names of a library's tasks, without importing the library.
 
-The index of the installed package is stored in a file, which is valid as long as no task file changes its time or
-size. `index_building` makes it from the YAML files.
+The index of the installed package is stored in a file. It is valid as long as no task file changes its time or size.
+`index_building` makes it from the YAML files.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ TASK_SUFFIXES = (".yaml", ".yml", "_yaml")
 
 
 class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One name: a task, a group of tasks, or a tag shared by several tasks."""
+    """A name in the index: of a task, a group of tasks, or a tag that several tasks share."""
 
     name: str
     kind: str
@@ -37,7 +37,7 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     num_fewshot: int | None = None
     is_unsafe: bool = False
     functions: tuple[str, ...] = ()
-    """Functions that the task takes from Python files."""
+    """Functions in Python files that the task names."""
     description: str = ""
     family: str = ""
     """The folder of the package that holds the task."""
@@ -47,7 +47,7 @@ Index = Mapping[str, IndexEntry]
 
 
 class _KeptIndex(msgspec.Struct, frozen=True, array_like=True):
-    """The stored index."""
+    """The index as it is stored in a file."""
 
     state: str
     """Digest of the times and sizes of all task files."""
@@ -101,7 +101,7 @@ def leaf_names(
     index: Index,
     chain: tuple[str, ...] = (),
 ) -> list[str]:
-    """Return the names of the tasks in a group or tag, in order; a task that is not in the index keeps its name."""
+    """Return the names of the tasks in a group or tag, at any depth and in order. Unknown names are kept."""
     if name in chain:
         names = " -> ".join((*chain, name))
         raise UsageError(f"group {name!r} holds itself: {names}", where=name)
@@ -128,7 +128,10 @@ def different_leaf_names(name: str, index: Index) -> list[str]:
 
 
 def yaml_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the YAML files below a folder with their file status. A folder that links lead to twice is read once."""
+    """Yield the YAML files below a folder with their file status.
+
+    Links are followed, but a folder is read only once.
+    """
     waiting = [str(folder)]
     linked = {os.path.realpath(folder)}
     while waiting:

@@ -1,4 +1,4 @@
-"""The names of a library with their kinds, for `assay ls` and `assay show`, without importing the library."""
+"""List the names of a library with their kinds, for `assay ls` and `assay show`, without importing the library."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ MOST_MEMBERS = 12
 
 
 class Listing:
-    """The output of both commands about the names of one library."""
+    """The output of `assay ls` and `assay show` about the names of one library."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -30,7 +30,7 @@ class Listing:
         return installed_index(self.library)
 
     def listing(self, reference: str) -> dict[str, list[dict[str, Any]]]:
-        """Return all names by kind. If the reference has a name after the slash, only names that begin with it."""
+        """Return the names by kind; if the reference has a text after the slash, only names that begin with it."""
         beginning = self.library.name_of(reference)
         index = self.index()
         named: dict[str, list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""Resolve names and YAML files to references of single tasks and groups, and identify their runs."""
+"""Resolve names and YAML files to references to single tasks and groups, and compute digests and protocol ids."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -24,12 +24,12 @@ from .task_yaml import as_list, merged_yaml
 
 DIGEST_CHARACTERS = 8
 KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})
-"""Keys of a group that only names its members. It aggregates nothing, and all other keys change its tasks."""
+"""Keys of a group that only lists its tasks. Other keys would aggregate numbers or change the tasks."""
 ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
 
 
 def split_shots(text: str) -> tuple[str, int | None]:
-    """Return a reference without its number of examples, and that number: `NAME|5`."""
+    """Split `NAME|5` into the name and the number of few-shot examples."""
     name, bar, number = text.rpartition("|")
     if bar and number.isdigit():
         return (name, int(number))
@@ -37,7 +37,7 @@ def split_shots(text: str) -> tuple[str, int | None]:
 
 
 def references_in(text: str, library: Library) -> list[TaskReference]:
-    """Return the references in a text: a name in the package, or all tasks that a YAML file defines."""
+    """Return the references for what the user typed: a name in the package, or all tasks that a YAML file defines."""
     if library.claims_name(text) is not None:
         library.need_tasks_folder()
         name = library.name_of(text)
@@ -67,7 +67,7 @@ def expanded(
     index: Index,
     library: Library,
 ) -> list[TaskReference]:
-    """Return references to the tasks of a tag, or of a group that only names them."""
+    """Replace a reference to a tag, or to a group that only lists tasks, by references to these tasks."""
     entry = find_entry(reference.name, index, library)
     if entry.kind == "task":
         return [reference]
@@ -88,7 +88,7 @@ def expanded(
 
 
 def _only_names_members(path: str, library: Library) -> bool:
-    """Return True for a group that aggregates nothing and changes nothing in its tasks."""
+    """Return True for a group that only lists its tasks, without aggregating numbers or changing the tasks."""
     config = merged_yaml(path, library)
     is_plain = all(isinstance(member, str) for member in config.get("task") or ())
     return is_plain and set(config) <= KEYS_OF_A_LIST
@@ -112,7 +112,7 @@ def names_defined(
 
 
 def known_names(reference: TaskReference, library: Library) -> Index:
-    """Return all names that a reference may use: from its own file, its folder, then the package."""
+    """Return all names that a reference may use: those of its own file, of its folder and of the package."""
     installed = installed_index(library)
     if not reference.path:
         return installed
@@ -126,7 +126,7 @@ def check_files(
     index: Index,
     library: Library,
 ) -> None:
-    """Raise for an include cycle, a missing include, or code that the command line does not name."""
+    """Raise if files of a task have an include cycle, a missing include, or code that the command does not name."""
     folder = library.tasks_folder()
     check_members(name, index, library)
     for leaf in [name, *leaf_names(name, index)]:
@@ -157,7 +157,7 @@ def check_members(
     library: Library,
     chain: tuple[str, ...] = (),
 ) -> None:
-    """Raise for a group that only names a task, and no file defines it."""
+    """Raise if a group lists a task that no file defines."""
     entry = index.get(name)
     if entry is None or entry.kind != "group" or name in chain:
         return
@@ -174,7 +174,7 @@ def check_members(
 
 
 def _names_alone(members: Any) -> Iterator[str]:
-    """Yield the members of a group that are named without a definition."""
+    """Yield the members of a group that are given as names, not as inline definitions."""
     for member in [members] if isinstance(members, str) else members or ():
         if isinstance(member, str):
             yield member
@@ -183,7 +183,7 @@ def _names_alone(members: Any) -> Iterator[str]:
 
 
 def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
-    """Return the generation options that all tasks share. Each prompt brings its own options."""
+    """Return the generation options that all tasks share. The other options are those of each prompt."""
     options = set()
     for entry in loaded.tasks.values():
         if entry.task.OUTPUT_TYPE == "generate_until":

@@ -1,6 +1,6 @@
-"""The numbers of a library as results.
+"""Make results of a library's numbers.
 
-The library's aggregation gives the value. assay adds the interval if it knows the aggregation.
+The library's aggregation computes the value. assay adds the interval if it knows the aggregation.
 """
 
 import importlib
@@ -32,11 +32,11 @@ class Collected:
     """The values of one metric of one task, by sample."""
 
     metric: str
-    """The name in the library."""
+    """The metric's name in the library."""
     label: str
-    """The name with the filter, such as `exact_match,strict-match`."""
+    """The metric's name with the filter, such as `exact_match,strict-match`."""
     items: dict[str, Any] = field(default_factory=dict)
-    """The library's value for each document: a number, or the input of its aggregation."""
+    """The library's value for each document id: a number, or the input of the metric's aggregation."""
     records: list[ScoreRecord] = field(default_factory=list)
 
 
@@ -50,7 +50,7 @@ def label_of(metric: object, filter_name: str) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """The facts about a run that the results of a task need."""
+    """The properties of a run that appear in the results of a task."""
 
     task: str
     model: str
@@ -141,7 +141,7 @@ def aggregation_of(
     metric: Any,
     library: str,
 ) -> Callable[[list[Any]], Any]:
-    """Return the aggregation of a metric; the mean if the task names none."""
+    """Return the aggregation function of a metric; the mean if the task names none."""
     aggregations: Mapping[Any, Any] = task.aggregation()
     aggregate: Callable[[list[Any]], Any] | None = aggregations.get(metric)
     return aggregate or _registered("mean", library)
@@ -160,7 +160,7 @@ def kind_of(aggregate: object, library: str) -> str:
 
 
 def _registered(name: str, library: str) -> Any:
-    """Return an aggregation of the library by its name."""
+    """Return the library's aggregation function with a name."""
     metrics = importlib.import_module(f"{library}.api.metrics")
     return getattr(metrics, name)
 
@@ -216,7 +216,7 @@ def _transformed(
     transform: Callable[[float], float],
     value: float | None,
 ) -> dict[str, Any]:
-    """Return an interval on the scale of the reported number. The value is the library's own."""
+    """Return an interval that is transformed to the scale of the reported number, with the library's value."""
     fields = interval_of(estimate)
     ci = fields["ci"]
     if ci is not None:
@@ -232,7 +232,7 @@ def group_results(
 ) -> list[Result]:
     """Return the rows of a group: the numbers of `Group.aggregate`, with the rows of its tasks as a breakdown.
 
-    A metric that the group does not aggregate has a row for each task that reports it.
+    A metric that the group does not aggregate gets a row for each task that reports it.
     """
     metrics = {name: _metrics_of(task_rows) for name, task_rows in rows.items()}
     results: list[Result] = []
@@ -292,7 +292,7 @@ def _pooled(
     parts: Mapping[str, Result],
     value: float,
 ) -> dict[str, Any]:
-    """Return the standard error and interval of a mean over tasks, with the weights of the group."""
+    """Return standard error and interval of a mean over tasks, weighted as in the group."""
     if not _is_mean_of_tasks(group):
         return {"interval": "none: the group has its own aggregation"}
     errors = [row.stderr for row in parts.values()]

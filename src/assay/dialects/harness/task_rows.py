@@ -1,4 +1,4 @@
-"""Rows for tasks of a library: from `--data` through assay's readers, or else from the source that the task names.
+"""Provide rows for tasks of a library: from `--data` with assay's readers, or from the source that the task names.
 
 A single file has the rows to evaluate. A folder may have one file for each split (`train`, `validation`, `test`). A
 task in a group first looks for a file or folder with its own name.
@@ -15,7 +15,7 @@ from ...datasets.parquet import Parquet
 from .task_settings import TaskSettings
 
 PARQUET_BRANCH = "refs/convert/parquet"
-"""Branch of the hub with a Parquet copy of each dataset, including those whose loading script no longer runs."""
+"""The branch with the hub's Parquet copy of a dataset, which exists even if the loading script no longer runs."""
 SPLIT_SPELLINGS = {
     "train": ("train", "training"),
     "validation": ("validation", "valid", "val", "dev"),
@@ -24,7 +24,7 @@ SPLIT_SPELLINGS = {
 
 
 class Splits(dict[str, Any]):
-    """The splits of `--data`. Each is read when it is first needed."""
+    """The splits in `--data`. Each split is read when it is first needed."""
 
     def __init__(self, source: "GivenData") -> None:
         super().__init__()
@@ -139,7 +139,7 @@ def read_dataset(path: Path, where: str) -> Any:
 
 
 def _parquet_dataset(files: Sequence[Path]) -> Any:
-    """Return the rows of Parquet files with typed columns, so that images are images, as from the hub."""
+    """Return the rows of Parquet files with typed columns, so that images are decoded as if they came from the hub."""
     import pyarrow
     from pyarrow import parquet
 

@@ -47,7 +47,7 @@ class TaskSettings:
     ) -> "TaskSettings":
         """Return the settings of a run. Raise for options that are not supported.
 
-        `chat` says whether prompts are chats if the run does not say it.
+        `chat` is the default for whether prompts are chats.
         """
         for name, fix in REFUSED.items():
             value = getattr(run, name)

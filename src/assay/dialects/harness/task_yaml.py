@@ -1,4 +1,4 @@
-"""YAML files of a library's tasks, merged with the files that they include. `!function` stays a text."""
+"""Read YAML files of a library's tasks, merged with the files that they include. `!function NAME` stays a text."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ MOST_NESTED = 50
 
 
 class TaskLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A YAML loader that keeps `!function` as a text."""
+    """A YAML loader that reads `!function NAME` as a text."""
 
 
 def _function_text(
@@ -97,7 +97,7 @@ def merged_yaml(
 
 
 def _check_size(file: Path) -> None:
-    """Raise for a file that would become too large when it is copied or printed, because of its aliases or nesting."""
+    """Raise for a file whose aliases or nesting would make it too large when it is copied or printed."""
     aliases = depth = 0
     try:
         for event in yaml.parse(file.read_bytes(), Loader=TaskLoader):

@@ -1,4 +1,4 @@
-"""A time limit for Python code that may never end: helper modules at import, and templates.
+"""A time limit for Python code that may never end, such as templates, or helper modules during import.
 
 A watching thread raises an exception in a thread that exceeds its limit. Code that waits inside a system call is
 interrupted when the call returns.
@@ -29,7 +29,7 @@ class _Running:
 
 
 class _Watch:
-    """The code that has a limit, and the thread that watches it."""
+    """The blocks of code that have a limit, and the thread that watches them."""
 
     def __init__(self) -> None:
         self._running: list[_Running] = []

@@ -1,4 +1,4 @@
-"""inspect: tasks of inspect_ai and inspect_evals, run by the installed packages.
+"""Run tasks of inspect_ai and inspect_evals with the installed packages.
 
 inspect_ai's solvers, tools and scorers run unchanged. Their model is assay's recording engine, so that every call
 is in the journal.
@@ -23,5 +23,5 @@ def model(
     reference: str,
     args: Mapping[str, Any],
 ) -> Model | None:
-    """Return None: files of inspect_ai hold no models for assay."""
+    """Return None, because files of inspect_ai define no models for assay."""
     return None

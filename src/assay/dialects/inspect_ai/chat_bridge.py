@@ -1,4 +1,4 @@
-"""Convert messages, tools and options of inspect_ai to those of assay, and answers of assay to those of inspect_ai."""
+"""Convert messages, tools and options of inspect_ai to assay's, and answers of assay to inspect_ai's."""
 
 import json
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ KINDS = {"image": Image, "audio": Audio, "video": Video}
 
 
 def options_of(config: Any, usual: GenerateOptions) -> GenerateOptions:
-    """Return the generation options of a call. Options that it does not set are taken from `usual`."""
+    """Return the generation options of a call. Options that the call does not set are taken from `usual`."""
     for name in UNSUPPORTED:
         if getattr(config, name, None):
             raise UsageError(f"the task sets {name!r}, which assay cannot pass on")
@@ -70,7 +70,7 @@ def prompt_of(
     choice: object,
     options: GenerateOptions,
 ) -> Prompt:
-    """Return the prompt for a call of a task's solver."""
+    """Return the prompt for a call to the model in a task's solver."""
     return Prompt(
         messages_of_inspect(turns),
         options=options,
@@ -92,7 +92,7 @@ def _tool_choice(choice: object) -> str | None:
 
 
 def messages_of_inspect(turns: Any) -> tuple[Message, ...]:
-    """Return inspect_ai's messages. Media that a task names by file are opened, because the task is trusted code."""
+    """Convert messages of inspect_ai. Media that a task names by file are read, because the task is trusted code."""
     if isinstance(turns, str):
         return as_messages(turns)
     plain = [turn.model_dump(mode="json", exclude_none=True) for turn in turns]
@@ -104,7 +104,7 @@ def messages_of_inspect(turns: Any) -> tuple[Message, ...]:
 
 
 def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
-    """Return a content element in which the medium of a local file is a data URL."""
+    """Return a content element in which a local media file is replaced by a data URL."""
     kind = str(piece.get("type"))
     source = piece.get(kind)
     if kind not in KINDS or not isinstance(source, str) or source.startswith("data:"):

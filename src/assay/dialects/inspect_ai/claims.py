@@ -11,7 +11,7 @@ DECORATOR = "task"
 
 
 def claims_name(reference: str) -> str | None:
-    """Return why a name is a task of inspect_ai, or None. An existing file or folder of that name takes precedence."""
+    """Say why a name is a task of inspect_ai; None if it is not. An existing file or folder takes precedence."""
     if Path(reference).exists():
         return None
     if reference.startswith(PREFIXES):
@@ -35,7 +35,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a file defines tasks of inspect_ai, or None."""
+    """Say why a file contains tasks of inspect_ai; None if it does not."""
     is_importing = any(name.split(".")[0] == PACKAGE for name in imports)
     if not is_importing or not task_names(path):
         return None
@@ -48,7 +48,7 @@ def task_names(path: Path) -> list[str]:
 
 
 def task_parameters(path: Path, name: str) -> list[str] | None:
-    """Return the parameters of a task of a file, or None if it takes any (`**kwargs`)."""
+    """Return the parameters of a task in a file, or None if it takes any (`**kwargs`)."""
     for function in _task_functions(path):
         if function.name == name:
             break

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .inspect_planning import InspectReference
 
 MOST_AT_ONCE = 64
-"""Most samples that inspect_ai works on at once, unless --concurrency sets it."""
+"""How many samples inspect_ai works on at once, unless --concurrency sets it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class InspectDriver:
         ids: Sequence[str],
         folder: str,
     ) -> Any:
-        """Run inspect_ai over some samples, and return its log. A failed sample does not stop the others."""
+        """Let inspect_ai evaluate samples, and return its log. A failed sample does not stop the others."""
         from .inspect_planning import load
         from .provider import AssayModel
 
@@ -189,7 +189,7 @@ class InspectDriver:
 
 
 def _ids_of(dataset: Any) -> Iterator[Any]:
-    """Yield the ids of a dataset; inspect_ai counts samples without one from 1."""
+    """Yield the ids of a dataset. Samples without an id are numbered from 1, as in inspect_ai."""
     for number, sample in enumerate(dataset, 1):
         yield number if sample.id is None else sample.id
 

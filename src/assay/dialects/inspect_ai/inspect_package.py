@@ -1,4 +1,4 @@
-"""The installed packages inspect_ai and inspect_evals: imported when a task is loaded."""
+"""Import the installed packages inspect_ai and inspect_evals when a task is loaded."""
 
 import contextlib
 import importlib
@@ -33,7 +33,7 @@ def need_evals() -> None:
 
 @contextlib.contextmanager
 def loading(reference: str) -> Iterator[None]:
-    """Turn an error while a task is loaded into one line: a missing package, unreachable data, or the task's own."""
+    """Turn an error while a task is loaded into a one-line error: missing package, unreachable data, or other."""
     try:
         yield
     except ModuleNotFoundError as error:

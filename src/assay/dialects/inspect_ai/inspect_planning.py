@@ -27,7 +27,7 @@ from .inspect_driver import InspectDriver
 DIGEST_CHARACTERS = 8
 NO_ARGUMENTS = "{}"
 SHORT_VALUE = re.compile(r"[\w.-]{1,24}")
-"""Longest argument value that a protocol id shows unchanged."""
+"""Argument values that a protocol id shows unchanged. Others are shown as a digest."""
 REFUSED: dict[str, str] = {
     "template": "the prompts are the task's own solver's",
     "scorers": "the scorers are the task's own",
@@ -45,7 +45,7 @@ REFUSED: dict[str, str] = {
 
 @dataclass(frozen=True)
 class InspectReference:
-    """A reference to one task, in inspect_ai's terms."""
+    """A reference to one task of inspect_ai with its arguments."""
 
     spec: str
     """`inspect_evals/NAME`, or `path/file.py@task`."""
@@ -170,7 +170,7 @@ def _parameters_of_evals(name: str) -> Sequence[str] | None:
 
 
 def parameter_names(function: Callable[..., Any]) -> list[str] | None:
-    """Return the names of a function's parameters; None if it takes any."""
+    """Return the names of a function's parameters; None if it accepts any name (`**kwargs`)."""
     names = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -196,7 +196,7 @@ def _task(reference: InspectReference, run: RunOptions) -> Task:
 
 
 def _argument_words(reference: InspectReference) -> str:
-    """Return the arguments of a task for a protocol id: `+difficulty=easy`, or a digest of a long value."""
+    """Return a task's arguments as part of a protocol id: `+difficulty=easy`, with a digest for a long value."""
     words = []
     for name, value in json.loads(reference.arguments).items():
         if isinstance(value, str):
@@ -268,7 +268,7 @@ class InspectTemplate:
 
     reference: InspectReference
     is_whole = True
-    """True: the solver adds everything else itself."""
+    """True, because the solver adds everything else to the prompt itself."""
 
     def __call__(self, sample: Sample) -> Prompt:
         for number, entry in enumerate(load(self.reference).dataset, 1):

@@ -25,15 +25,15 @@ from .chat_bridge import options_of, output_of, prompt_of
 CHARACTERS_PER_TOKEN = 4
 """Used for inspect_ai's estimates of context lengths. The token counts of answers come from the model."""
 Ask = Callable[[Sequence[Prompt], Sequence[str]], list[Output]]
-"""Answers prompts about samples. Blocks until they are answered."""
+"""A function of prompts and sample ids that returns the answers. It blocks until all are there."""
 
 
 class Refused(Exception):
-    """The model gave no answer; inspect_ai records the sample as failed."""
+    """Raised if the model gave no answer, so that inspect_ai records the sample as failed."""
 
 
 class Collected:
-    """Asks in batches: calls that arrive while the model is busy become its next batch."""
+    """Collects calls into batches: calls that arrive while the model is busy become its next batch."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -155,7 +155,7 @@ class _DirectModel:
         prompts: Sequence[Prompt],
         samples: Sequence[str],
     ) -> list[Output]:
-        """Answer prompts, all in one batch unless the model takes one prompt at a time."""
+        """Answer prompts in one batch, or one after another if the model takes only one prompt at a time."""
         model: Any = self._loaded()
         requests = [
             Request(prompt, prompt.options or GenerateOptions(), id=sample)

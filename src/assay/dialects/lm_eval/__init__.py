@@ -1,4 +1,4 @@
-"""lm-eval: tasks of lm-evaluation-harness, run through the installed `lm_eval` package.
+"""Run tasks of lm-evaluation-harness (lm-eval) through the installed `lm_eval` package.
 
 The package builds the questions and reads the answers. assay asks, records, counts and compares.
 """
@@ -22,5 +22,5 @@ def model(
     reference: str,
     args: Mapping[str, Any],
 ) -> Model | None:
-    """Return None: files of lm-eval hold no models."""
+    """Return None, because files of lm-eval define no models."""
     return None

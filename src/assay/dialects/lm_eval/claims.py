@@ -32,16 +32,16 @@ _OTHER_KEYS = frozenset(
         "validation_split",
     }
 )
-"""Keys that occur next to the name in a file of lm-eval, and never in a task file of assay."""
+"""Keys that occur in files of lm-eval and never in a task file of assay."""
 
 
 def claims_name(reference: str) -> str | None:
-    """Return why a name is a task of lm-eval, or None. An existing file or folder of that name takes precedence."""
+    """Say why a name is a task of lm-eval; None if it is not. An existing file or folder takes precedence."""
     return LIBRARY.claims_name(reference)
 
 
 def knows(name: str) -> str | None:
-    """Return the full name of a bare name if the installed package has such a task; else None."""
+    """Return `lm_eval/NAME` for a name without prefix if the installed package has such a task; else None."""
     from ..harness.task_index import installed_index
 
     if name in installed_index(LIBRARY):
@@ -60,7 +60,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a file is a task or a group of lm-eval, or None."""
+    """Say why a file is a task or a group of lm-eval; None if it is not."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None
     text = path.read_text(encoding="utf-8", errors="replace")

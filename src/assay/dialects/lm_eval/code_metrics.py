@@ -1,4 +1,4 @@
-"""Metrics of `unsafe_code` tasks: programs of the model run in assay's sandbox, everything else is lm-eval's code.
+"""Metrics of `unsafe_code` tasks: the model's programs run in assay's sandbox, the rest is lm-eval's code.
 
 Tasks of lm-eval run programs in two ways: through the metric `code_eval` of the `evaluate` library, and through
 functions of their own helper modules. Both are replaced by an execution in the sandbox. A task that runs code in
@@ -115,7 +115,7 @@ def run_cruxeval_program(
 REPLACED: Mapping[tuple[str, str], tuple[str, Callable[..., Any]]] = {
     ("cruxeval", "utils"): ("check_correctness", run_cruxeval_program),
 }
-"""The functions that run programs, by family and helper module, and their replacements."""
+"""Functions of helper modules that run programs, by family and module, with their replacements."""
 HARMLESS: frozenset[str] = frozenset(
     {
         "process_results_countdown",
@@ -124,7 +124,7 @@ HARMLESS: frozenset[str] = frozenset(
     }
     | {"process_results_tom_tracking", "process_results_travel_planning"}
 )
-"""Functions of longproc that only read texts, in a module that also runs compilers."""
+"""Functions of the family longproc that only read texts, although their module also runs compilers."""
 
 
 def check_unsafe(
@@ -151,7 +151,7 @@ def check_unsafe(
 
 
 def _executing_call(file: Path) -> str:
-    """Return the call by which a helper module runs programs; empty if it runs none."""
+    """Return the call with which a helper module runs programs; empty if it runs none."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree is not None else ():
         for name in names_imported(node):

@@ -1,4 +1,4 @@
-"""The names of lm-eval, for `assay ls lm_eval` and `assay show lm_eval/NAME`, without importing it."""
+"""List the names of lm-eval for `assay ls lm_eval` and `assay show lm_eval/NAME`, without importing the package."""
 
 from ..harness.task_listing import Listing
 from .claims import LIBRARY

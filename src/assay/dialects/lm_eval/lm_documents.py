@@ -1,7 +1,7 @@
-"""The documents of a loaded task or group as samples, and the requests of each.
+"""Convert the documents of a loaded task or group to samples, and build their requests.
 
-Requests are built from the first document on, since the examples of a document are drawn after those of the
-previous one. A resumed or sharded run builds the same requests and asks only the missing ones.
+Requests are always built from the first document on, because each document draws its examples after the previous one. A
+resumed or sharded run builds the same requests and asks only the missing ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,11 +26,11 @@ from .task_checks import check_gold
 from .task_loading import MOST_KEPT, load
 
 CHUNK = 32
-"""Number of documents that are built at a time."""
+"""How many documents are built at a time."""
 
 
 class LmDocuments:
-    """All documents of a task or group, built one after another and kept."""
+    """All documents of a task or group, built one after another and kept in memory."""
 
     def __init__(self, loaded: Loaded, settings: TaskSettings) -> None:
         self.loaded, self.settings = loaded, settings
@@ -59,10 +59,7 @@ class LmDocuments:
         return self._by_id[id]
 
     def _build_all(self) -> Iterator[Document]:
-        """Yield all documents.
-
-        Several are built at a time, since switching the random numbers takes as long as building one.
-        """
+        """Yield all documents. Chunks are built at once, because switching random generators takes long."""
         documents = self._in_turns()
         while True:
             with self.loaded.random_state.active():
@@ -72,7 +69,7 @@ class LmDocuments:
             yield from chunk
 
     def _in_turns(self) -> Iterator[Document]:
-        """Yield the documents of all tasks in turn, so that the first samples of a group cover its tasks."""
+        """Yield one document of each task in turn, so that the first samples of a group cover all its tasks."""
         waiting = [self._build_task(entry) for entry in self.loaded.tasks.values()]
         while waiting:
             for documents in list(waiting):
@@ -98,7 +95,7 @@ class LmDocuments:
             yield document
 
     def _random_state_now(self) -> RandomState:
-        """Return the state of the generators; the same object as long as nothing is drawn."""
+        """Return the state of the random generators; the same object as long as no number is drawn."""
         position = RandomState.current_position()
         if self._last_state is None or position != self._last_state[0]:
             self._last_state = position, RandomState.current()
@@ -144,7 +141,7 @@ class LmDocuments:
         }
 
     def sample(self, document: Document) -> Sample:
-        """Return a document as a sample."""
+        """Make a sample of a document."""
         is_group = self.loaded.group is not None
         row = document.row
         if isinstance(row, Mapping):

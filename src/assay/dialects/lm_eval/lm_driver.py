@@ -1,4 +1,4 @@
-"""Runs an lm-eval task: asks its requests through the recording engine and lets lm-eval score the answers."""
+"""Run an lm-eval task: ask its requests through the recording engine, and let lm-eval score the answers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from .lm_samples import write_samples
 
 @dataclass(frozen=True)
 class LmRows(TaskRows):
-    """The documents of a task as samples, built when they are first read."""
+    """Reads the documents of a task as samples. They are built when they are first read."""
 
     def documents(self) -> LmDocuments:
         """Return the documents of the task."""
@@ -31,7 +31,7 @@ class LmTemplate(FirstPrompt):
 
 @dataclass(frozen=True)
 class LmDriver(TaskDriver):
-    """Asks all requests of a task or group and returns its rows."""
+    """Asks all requests of a task or a group, and returns the rows of its results."""
 
     def documents(self) -> LmDocuments:
         """Return the documents of the task."""

@@ -1,4 +1,4 @@
-"""The installed `lm_eval` package, imported when a task is loaded, without its messages and with time limits."""
+"""Import the installed `lm_eval` package when a task is loaded, without its messages and with time limits."""
 
 import functools
 import importlib
@@ -53,7 +53,7 @@ def _limit_imports() -> None:
 
 
 def forget_helpers(folder: Path) -> None:
-    """Forget the helper modules of a folder, so that the next task that names them imports them again.
+    """Remove the helper modules of a folder from `sys.modules`, so that the next load imports them again.
 
     Some shuffle with their own generator, which must start again with each load. Otherwise a second run in the same
     process would ask other questions.

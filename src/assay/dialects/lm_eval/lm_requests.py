@@ -1,4 +1,4 @@
-"""Requests of lm-eval as prompts of assay: contexts, continuations, generation options and media.
+"""Convert requests of lm-eval to prompts of assay: contexts, continuations, generation options and media.
 
 Continuations after one context become one prompt. A chat keeps its turns, so that the model's own template renders
 them.
@@ -14,7 +14,7 @@ from ..harness.questions import Question, as_list, medium_of, with_media
 
 
 class ChatText(str):
-    """A chat in the form that lm-eval passes around: a text that remembers its turns."""
+    """A chat as lm-eval passes it around: a string that also has the turns."""
 
     __slots__ = ("turns",)
     turns: tuple[Message, ...]
@@ -25,7 +25,7 @@ class ChatText(str):
         history: Sequence[Mapping[str, Any]],
         add_generation_prompt: bool = True,
     ) -> "ChatText":
-        """Return the chat. The role of the last turn decides whether it is continued."""
+        """Make a `ChatText` of a chat history. The role of the last turn decides whether that turn is continued."""
         text = cls(json.dumps(list(history), ensure_ascii=False))
         turns = [
             Message(str(turn["role"]), (Text(turn["content"]),)) for turn in history

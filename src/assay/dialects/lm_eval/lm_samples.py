@@ -1,4 +1,4 @@
-"""The `samples_TASK.jsonl` of lm-eval, with the fields that `--log_samples` writes there."""
+"""Write lm-eval's `samples_TASK.jsonl`, with the fields that `--log_samples` writes."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ def write_samples(
     subtask: LoadedTask,
     documents: Sequence[Document],
 ) -> Path:
-    """Write a line for each document and filter, and return the file."""
+    """Write a line for each document and filter, and return the path of the file."""
     handle = package.module("utils").handle_non_serializable
     file = folder / f"samples_{subtask.name.replace('/', '__')}.jsonl"
     with file.open("w", encoding="utf-8") as out:

@@ -1,6 +1,7 @@
-"""Check the names of a task, and try out a user's own one before a model is asked.
+"""Check the names in a task, and try out a user's own task before a model is asked.
 
-Its functions, metrics and filters are called with a made-up answer, and right answers are looked for among the choices.
+The functions, metrics and filters of a user's own task are called with a made-up answer. The right answer must be one
+of the choices.
 """
 
 import inspect
@@ -25,7 +26,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "doc_to_image": ("doc",),
     "doc_to_audio": ("doc",),
 }
-"""Keys whose value is a function, each with the arguments that lm-eval passes to it."""
+"""Keys whose value is a function, with the arguments that lm-eval passes to the function."""
 COLUMN_KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
 
 
@@ -95,7 +96,7 @@ def _check_functions(
     config: Mapping[str, Any],
     path: str,
 ) -> None:
-    """Raise for a value after `!function` that cannot be called with what lm-eval passes to it."""
+    """Raise for a function after `!function` that cannot be called with the arguments that lm-eval passes."""
     for key, arguments in ARGUMENTS.items():
         text = config.get(key)
         if not isinstance(text, str) or not text.startswith(FUNCTION):
@@ -126,7 +127,7 @@ def _check_columns(
     columns: Sequence[str],
     path: str,
 ) -> None:
-    """Raise for a bare word that is nearly the name of a column. lm-eval takes it for a constant."""
+    """Raise for a value that looks like a misspelt column name, which lm-eval would take for a constant."""
     for key in COLUMN_KEYS:
         word = config.get(key)
         if not isinstance(word, str) or not word.isidentifier() or word in columns:
@@ -203,7 +204,7 @@ def check_gold(
     row: Any,
     where: str,
 ) -> None:
-    """Raise if the right answer of a row is none of its choices. lm-eval would count such a row as wrong."""
+    """Raise if the right answer of a row is not among its choices. lm-eval would count such a row as wrong."""
     counts_choices = task.OUTPUT_TYPE == "multiple_choice" and not task.multiple_input
     if not counts_choices or task.config.process_results is not None:
         return

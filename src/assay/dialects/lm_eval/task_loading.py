@@ -1,4 +1,4 @@
-"""Load tasks and groups with the classes of lm-eval, with one-line errors."""
+"""Load tasks and groups with the classes of lm-eval, and turn failures into one-line errors."""
 
 import functools
 import threading
@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 @dataclass
 class _Cache:
-    """The last loaded tasks. A plan, its samples and its driver ask for the same ones."""
+    """The last loaded tasks, kept because a plan, its samples and its driver load the same ones."""
 
     entries: dict[Any, Loaded] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
 
 
 def _manager(name: str, index: Index) -> Any:
-    """Return a task manager that knows one name and the names it refers to.
+    """Return lm-eval's task manager with one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -134,7 +134,7 @@ def _manager(name: str, index: Index) -> Any:
 
 @contextmanager
 def _own_rows(settings: TaskSettings) -> Iterator[None]:
-    """While tasks are loaded, give them the rows of `--data`, or their own rows with one-line errors."""
+    """While tasks are loaded, give them the rows of `--data`, or else their own rows, with one-line errors."""
     task_module = package.module("api.task")
     base, configurable = task_module.Task, task_module.ConfigurableTask
     original = base.download, configurable.download
@@ -195,7 +195,7 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
 
 
 def _check_splits(config: Any, dataset: Any) -> None:
-    """Raise if the data has no split of the name that a task evaluates."""
+    """Raise if the data lacks the split that a task evaluates."""
     key = "test_split" if config.test_split else "validation_split"
     split = getattr(config, key)
     if split and isinstance(dataset, Mapping) and split not in dataset:

@@ -1,4 +1,4 @@
-"""lmms-eval: its tasks with images, audio and video, run through the installed `lmms_eval` package.
+"""Run lmms-eval's tasks with images, audio and video through the installed `lmms_eval` package.
 
 The package builds the messages and reads the answers. assay asks, records, counts and compares.
 """
@@ -22,5 +22,5 @@ def model(
     reference: str,
     args: Mapping[str, Any],
 ) -> Model | None:
-    """Return None: files of lmms-eval hold no models that assay runs."""
+    """Return None, because files of lmms-eval define no models that assay runs."""
     return None

@@ -23,16 +23,16 @@ OWN_KEYS = frozenset(
         "process_results_use_image",
     }
 )
-"""Keys that only files of lmms-eval have. Otherwise its files look like those of lm-eval."""
+"""Keys that only files of lmms-eval have. They distinguish these files from those of lm-eval."""
 
 
 def claims_name(reference: str) -> str | None:
-    """Return why a name is a task of lmms-eval, or None. An existing file or folder of that name takes precedence."""
+    """Say why a name is a task of lmms-eval; None if it is not. An existing file or folder takes precedence."""
     return LIBRARY.claims_name(reference)
 
 
 def knows(name: str) -> str | None:
-    """Return the full name of a bare name if the installed package has such a task; else None."""
+    """Return `lmms_eval/NAME` for a name without prefix if the installed package has such a task; else None."""
     from ..harness.task_index import installed_index
 
     if name in installed_index(LIBRARY):
@@ -51,7 +51,7 @@ def claims(
     path: Path,
     imports: frozenset[str],
 ) -> str | None:
-    """Return why a file is a task or a group of lmms-eval, or None. Included files are considered, too."""
+    """Say why a file is a task or a group of lmms-eval; None if it is not. Included files are considered, too."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None
     folder = LIBRARY.tasks_folder()
@@ -69,10 +69,7 @@ def claims(
 
 
 def _claim_of_group(path: Path) -> str | None:
-    """Return why a group belongs to lmms-eval, or None.
-
-    The tasks next to it decide, since groups of both look alike.
-    """
+    """Say why a group belongs to lmms-eval, or None. The tasks next to it decide, since lm-eval's groups look alike."""
     for file in sorted(path.parent.glob("*.y*ml")):
         keys = top_level_keys(file.read_text(encoding="utf-8", errors="replace"))
         if "task" in keys and file != path and _own_keys(file, keys):

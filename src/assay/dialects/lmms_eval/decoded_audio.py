@@ -1,4 +1,4 @@
-"""Audio columns decoded by soundfile into the dictionaries that tasks read.
+"""Decode audio columns with soundfile, into the dictionaries that tasks read.
 
 Newer versions of `datasets` decode with torchcodec, a large package, into objects that tasks cannot read.
 """
@@ -20,7 +20,7 @@ def _decode(
     value: Mapping[str, Any],
     token_per_repo_id: Any = None,
 ) -> dict[str, Any]:
-    """Return the samples of a clip, with the channels and the rate that the column requests."""
+    """Decode a clip with the channels and the sampling rate that the column requests."""
     import soundfile
 
     from ...media.audio import resample

@@ -1,7 +1,7 @@
-"""Functions that task files name after `!function`, each from a module with its own name.
+"""Load the functions that task files name after `!function`, from modules with unique names.
 
-lmms-eval looks for included files in the working folder first, and imports every helper module as `utils`. Here a
-file is relative to the file that names it, and a helper module is imported once, under its name in the package.
+lmms-eval looks for included files in the working folder first, and imports every helper module as `utils`. Here paths
+are relative to the file that names them, and a helper module is imported once, under its name in the package.
 """
 
 import importlib
@@ -25,7 +25,7 @@ from .judge_clients import placeholder_keys, replaced_clients
 
 @dataclass(frozen=True, slots=True)
 class NamedFunction:
-    """A function that a file names."""
+    """A function that a task file names, not yet loaded."""
 
     name: str
     """The function with its module: `utils.mme_doc_to_text`."""
@@ -34,12 +34,12 @@ class NamedFunction:
 
     @property
     def module_file(self) -> Path:
-        """The file of its module, next to the YAML file."""
+        """The file of the function's module, next to the YAML file."""
         return self.file.parent / f"{self.name.rpartition('.')[0]}.py"
 
 
 def resolved_yaml(path: str | Path) -> dict[str, Any]:
-    """Return a task file with its included files merged, and with its functions."""
+    """Return a task file merged with the files it includes, with names of functions replaced by the functions."""
     config = merged_yaml(path, LIBRARY, _with_named_functions)
     resolved: dict[str, Any] = _replace(config, _function)
     return _with_absolute_files(resolved, Path(path).parent)
@@ -66,7 +66,7 @@ def helpers_digest(path: str | Path) -> str:
 
 
 def forget_helpers(path: str | Path) -> None:
-    """Forget the helper modules of a task file, so that the next task that names them imports them again.
+    """Remove the helper modules of a task file from `sys.modules`, so that the next load imports them again.
 
     Some shuffle with their own generator, which must start again with each load.
     """
@@ -81,7 +81,7 @@ def _with_named_functions(
     config: dict[str, Any],
     file: Path,
 ) -> dict[str, Any]:
-    """Record for each function which file names it, before files are merged."""
+    """Replace names of functions by `NamedFunction`, which records the file, before files are merged."""
 
     def remember(text: str) -> Any:
         if not text.startswith(FUNCTION):
@@ -97,7 +97,7 @@ def _replace(
     change: Any,
     kind: type = NamedFunction,
 ) -> Any:
-    """Return a configuration with every value of a kind replaced, at any depth."""
+    """Apply `change` to every value of type `kind` in a configuration, at any depth."""
     if isinstance(value, kind):
         return change(value)
     if isinstance(value, Mapping):
@@ -140,7 +140,7 @@ def _absolute_module(
     file: Path,
     yaml_file: Path,
 ) -> ModuleType:
-    """Return a module by its full name, as `lmms_eval.tasks.librispeech.utils`."""
+    """Import a module that a file names in full, such as `lmms_eval.tasks.librispeech.utils`."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -194,7 +194,7 @@ def _with_absolute_files(
     config: dict[str, Any],
     folder: Path,
 ) -> dict[str, Any]:
-    """Return a configuration with absolute data files, so that the working folder does not matter."""
+    """Make paths of data files in a configuration absolute, so that they do not depend on the working folder."""
     kwargs = config.get("dataset_kwargs")
     is_local = config.get("dataset_path") in LOCAL_BUILDERS
     if not is_local or not isinstance(kwargs, dict) or "data_files" not in kwargs:

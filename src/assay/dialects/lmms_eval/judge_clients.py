@@ -1,4 +1,4 @@
-"""Send the judge calls of lmms-eval's code to the judge of the run instead of to an endpoint.
+"""Send the calls that lmms-eval's code makes to a judge to the judge of the run, instead of to an endpoint.
 
 Its tasks call judges in three ways: with a client of the `openai` package, often created when their module is
 imported; with the providers of `lmms_eval.llm_judge`; and with `requests.post` to an address that ends in
@@ -35,7 +35,7 @@ CLIENTS = {
     "AsyncOpenAI": True,
     "AsyncAzureOpenAI": True,
 }
-"""Classes of the `openai` package, and whether their calls are awaited."""
+"""Client classes of the `openai` package; True if their calls are awaited."""
 ADDRESS_END = "/chat/completions"
 PLACEHOLDER_KEYS = ("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY")
 """Environment variables without which some helper modules refuse to be imported."""
@@ -44,12 +44,12 @@ PLACEHOLDER_KEYS = ("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY")
 class NoJudge(BaseException):
     """Raised if a task asks a judge and the run has none.
 
-    Not an `Exception`: tasks catch those, and would count a wrong answer instead.
+    It is not an `Exception`, because tasks catch those and would count the answer as wrong.
     """
 
 
 class RunJudge:
-    """The judge of one run. Failures are remembered, because tasks hide them."""
+    """The judge of one run. It remembers failures, because tasks hide them."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ def answer(request: Mapping[str, Any]) -> str:
 
 @contextmanager
 def judged_by(judge: RunJudge) -> Iterator[None]:
-    """Let code of tasks ask this judge inside the block, however it calls it."""
+    """Inside the block, send every call of tasks to a judge to this one, in whichever of the three ways."""
     import requests
 
     original = requests.post
@@ -192,7 +192,7 @@ def replace_providers() -> None:
     from lmms_eval.llm_judge.providers.openai import OpenAIProvider
 
     class Provider(OpenAIProvider, AsyncServerInterface):  # type: ignore[misc]
-        """Asks the judge of the run. Prompts and parsing are the package's."""
+        """A provider that asks the judge of the run. Prompts and parsing are those of the package."""
 
         def __init__(self, config: Any = None) -> None:
             AsyncServerInterface.__init__(self, config or _default_config())

@@ -1,4 +1,4 @@
-"""The names of lmms-eval, for `assay ls lmms_eval` and `assay show lmms_eval/NAME`, without importing it."""
+"""List the names of lmms-eval for `assay ls lmms_eval` and `assay show lmms_eval/NAME`, without importing it."""
 
 from ..harness.task_listing import Listing
 from .claims import LIBRARY

@@ -1,4 +1,4 @@
-"""The documents of a loaded task or group as samples. Requests are built when a document is asked.
+"""Convert the documents of a loaded task or group to samples. Requests are built when a document is asked.
 
 Media are large, so a document keeps its prompt only until the model has answered.
 """
@@ -25,10 +25,10 @@ from .lmms_loading import MOST_KEPT, load, served_rows
 from .lmms_messages import messages_of, plain_messages
 
 DEFAULT_MAX_TOKENS = 1024
-"""Maximum number of tokens of an answer if a task sets no limit, as in lmms-eval's models for endpoints."""
+"""The token limit of an answer if a task sets none, as in lmms-eval's models for endpoints."""
 OF_THE_TASK = frozenset({"image_aspect_ratio", "visual_cot", "max_agentic_steps"})
-"""Generation options that are not for the model: how lmms-eval's own models resize images, and the number of
-attempts.
+"""Generation options that are not passed to the model: how lmms-eval's own models resize images, and how many attempts
+a task makes.
 """
 ROUNDS = "generate_until_multi_round"
 AGENTIC = "generate_until_agentic"
@@ -48,7 +48,7 @@ class LmmsDocuments:
         return self._by_id[id]
 
     def _in_turns(self) -> Iterator[Document]:
-        """Yield the documents of all tasks in turn, so that the first samples of a group cover its tasks."""
+        """Yield one document of each task in turn, so that the first samples of a group cover all its tasks."""
         waiting = [self._of_task(entry) for entry in self.loaded.tasks.values()]
         while waiting:
             for documents in list(waiting):
@@ -67,7 +67,7 @@ class LmmsDocuments:
             yield Document(f"{prefix}{number}", subtask, number, row)
 
     def sample(self, document: Document) -> Sample:
-        """Return a document as a sample."""
+        """Make a sample of a document."""
         is_group = self.loaded.group is not None
         row = document.row
         if isinstance(row, Mapping):
@@ -110,7 +110,7 @@ class LmmsDocuments:
         return document.subtask.task.eval_docs[document.number]
 
     def options(self, document: Document) -> Any:
-        """Return the generation options of a document, with the changes of the run."""
+        """Return the generation options of a document, with those that the run sets."""
         kwargs = dict(document.subtask.task.config.generation_kwargs or {})
         options = generation_options(kwargs, where_of(document))
         if self.settings.chat:
@@ -207,10 +207,7 @@ class LmmsDocuments:
 
 
 class WeighedQuestion(Question):
-    """Continuations whose losses lmms-eval compares.
-
-    A loss is the mean over the tokens, as its own models compute it.
-    """
+    """Continuations whose losses lmms-eval compares. Like in its own models, a loss is the mean over the tokens."""
 
     def answers(self, output: Any) -> list[Any]:
         """Return the loss of each continuation, and whether greedy decoding would write it."""

@@ -1,4 +1,4 @@
-"""Runs a task of lmms-eval: asks its requests through the recording engine and lets lmms-eval score the answers."""
+"""Run a task of lmms-eval: ask its requests through the recording engine, and let lmms-eval score the answers."""
 
 import functools
 import inspect
@@ -28,18 +28,18 @@ from .lmms_messages import messages_of
 from .lmms_samples import write_samples
 
 ASKED_AT_ONCE = 64
-"""Number of documents whose media are in memory at a time."""
+"""How many documents have their media in memory at a time."""
 MOST_ROUNDS = 100
 """Maximum number of rounds of one document, because some tasks never end by themselves."""
 AGENTS = 8
-"""Number of documents of agentic tasks that are asked in parallel."""
+"""How many documents of agentic tasks are asked in parallel."""
 REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'
 """Reasoning tags that lmms-eval removes unless a task names others."""
 
 
 @dataclass(frozen=True)
 class LmmsRows(TaskRows):
-    """The documents of a task as samples, without their media."""
+    """Reads the documents of a task as samples, without their media."""
 
     def documents(self) -> LmmsDocuments:
         """Return the documents of the task."""
@@ -57,7 +57,7 @@ class LmmsTemplate(FirstPrompt):
 
 @dataclass(frozen=True)
 class LmmsDriver(TaskDriver):
-    """Asks all requests of a task or group and returns its rows."""
+    """Asks all requests of a task or a group, and returns the rows of its results."""
 
     def documents(self) -> LmmsDocuments:
         """Return the documents of the task."""
@@ -74,7 +74,7 @@ class LmmsDriver(TaskDriver):
 
     @contextmanager
     def reading(self, recording: RecordingEngine) -> Iterator[None]:
-        """Within the context, judge calls of the tasks' code go to the judge of the run."""
+        """Inside the block, send the calls that tasks make to a judge to the judge of the run."""
         options = recording.options
         name = options.judges.get("judge")
         if name is None:
@@ -103,7 +103,7 @@ class LmmsDriver(TaskDriver):
         return metric in subtask.task.aggregation()
 
     def number_of(self, subtask: LoadedTask, item: object) -> float | None:
-        """Return the value of a document, which may be an entry in the input of the aggregation."""
+        """Return the value of a document; if the task computed a dictionary, its entry `score_key`."""
         if isinstance(item, Mapping):
             item = item.get(subtask.task.config.score_key)
         return as_number(item)
@@ -221,7 +221,7 @@ class _Asking:
         return answers
 
     def _ask_rounds(self, documents: Sequence[Document]) -> None:
-        """Ask round by round. After each answer the task returns the next question, until it ends."""
+        """Ask documents round by round: after each answer the task returns the next question, or ends."""
         for document in documents:
             for _ in range(document.instances[0].repeats or 1):
                 self._ask_dialogue(document)
@@ -317,7 +317,7 @@ def _strip_filter() -> Any:
 def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
     """Give tasks the options that they read from lmms-eval's command line, and turn off their retries.
 
-    Some aggregations write a file for a server below the output folder.
+    Some aggregations write a submission file below the output folder.
     """
     for name, subtask in documents.loaded.tasks.items():
         task = subtask.task

@@ -1,4 +1,4 @@
-"""Groups of lmms-eval, in the form from which group results are computed."""
+"""Groups of lmms-eval, with the methods that the results of groups need."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from . import lmms_package
 
 
 class LmmsGroup:
-    """A loaded group. Its numbers are those of lmms-eval's own `consolidate_group_results`."""
+    """A loaded group. Its numbers are computed by lmms-eval's own `consolidate_group_results`."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class LmmsGroup:
         members: Mapping[Any, Any],
         results: Mapping[str, Any],
     ) -> dict[Any, Any]:
-        """Return the members that have numbers, because a limit may leave tasks without documents."""
+        """Return the members that have numbers. With a limit, some tasks may have no documents."""
         present = {}
         for key, member in members.items():
             if isinstance(member, Mapping):
@@ -52,7 +52,7 @@ class LmmsGroup:
         return present
 
     def get_all_groups(self) -> list["LmmsGroup"]:
-        """Return the groups inside, at any depth."""
+        """Return all groups inside this one, at any depth."""
         groups = []
         for key, member in self._members.items():
             if isinstance(member, Mapping):
@@ -61,7 +61,7 @@ class LmmsGroup:
         return groups
 
     def get_all_tasks(self) -> list[Any]:
-        """Return the tasks inside, at any depth."""
+        """Return all tasks of this group, at any depth."""
         return list(self._tasks(self._members))
 
     def _tasks(self, members: Mapping[Any, Any]) -> Iterator[Any]:

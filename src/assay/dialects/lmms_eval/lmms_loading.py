@@ -119,7 +119,10 @@ def _names_of_package() -> KnownNames:
 
 
 def _manager(name: str, index: Index) -> Any:
-    """Return a task manager that knows one name and the names it refers to. Indexing the package would take seconds."""
+    """Return lmms-eval's task manager with one name and the names it refers to.
+
+    Indexing the whole package would take seconds.
+    """
     manager = lmms_package.module("tasks").TaskManager(include_defaults=False)
     entries: dict[str, dict[str, Any]] = {}
     waiting = [name]
@@ -192,13 +195,13 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
 
 @dataclass
 class _DatasetLoader:
-    """Replacement of `datasets.load_dataset`, which helper modules may import under its name.
+    """Replaces `datasets.load_dataset`, which helper modules may have imported by name.
 
-    While a task reads its rows, or makes a request, it serves those of `--data`. Otherwise it is the original.
+    While a task reads its rows or makes a request, it returns the rows of `--data`. Otherwise it calls the original.
     """
 
     task: tuple[Any, TaskSettings] | None = None
-    """Configuration and settings of the task that reads its rows now."""
+    """Configuration and settings of the task that is reading its rows."""
     original: Any = None
 
     def __call__(
@@ -224,7 +227,7 @@ _loader = _DatasetLoader()
 
 @contextmanager
 def served_rows(config: object, settings: TaskSettings) -> Iterator[None]:
-    """While code of a task runs, serve the rows of `--data`, or those it names with errors in one line."""
+    """While code of a task runs, give it the rows of `--data`, or else those that it names, with one-line errors."""
     before = _loader.task
     _loader.task = config, settings
     try:
@@ -239,7 +242,7 @@ def _given_rows(
     dataset_name: Any,
     split: Any,
 ) -> Any:
-    """Return the rows of `--data` as a task asks for them: all its splits, or one split of a dataset that it names."""
+    """Return the rows of `--data` that a task requests: all splits, or one split of a dataset that it names."""
     if split is None:
         return _given_splits(config, settings)
     is_other = dataset_name is not None and dataset_name != config.dataset_name

@@ -1,4 +1,4 @@
-"""Messages of lmms-eval as prompts of assay: the parts in their order, with their media."""
+"""Convert messages of lmms-eval to those of assay: the parts in their order, with their media."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ CUT_KEYS = ("video_start", "video_end", "start_time", "end_time")
 
 
 def messages_of(turns: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
-    """Return the turns of `doc_to_messages`."""
+    """Convert the turns that `doc_to_messages` returns."""
     messages = []
     for turn in turns:
         content = turn["content"]
@@ -39,7 +39,7 @@ def plain_messages(
     visuals: object,
     role: str,
 ) -> tuple[Message, ...]:
-    """Return a text with its media: at their marks, or else first, as in lmms-eval's simple models."""
+    """Return a text with its media: at their marks in the text, or else first, as in lmms-eval's simple models."""
     media = [part_of(visual) for visual in as_list(visuals)]
     message = Message(role, (Text(context),))
     if media:
@@ -51,9 +51,9 @@ def visual_content(
     visual: object,
     upstream: Callable[[Any], Any],
 ) -> Any:
-    """Return the message entry for a return value of `doc_to_visual`.
+    """Return the message entry for a medium that `doc_to_visual` returned.
 
-    lmms-eval declares a clip as a video and keeps only its file name.
+    lmms-eval itself would declare an audio clip as a video and keep only its file name.
     """
     is_clip = isinstance(visual, Mapping) and "array" in visual
     if is_clip or (isinstance(visual, str) and _suffix(visual) in AUDIO_SUFFIXES):
@@ -62,7 +62,7 @@ def visual_content(
 
 
 def part_of(visual: object, kind: str = "") -> Part:
-    """Return one medium from an image object, a file, bytes, or a dictionary with samples or a file."""
+    """Make a medium of an image object, a file, bytes, or a dictionary with audio samples or a file."""
     if isinstance(visual, Mapping):
         return _part_of_dictionary(visual, kind)
     if isinstance(visual, (str, Path)):
@@ -127,7 +127,7 @@ def _part_of_file(name: str, kind: str) -> Part:
 
 
 def _check_whole(entry: Mapping[str, Any]) -> None:
-    """Raise if an entry asks for a part of a video, because models get whole files."""
+    """Raise if an entry requests a part of a video, because models get whole files."""
     cut = {key: entry[key] for key in CUT_KEYS if entry.get(key) is not None}
     if cut:
         raise DataError(f"a part of a video ({shorten(cut)}), which no model is sent")

@@ -1,4 +1,4 @@
-"""The installed `lmms_eval` package: imported when a task is loaded, quietly, with its judges replaced by the run's."""
+"""Import the installed `lmms_eval` package when a task is loaded, without its messages and with the run's judge."""
 
 import importlib
 import logging
@@ -48,7 +48,7 @@ def module(name: str) -> Any:
 
 @cache
 def _parsed_defaults() -> Namespace:
-    """Return what lmms-eval's command line parses without arguments."""
+    """Return the options of lmms-eval's command line if no arguments are given."""
     with warnings.catch_warnings():  # The module changes the filters of warnings.
         command_line = module("__main__")
     arguments_of_assay, sys.argv = sys.argv, sys.argv[:1]

@@ -1,4 +1,4 @@
-"""The `samples_TASK.jsonl` of lmms-eval, with the fields that `--log_samples` writes there."""
+"""Write lmms-eval's `samples_TASK.jsonl`, with the fields that `--log_samples` writes."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ def write_samples(
     subtask: LoadedTask,
     documents: Sequence[Document],
 ) -> Path:
-    """Write a line for each document and filter, filter by filter, and return the file."""
+    """Write a line for each document and filter, filter by filter, and return the path of the file."""
     handle = lmms_package.module("utils").handle_non_serializable
     file = folder / f"samples_{subtask.name.replace('/', '__')}.jsonl"
     filters = max((len(document.logged) for document in documents), default=0)

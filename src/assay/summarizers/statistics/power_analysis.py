@@ -177,7 +177,8 @@ def minimum_detectable_difference(
 ) -> float:
     """Return the smallest true difference of two models that n samples detect with this power.
 
-    `variance` is the variance of a sample's difference."""
+    `variance` is the variance of a sample's difference.
+    """
     if n < 2:
         raise ValueError(f"a detectable difference needs at least two samples, got {n}")
     if variance < 0:
