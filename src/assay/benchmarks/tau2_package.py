@@ -217,8 +217,8 @@ class CopiedMembers(dict[str, Any]):
         super().__init__(members)
         self.touched: set[str] = set()
 
-    def __getitem__(self, key: str) -> Any:
-        member = super().__getitem__(key)
+    def __getitem__(self, key: str) -> "BaseModel":
+        member: BaseModel = super().__getitem__(key)
         if key in self.touched:
             return member
         self.touched.add(key)

@@ -4,10 +4,10 @@ The model under test is the agent of customer service; a model with the role `us
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Message, Output, Prompt, Sample, Score, Task, Text
 from ..core.request import GenerateOptions
@@ -16,6 +16,7 @@ from ..tooling import SampleContext, text_result
 from ..tooling.simulated_user import MOST_EXCHANGES, USER, UserTalk
 from .tau2_package import (
     DOMAINS,
+    PackageTool,
     SampleStore,
     agent_system_text,
     agent_tools,
@@ -29,6 +30,9 @@ from .tau2_package import (
     user_tools,
     version,
 )
+
+if TYPE_CHECKING:
+    from inspect_ai.dataset import Sample as InspectSample
 
 CITATION = "Barres et al. 2025, τ²-bench, arXiv 2506.07982"
 MOST_ANSWERS = 400
@@ -52,7 +56,7 @@ class Tau2Rows:
         system = agent_system_text(self.domain)
         return [self._sample(entry, system) for entry in read_samples(self.domain)]
 
-    def _sample(self, entry: Any, system: str) -> Sample:
+    def _sample(self, entry: "InspectSample", system: str) -> Sample:
         user_system, opening = (message.text for message in entry.input)
         fields = {
             "domain": self.domain,
@@ -73,9 +77,10 @@ class Tau2Rows:
         )
 
 
-def plain(value: object) -> Any:
+def plain(value: Mapping[str, object]) -> dict[str, Any]:
     """Return data of the package as JSON values."""
-    return json.loads(json.dumps(value, default=str))
+    copied: dict[str, Any] = json.loads(json.dumps(value, default=str))
+    return copied
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,9 @@ class Tau2Session:
         self.state.user_calls.append(call)
         return await self._run(call, self._user_tools)
 
-    async def _run(self, call: ToolCall, tools: Any) -> ToolResult:
+    async def _run(
+        self, call: ToolCall, tools: Mapping[str, PackageTool]
+    ) -> ToolResult:
         self._store.use()
         text, error = await run_call(tools, call)
         return text_result(call, text, error)

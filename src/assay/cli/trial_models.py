@@ -7,7 +7,7 @@ import struct
 import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 from ..core import (
     AllOf,
@@ -34,6 +34,8 @@ from ..runner.options import RunOptions
 from ..runner.scoring.scoring import with_rounds
 from ..scorers.given_models import GivenModel, ModelsByRole
 from ..tooling import ToolSet, smallest_arguments
+
+T = TypeVar("T")
 
 
 class WouldAsk(BaseException):
@@ -80,12 +82,12 @@ class TrialModels:
         self._run = run
         self._built: dict[str, Model | None] = {}
 
-    def give(self, scorer: Any) -> Any:
+    def give(self, scorer: T) -> T:
         """Return the scorer with a helper model for each of its roles."""
         roles = tuple(getattr(scorer, "needs", ()))
         if not roles:
             return scorer
-        return replace(scorer, models=self.models(roles))
+        return replace(scorer, models=self.models(roles))  # type: ignore[type-var]
 
     def models(self, roles: Sequence[str]) -> Mapping[str, TrialModel]:
         """Return a model for each role. For a role without a model, a substitute only shows its question."""

@@ -20,7 +20,7 @@ from ..core import (
     Task,
 )
 from ..core.errors import shorten
-from ..core.protocols import Template
+from ..core.protocols import Summarizer, Template
 from ..core.score import named_values
 from ..datasets.choice_order import shows_order
 from ..report import format_value, printable
@@ -311,7 +311,7 @@ def _has_scored(beside: Mapping[str, Sequence[ScoreRecord]]) -> bool:
 
 def _try_failure(
     name: str,
-    summarizer: Any,
+    summarizer: Summarizer,
     answers: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[str]:

@@ -559,7 +559,7 @@ def _abilities_line(model: Model) -> str:
 
 
 def _asked(
-    ask: Any,
+    ask: Callable[..., Any],
     prompt: Prompt,
     file: Path,
     line: int | None,

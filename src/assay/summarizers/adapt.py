@@ -178,15 +178,17 @@ class Adapted:
         )
         return [replace(result, flags=(*result.flags, *unheard)) for result in results]
 
-    def _numbers(self, value: Any, path: str) -> Iterator[tuple[str, float]]:
+    def _numbers(self, value: object, path: str) -> Iterator[tuple[str, float]]:
         """Yield name and number of each number in the user's value."""
         if isinstance(value, Mapping):
             for key, inner in value.items():
                 yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
             return
         # numpy and torch numbers have `item`, which returns a Python number.
-        if callable(getattr(value, "item", None)) and getattr(value, "size", 1) == 1:
-            number = value.item()
+        to_number = getattr(value, "item", None)
+        number: object
+        if callable(to_number) and getattr(value, "size", 1) == 1:
+            number = to_number()
         else:
             number = value
         if not isinstance(number, (int, float)):

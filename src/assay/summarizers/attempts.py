@@ -124,7 +124,9 @@ def _at(
     return otherwise
 
 
-def _values(record: ScoreRecord, value: Any) -> Mapping[str, float | None]:
+def _values(
+    record: ScoreRecord, value: Mapping[str, float] | float | None
+) -> Mapping[str, float | None]:
     if isinstance(value, Mapping):
         numbers = {}
         for name, number in value.items():

@@ -18,6 +18,7 @@ from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
 from .mean import Mean
+from .statistics.estimate import Ends
 from .strata import Counting, OneEach, expected_of
 
 CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
@@ -69,13 +70,23 @@ def _mean_of(
 
 
 def _percent(result: Result) -> Result:
-    def times(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(100 * end for end in value)
-        return None if value is None else 100 * value
+    """Return the result with its numbers in percent."""
+    return replace(
+        result,
+        value=_times_100(result.value),
+        stderr=_times_100(result.stderr),
+        ci=_ends_times_100(result.ci),
+        bounds=_ends_times_100(result.bounds),
+        parsed_value=_times_100(result.parsed_value),
+    )
 
-    numbers = ("value", "stderr", "ci", "bounds", "parsed_value")
-    return replace(result, **{name: times(getattr(result, name)) for name in numbers})
+
+def _times_100(number: float | None) -> float | None:
+    return None if number is None else 100 * number
+
+
+def _ends_times_100(ends: Ends | None) -> Ends | None:
+    return None if ends is None else (100 * ends[0], 100 * ends[1])
 
 
 WEIGHTS = {"moderate": 1.0, "high": 2.0}

@@ -9,9 +9,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import UsageError, suggest
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Lookup = Callable[[str], Any]
 """Returns the value of a name: a number, an array, or a list of numbers."""
@@ -51,7 +54,7 @@ def _average(*values: object) -> object:
     return sum(numbers) / len(numbers)
 
 
-def _root(value: Any) -> Any:
+def _root(value: "npt.ArrayLike") -> object:
     import numpy as np
 
     return np.sqrt(value)

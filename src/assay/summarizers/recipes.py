@@ -328,8 +328,8 @@ ONE = "1"
 """Counts every answer once, instead of naming a member of `details`."""
 
 
-def _listed(names: Any) -> object:
+def _listed(names: object) -> object:
     """Return nested names as JSON: tuples become lists."""
-    if isinstance(names, (str, int, float)):
-        return names
-    return [_listed(name) for name in names]
+    if isinstance(names, (list, tuple)):
+        return [_listed(name) for name in names]
+    return names

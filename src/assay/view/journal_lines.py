@@ -159,9 +159,9 @@ def confidence(likelihoods: object) -> float:
         return math.nan
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """Return the value as a float; nan if it is not a number."""
-    if type(value) in (int, float):
+    if type(value) is int or type(value) is float:
         return float(value)
     return math.nan
 

@@ -10,10 +10,11 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core import EMPTY, UsageError, shorten
 
+T = TypeVar("T")
 ORGANISATION_AND_NAME = re.compile(
     r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
 )
@@ -232,8 +233,8 @@ def _optional(
     table: Mapping[str, Any],
     section: str,
     key: str,
-    read: Callable[[Any], Any],
-) -> Any:
+    read: Callable[[Any], T],
+) -> T | None:
     """Return the value of a key, converted by `read`; None if it is not set."""
     value = table.get(key)
     if value is None:
@@ -535,5 +536,5 @@ def _is_separate(verifier: Mapping[str, Any]) -> bool:
     return mode == "separate" or environment is not None
 
 
-def _is_list_of(value: object, kind: Any) -> bool:
+def _is_list_of(value: object, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)

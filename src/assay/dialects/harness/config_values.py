@@ -300,7 +300,7 @@ def _check_function(
 def _check_kind(
     config: Mapping[str, Any],
     key: str,
-    kind: Any,
+    kind: type | tuple[type, ...],
     words: str,
     where: str,
 ) -> None:

@@ -88,7 +88,7 @@ def options_of(
 
 
 def _number(
-    value: Any,
+    value: str | float | None,
     name: str,
     where: str,
 ) -> float | None:

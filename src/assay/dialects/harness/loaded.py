@@ -1,9 +1,9 @@
 """Types of loaded tasks of a library and their documents."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ...core import DataError, UsageError, digest_of, shorten
 from .questions import Question
@@ -11,6 +11,83 @@ from .random_state import RandomState
 
 SUBTASK = "subtask"
 """The tag that names a sample's task within a group."""
+
+
+class TaskConfig(Protocol):
+    """The keys of a task's merged YAML file that assay reads, as attributes."""
+
+    task: object
+    dataset_name: str | None
+    test_split: str | None
+    validation_split: str | None
+    training_split: str | None
+    fewshot_split: str | None
+    num_fewshot: int | None
+    fewshot_config: Any
+    repeats: int | None
+    generation_kwargs: Mapping[str, Any] | None
+    metric_list: object
+    process_docs: Callable[..., object] | None
+    process_results: Callable[..., object] | None
+
+
+class LibraryTask(Protocol):
+    """The members of a task object of lm-eval or lmms-eval that assay uses."""
+
+    OUTPUT_TYPE: str
+    """How answers are obtained: `generate_until`, `multiple_choice`, `loglikelihood`, …"""
+    multiple_input: object
+    config: TaskConfig
+    eval_docs: Iterable[object]
+    """The rows to evaluate."""
+    _filters: Sequence[Any]
+
+    def dump_config(self) -> dict[str, Any]:
+        """Return the configuration as plain values."""
+        ...
+
+    def aggregation(self) -> Mapping[str, Callable[[list[Any]], object]]:
+        """Return the aggregation function of each metric."""
+        ...
+
+    def doc_to_target(self, doc: object) -> object:
+        """Return the right answer of a row: a text, the index of a choice, or a list of these."""
+        ...
+
+    def doc_to_choice(self, doc: object) -> Sequence[object]:
+        """Return the choices of a row."""
+        ...
+
+    def doc_to_prefix(self, doc: object) -> str | None:
+        """Return the text with which every answer begins."""
+        ...
+
+    def process_results(
+        self, doc: object, results: Sequence[object]
+    ) -> Mapping[str, object]:
+        """Return the value of each metric for the answers to a row."""
+        ...
+
+
+class LibraryGroup(Protocol):
+    """The members of a group object of lm-eval, or of `LmmsGroup`, that assay uses."""
+
+    name: str
+    aggregate_metric_list: Sequence[Any] | None
+
+    def aggregate(
+        self, metrics: Mapping[str, Mapping[str, Any]]
+    ) -> Mapping[str, object]:
+        """Return the numbers of the group, computed from those of its tasks."""
+        ...
+
+    def get_all_groups(self) -> Sequence["LibraryGroup"]:
+        """Return all groups inside this one."""
+        ...
+
+    def get_all_tasks(self) -> Sequence[Any]:
+        """Return all tasks of the group."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -33,7 +110,7 @@ class Loaded:
 
     name: str
     tasks: Mapping[str, LoadedTask]
-    group: Any = None
+    group: LibraryGroup | None = None
     """The group of the library; None for a single task."""
     is_own: bool = False
     """True for a task of a user's file."""
@@ -61,7 +138,7 @@ class TaskReference:
 
 def described(
     name: str,
-    task: Any,
+    task: LibraryTask,
     shots: int,
     code: str = "",
 ) -> LoadedTask:
@@ -78,7 +155,7 @@ def described(
     return LoadedTask(name, task, shots, digest, str(version))
 
 
-def _without_addresses(value: object) -> Any:
+def _without_addresses(value: object) -> object:
     """Replace functions and other objects in a configuration by texts that are equal in every process."""
     if isinstance(value, Mapping):
         return {str(key): _without_addresses(entry) for key, entry in value.items()}
@@ -154,7 +231,7 @@ def row_fault(error: Exception, where: str) -> Exception:
     )
 
 
-def target_text(document: Document) -> Any:
+def target_text(document: Document) -> object:
     """Return the right answer as the journal records it; None if the task names none."""
     task, row = document.subtask.task, document.row
     try:
@@ -166,7 +243,7 @@ def target_text(document: Document) -> Any:
     return plain_value(target)
 
 
-def plain_value(value: object) -> Any:
+def plain_value(value: object) -> object:
     """Convert a value of a row to JSON."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value

@@ -1,13 +1,16 @@
 """Patch a library after its import: less output, compiled templates, and time limits."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .time_limits import limited
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
 
 LARGEST_TEMPLATE_CACHE = 4096
 LONGEST_RENDERING = 10.0
@@ -26,14 +29,14 @@ def quiet_datasets() -> None:
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
-def cache_templates(environment: Any) -> None:
+def cache_templates(environment: "Environment") -> None:
     """Compile each Jinja template once, with a time limit. The libraries compile it again for every document."""
     from jinja2.sandbox import safe_range
 
-    compile_template = type(environment).from_string
+    compile_template: Callable[..., Template] = type(environment).from_string
 
     @lru_cache(maxsize=LARGEST_TEMPLATE_CACHE)
-    def compiled(source: str) -> Any:
+    def compiled(source: str) -> "Template":
         return compile_template(environment, source)
 
     class LimitedTemplate(environment.template_class):  # type: ignore[misc, name-defined]
@@ -50,12 +53,12 @@ def cache_templates(environment: Any) -> None:
         source: object,
         *args: object,
         **kwargs: object,
-    ) -> Any:
+    ) -> "Template":
         if args or kwargs or not isinstance(source, str):
             return compile_template(environment, source, *args, **kwargs)
         return compiled(source)
 
-    environment.from_string = from_string
+    environment.from_string = from_string  # type: ignore[method-assign]
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Build prompts for the requests of a library, with their media."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core import (
     DataError,
@@ -15,6 +15,7 @@ from ...core import (
     shorten,
 )
 
+Medium = TypeVar("Medium")
 IMAGE_MARK = "<image>"
 AUDIO_MARK = "<audio>"
 
@@ -36,7 +37,7 @@ class Question:
         return [output.candidates[0].text if output.candidates else ""]
 
 
-def medium_of(kind: Any, value: Any) -> Any:
+def medium_of(kind: Callable[[Any], Medium], value: object) -> Medium:
     """Make an image or clip of a value in a row of `datasets`: bytes, a path, audio samples, or a Pillow image."""
     if isinstance(value, Mapping):
         if value.get("bytes"):
@@ -118,12 +119,3 @@ def _split_at_marks(
     if rest or not pieces:
         pieces.append(Text(rest))
     return pieces
-
-
-def as_list(value: object) -> list[Any]:
-    """Return a value as a list; None becomes an empty list."""
-    if value is None:
-        return []
-    if isinstance(value, (list, tuple)):
-        return list(value)
-    return [value]

@@ -14,6 +14,7 @@ from ...core import (
     BadSample,
     Outcome,
     Output,
+    Sample,
     ScoreRecord,
     ScorerError,
 )
@@ -53,10 +54,10 @@ class TaskRows(ABC):
         return self.reference.where
 
     @abstractmethod
-    def documents(self) -> Any:
-        """Return the documents of the task, with a method that makes a sample of a document."""
+    def documents(self) -> "Documents":
+        """Return the documents of the task."""
 
-    def __call__(self) -> list[Any]:
+    def __call__(self) -> list[Sample]:
         documents = self.documents()
         return [documents.sample(document) for document in documents]
 
@@ -82,6 +83,10 @@ class Documents(Protocol):
 
     def __getitem__(self, id: str) -> Document:
         """Return the document with the id of a sample."""
+        ...
+
+    def sample(self, document: Document) -> Sample:
+        """Make a sample of a document."""
         ...
 
 

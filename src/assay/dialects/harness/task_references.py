@@ -173,9 +173,9 @@ def check_members(
         check_members(member, index, library, (*chain, name))
 
 
-def _names_alone(members: Any) -> Iterator[str]:
+def _names_alone(members: object) -> Iterator[str]:
     """Yield the members of a group that are given as names, not as inline definitions."""
-    for member in [members] if isinstance(members, str) else members or ():
+    for member in as_list(members):
         if isinstance(member, str):
             yield member
         elif isinstance(member, Mapping) and isinstance(member.get("task"), list):

@@ -15,7 +15,7 @@ from ...summarizers.breakdown import interval_of
 from ...summarizers.mean import Mean
 from ...summarizers.statistics import Estimate, estimate_mean, ratio_estimate
 from ...summarizers.units import failure_flags
-from .loaded import SUBTASK, Loaded, LoadedTask
+from .loaded import SUBTASK, LibraryGroup, LibraryTask, Loaded, LoadedTask
 
 NO_FILTER = "none"
 """Filter name of tasks without filters."""
@@ -25,6 +25,8 @@ SHARES = frozenset(
     {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
 )
 """Metrics between 0 and 1. The scale of other metrics is unknown."""
+Aggregation = Callable[[list[Any]], object]
+"""A function of the library that computes the value of a metric from those of all documents."""
 
 
 @dataclass
@@ -103,7 +105,7 @@ class Summary:
         self,
         subtask: LoadedTask,
         collected: Collected,
-        aggregate: Callable[[list[Any]], Any],
+        aggregate: Aggregation,
         is_higher_better: bool,
     ) -> Result:
         items = list(collected.items.values())
@@ -137,14 +139,12 @@ def _is_share(metric: object) -> bool:
 
 
 def aggregation_of(
-    task: Any,
-    metric: Any,
+    task: LibraryTask,
+    metric: str,
     library: str,
-) -> Callable[[list[Any]], Any]:
+) -> Aggregation:
     """Return the aggregation function of a metric; the mean if the task names none."""
-    aggregations: Mapping[Any, Any] = task.aggregation()
-    aggregate: Callable[[list[Any]], Any] | None = aggregations.get(metric)
-    return aggregate or _registered("mean", library)
+    return task.aggregation().get(metric) or _registered("mean", library)
 
 
 def kind_of(aggregate: object, library: str) -> str:
@@ -159,10 +159,11 @@ def kind_of(aggregate: object, library: str) -> str:
     return ""
 
 
-def _registered(name: str, library: str) -> Any:
+def _registered(name: str, library: str) -> Aggregation:
     """Return the library's aggregation function with a name."""
     metrics = importlib.import_module(f"{library}.api.metrics")
-    return getattr(metrics, name)
+    function: Aggregation = getattr(metrics, name)
+    return function
 
 
 def interval_fields(
@@ -236,8 +237,8 @@ def group_results(
     """
     metrics = {name: _metrics_of(task_rows) for name, task_rows in rows.items()}
     results: list[Result] = []
-    groups = [loaded.group, *loaded.group.get_all_groups()]
-    for group in groups:
+    assert loaded.group is not None
+    for group in (loaded.group, *loaded.group.get_all_groups()):
         aggregated = group.aggregate(metrics)
         for key, value in aggregated.items():
             metric, comma, filter_name = str(key).partition(",")
@@ -255,7 +256,7 @@ def group_results(
 
 
 def _group_row(
-    group: Any,
+    group: LibraryGroup,
     loaded: Loaded,
     label: str,
     value: float,
@@ -287,7 +288,7 @@ def _group_row(
 
 
 def _pooled(
-    group: object,
+    group: LibraryGroup,
     label: str,
     parts: Mapping[str, Result],
     value: float,
@@ -321,13 +322,13 @@ def _pooled(
     }
 
 
-def _is_mean_of_tasks(group: Any) -> bool:
+def _is_mean_of_tasks(group: LibraryGroup) -> bool:
     """Return True if a group averages the numbers of its tasks."""
     entries = group.aggregate_metric_list or ()
     return not any(callable(entry.aggregation) for entry in entries)
 
 
-def _weighs_by_size(group: Any, label: str) -> bool:
+def _weighs_by_size(group: LibraryGroup, label: str) -> bool:
     metric = label.partition(",")[0]
     for entry in group.aggregate_metric_list or ():
         if entry.metric == metric:

@@ -7,12 +7,17 @@ task in a group first looks for a file or folder with its own name.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import AssayError, DataError, UsageError, shorten
 from ...datasets.files import FORMATS, open_files
 from ...datasets.parquet import Parquet
 from .task_settings import TaskSettings
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from datasets import Dataset, DatasetDict
 
 PARQUET_BRANCH = "refs/convert/parquet"
 """The branch with the hub's Parquet copy of a dataset, which exists even if the loading script no longer runs."""
@@ -23,14 +28,14 @@ SPLIT_SPELLINGS = {
 }
 
 
-class Splits(dict[str, Any]):
+class Splits(dict[str, "Dataset"]):
     """The splits in `--data`. Each split is read when it is first needed."""
 
     def __init__(self, source: "GivenData") -> None:
         super().__init__()
         self._source = source
 
-    def __missing__(self, split: str) -> Any:
+    def __missing__(self, split: str) -> "Dataset":
         self[split] = self._source.dataset(split)
         return self[split]
 
@@ -48,13 +53,13 @@ class GivenData:
     """The split to evaluate; None for a task in Python, which does not name its splits."""
     fewshot_path: Path | None = None
     shots: int = 0
-    _read: dict[Path, Any] = field(
+    _read: dict[Path, "Dataset"] = field(
         default_factory=dict,
         compare=False,
         repr=False,
     )
 
-    def dataset(self, split: str) -> Any:
+    def dataset(self, split: str) -> "Dataset":
         """Return the rows of one split. Raise if only the evaluated rows are available as examples."""
         is_evaluated = self.evaluated is None or split == self.evaluated
         if not is_evaluated and self.fewshot_path is not None:
@@ -81,7 +86,7 @@ class GivenData:
                 return entry
         return None
 
-    def _rows(self, path: Path) -> Any:
+    def _rows(self, path: Path) -> "Dataset":
         if path not in self._read:
             self._read[path] = read_dataset(path, f"task {self.task!r}")
         return self._read[path]
@@ -107,7 +112,7 @@ def given_data(
     return Splits(source)
 
 
-def read_dataset(path: Path, where: str) -> Any:
+def read_dataset(path: Path, where: str) -> "Dataset":
     """Return the rows of a file or folder as a `datasets.Dataset`. Raise for a row that cannot be read."""
     import datasets
 
@@ -138,7 +143,7 @@ def read_dataset(path: Path, where: str) -> Any:
         ) from error
 
 
-def _parquet_dataset(files: Sequence[Path]) -> Any:
+def _parquet_dataset(files: Sequence[Path]) -> "Dataset":
     """Return the rows of Parquet files with typed columns, so that images are decoded as if they came from the hub."""
     import pyarrow
     from pyarrow import parquet
@@ -155,7 +160,7 @@ def _parquet_dataset(files: Sequence[Path]) -> Any:
     return dataset
 
 
-def _holds_images(column: Any) -> bool:
+def _holds_images(column: "pyarrow.ChunkedArray") -> bool:
     """Return True if the first file in a column of files is an image."""
     import io
 
@@ -178,8 +183,8 @@ def hub_dataset(
     name: object,
     options: Mapping[str, Any],
     where: str,
-    load: Callable[..., Any] | None = None,
-) -> Any:
+    load: Callable[..., "Dataset | DatasetDict"] | None = None,
+) -> "Dataset | DatasetDict":
     """Load a task's dataset with the `datasets` library.
 
     If that fails, raise a one-line error that suggests `--data`.

@@ -7,6 +7,7 @@ from typing import Any
 from ...core import UsageError
 from ...runner.options import RunOptions
 from .library import Library
+from .loaded import TaskConfig
 from .random_state import OTHER_SEED
 
 REFUSED: dict[str, str] = {
@@ -85,7 +86,7 @@ def len_or_one(value: object) -> int:
     return 1
 
 
-def planned_shots(config: Any, settings: TaskSettings) -> int:
+def planned_shots(config: TaskConfig, settings: TaskSettings) -> int:
     """Return the number of examples of a task. A task that requires 0 examples keeps that number."""
     task_shots: int | None = config.num_fewshot
     if settings.num_fewshot is None or task_shots == 0:

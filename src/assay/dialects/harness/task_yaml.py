@@ -23,7 +23,7 @@ class TaskLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore
 def _function_text(
     loader: object,
     suffix: str,
-    node: Any,
+    node: yaml.ScalarNode,
 ) -> str:
     if isinstance(node.value, str):
         value = node.value
@@ -126,8 +126,9 @@ def includes_of(
 
 
 def as_list(value: object) -> list[Any]:
+    """Return a value as a list; None becomes an empty list."""
     if value is None:
         return []
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return list(value)
     return [value]

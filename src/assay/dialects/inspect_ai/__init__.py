@@ -5,14 +5,17 @@ is in the journal.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Model, Task
+
+if TYPE_CHECKING:
+    from ...runner.options import RunOptions
 
 __all__ = ["model", "tasks"]
 
 
-def tasks(reference: str, run: Any) -> Sequence[Task]:
+def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the tasks of `inspect_evals/NAME`, `file.py@task` or a file of tasks."""
     from .inspect_planning import tasks_of
 

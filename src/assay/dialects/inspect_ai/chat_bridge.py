@@ -1,10 +1,11 @@
 """Convert messages, tools and options of inspect_ai to assay's, and answers of assay to inspect_ai's."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ...core import (
     Audio,
@@ -17,6 +18,7 @@ from ...core import (
     Reasoning,
     Text,
     Tool,
+    ToolCall,
     UsageError,
     Video,
     as_messages,
@@ -24,6 +26,17 @@ from ...core import (
 from ...core.output import Candidate
 from ...imports.chat_turns import messages_of
 from . import inspect_package as package
+
+if TYPE_CHECKING:
+    from inspect_ai.model import (
+        ChatCompletionChoice,
+        ChatMessage,
+        Content,
+        GenerateConfig,
+        ModelOutput,
+    )
+    from inspect_ai.tool import ToolCall as InspectToolCall
+    from inspect_ai.tool import ToolInfo
 
 SAME_NAME = (
     "temperature",
@@ -48,7 +61,7 @@ STOP_REASONS = {
 KINDS = {"image": Image, "audio": Audio, "video": Video}
 
 
-def options_of(config: Any, usual: GenerateOptions) -> GenerateOptions:
+def options_of(config: "GenerateConfig", usual: GenerateOptions) -> GenerateOptions:
     """Return the generation options of a call. Options that the call does not set are taken from `usual`."""
     for name in UNSUPPORTED:
         if getattr(config, name, None):
@@ -79,7 +92,7 @@ def prompt_of(
     )
 
 
-def _tool(info: Any) -> Tool:
+def _tool(info: "ToolInfo") -> Tool:
     parameters = info.parameters.model_dump(mode="json", exclude_none=True)
     return Tool(info.name, info.description, parameters)
 
@@ -91,11 +104,12 @@ def _tool_choice(choice: object) -> str | None:
     return getattr(choice, "name", None)
 
 
-def messages_of_inspect(turns: Any) -> tuple[Message, ...]:
+def messages_of_inspect(turns: "str | Sequence[ChatMessage]") -> tuple[Message, ...]:
     """Convert messages of inspect_ai. Media that a task names by file are read, because the task is trusted code."""
     if isinstance(turns, str):
         return as_messages(turns)
-    plain = [turn.model_dump(mode="json", exclude_none=True) for turn in turns]
+    messages: Sequence[ChatMessage] = turns
+    plain = [turn.model_dump(mode="json", exclude_none=True) for turn in messages]
     for turn in plain:
         content = turn.get("content")
         if isinstance(content, list):
@@ -119,7 +133,7 @@ def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
     return {**piece, kind: medium.data_url()}
 
 
-def output_of(output: Output, model_name: str) -> Any:
+def output_of(output: Output, model_name: str) -> "ModelOutput":
     """Return an answer as a model output of inspect_ai."""
     module = package.module("model")
     choices = [
@@ -145,10 +159,10 @@ def output_of(output: Output, model_name: str) -> Any:
 
 
 def _choice(
-    module: Any,
+    module: ModuleType,
     candidate: Candidate,
     model_name: str,
-) -> Any:
+) -> "ChatCompletionChoice":
     contents = []
     for part in candidate.separated().parts:
         content = _content(module, part)
@@ -167,7 +181,7 @@ def _choice(
     return module.ChatCompletionChoice(message=message, stop_reason=stop_reason)
 
 
-def _content(module: Any, part: Part) -> Any:
+def _content(module: ModuleType, part: Part) -> "Content | None":
     if isinstance(part, Text):
         return module.ContentText(text=part.text)
     if isinstance(part, Reasoning):
@@ -177,10 +191,10 @@ def _content(module: Any, part: Part) -> Any:
     return None
 
 
-def _call(call: Any) -> Any:
+def _call(call: ToolCall) -> "InspectToolCall":
     """Return a tool call. Arguments that are not a JSON object become an error that the model reads."""
     tools = package.module("tool")
-    if call.is_readable:
+    if isinstance(call.arguments, Mapping):
         return tools.ToolCall(
             id=call.id,
             function=call.name,

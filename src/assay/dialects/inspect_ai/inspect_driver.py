@@ -24,6 +24,9 @@ from ...summarizers.mean import Mean
 from . import inspect_package as package
 
 if TYPE_CHECKING:
+    from inspect_ai.dataset import Dataset
+    from inspect_ai.log import EvalLog
+
     from .inspect_planning import InspectReference
 
 MOST_AT_ONCE = 64
@@ -87,7 +90,7 @@ class InspectDriver:
         recording: RecordingEngine,
         ids: Sequence[str],
         folder: str,
-    ) -> Any:
+    ) -> "EvalLog":
         """Let inspect_ai evaluate samples, and return its log. A failed sample does not stop the others."""
         from .inspect_planning import load
         from .provider import AssayModel
@@ -188,7 +191,7 @@ class InspectDriver:
         return with_stated(rows, stated_numbers(plain), blank, "inspect_ai")
 
 
-def _ids_of(dataset: Any) -> Iterator[Any]:
+def _ids_of(dataset: "Dataset") -> Iterator[str | int]:
     """Yield the ids of a dataset. Samples without an id are numbered from 1, as in inspect_ai."""
     for number, sample in enumerate(dataset, 1):
         yield number if sample.id is None else sample.id

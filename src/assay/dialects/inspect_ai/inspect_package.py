@@ -5,7 +5,7 @@ import importlib
 import importlib.metadata
 import os
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
 
 from ...core import UsageError, library, shorten
 
@@ -15,7 +15,7 @@ LOADERS = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
 """Names of the exceptions that tasks raise if their data cannot be downloaded."""
 
 
-def module(name: str) -> Any:
+def module(name: str) -> ModuleType:
     """Return a module of inspect_ai. If it is missing, raise with the command to install it."""
     return library(f"inspect_ai.{name}" if name else "inspect_ai", "inspect_ai", EXTRA)
 

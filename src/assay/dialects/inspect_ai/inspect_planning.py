@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import (
     GenerateOptions,
@@ -23,6 +23,9 @@ from . import inspect_package as package
 from .chat_bridge import messages_of_inspect, options_of
 from .claims import PREFIXES, split_task, task_names, task_parameters
 from .inspect_driver import InspectDriver
+
+if TYPE_CHECKING:
+    from inspect_ai import Task as InspectTask
 
 DIGEST_CHARACTERS = 8
 NO_ARGUMENTS = "{}"
@@ -55,7 +58,7 @@ class InspectReference:
 
 
 @lru_cache(maxsize=32)
-def load(reference: InspectReference) -> Any:
+def load(reference: InspectReference) -> "InspectTask":
     """Load a task with its data, and return inspect_ai's task object."""
     loader = package.module("_eval.loader")
     with package.loading(reference.spec):
@@ -209,7 +212,7 @@ def _argument_words(reference: InspectReference) -> str:
     return "".join(words)
 
 
-def _digest(reference: InspectReference, loaded: Any) -> str:
+def _digest(reference: InspectReference, loaded: "InspectTask") -> str:
     """Return a digest of everything that affects the task's results: its settings, and its file or package version."""
     file, _ = split_task(reference.spec)
     path = Path(file)

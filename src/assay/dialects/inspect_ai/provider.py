@@ -93,7 +93,7 @@ class AssayModel(ModelAPI):  # type: ignore[misc]
         usual: GenerateOptions | None = None,
         chosen: Mapping[str, Any] | None = None,
         connections: int = 16,
-        **model_args: Any,
+        **model_args: object,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
         self._usual = usual or GenerateOptions()

@@ -17,7 +17,15 @@ from typing import Any
 
 from ...code.sources import names_imported, parsed
 from ...core import UsageError
-from ...sandbox import FunctionTests, Limits, TestsError, best_tier, judge_functions
+from ...sandbox import (
+    FunctionTests,
+    Limits,
+    TestsError,
+    Tier,
+    best_tier,
+    judge_functions,
+)
+from ..harness.loaded import LibraryTask
 
 CODE_EVAL = "code_eval"
 """The metric of the `evaluate` library that runs programs."""
@@ -43,7 +51,7 @@ def passes(
 
 
 @cache
-def _tier() -> Any:
+def _tier() -> Tier:
     return best_tier()
 
 
@@ -179,7 +187,7 @@ def sandboxed_code_eval() -> Iterator[None]:
         path: str,
         *args: object,
         **kwargs: object,
-    ) -> Any:
+    ) -> object:
         if path == CODE_EVAL:
             return SandboxedCodeEval()
         return original(path, *args, **kwargs)
@@ -191,7 +199,7 @@ def sandboxed_code_eval() -> Iterator[None]:
         evaluate.load = original
 
 
-def replace_functions(task: object, path: str) -> None:
+def replace_functions(task: LibraryTask, path: str) -> None:
     """Replace the functions of a task's helper modules that run programs."""
     family = Path(path).parent.name
     for function in _functions_of(task):
@@ -202,7 +210,7 @@ def replace_functions(task: object, path: str) -> None:
             scope[name] = stand_in
 
 
-def _functions_of(task: Any) -> Iterator[Callable[..., Any]]:
+def _functions_of(task: LibraryTask) -> Iterator[Callable[..., Any]]:
     config = task.config
     metrics = getattr(task, "_metric_fn_list", {})
     for value in (config.process_results, config.process_docs, *metrics.values()):

@@ -4,7 +4,7 @@ Requests are always built from the first document on, because each document draw
 resumed or sharded run builds the same requests and asks only the missing ones.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...core import Sample
 from ..harness.loaded import (
     SUBTASK,
     Document,
+    LibraryTask,
     Loaded,
     LoadedTask,
     TaskReference,
@@ -128,9 +129,9 @@ class LmDocuments:
 
     def _context_options(
         self,
-        task: Any,
-        row: Any,
-        template: Any,
+        task: LibraryTask,
+        row: object,
+        template: Callable[..., ChatText] | None,
     ) -> dict[str, Any]:
         return {
             "system_instruction": self.settings.system,

@@ -1,11 +1,11 @@
 """Run an lm-eval task: ask its requests through the recording engine, and let lm-eval score the answers."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from ...core import Output, Prompt
+from ...core import Output, Prompt, Sample
 from ...runner.flow.drivers import RecordingEngine
 from ..harness.loaded import Document, LoadedTask
+from ..harness.questions import Question
 from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
 from .lm_documents import LmDocuments, documents_of
 from .lm_samples import write_samples
@@ -24,7 +24,7 @@ class LmRows(TaskRows):
 class LmTemplate(FirstPrompt):
     """The first prompt of a document, exactly as the model receives it."""
 
-    def __call__(self, sample: Any) -> Prompt:
+    def __call__(self, sample: Sample) -> Prompt:
         document = documents_of(self.reference, self.settings)[sample.id]
         return document.questions[0].prompt
 
@@ -39,7 +39,7 @@ class LmDriver(TaskDriver):
 
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
         """Ask every request, put the answers into lm-eval's instances, and return the first failure by document."""
-        pairs: list[tuple[Document, Any]] = []
+        pairs: list[tuple[Document, Question]] = []
         for _, document in chosen:
             for instance in document.instances:
                 instance.resps = []
@@ -78,7 +78,7 @@ class LmDriver(TaskDriver):
 
 def _put_answers(
     document: Document,
-    question: Any,
+    question: Question,
     output: Output,
 ) -> None:
     answers = question.answers(output)

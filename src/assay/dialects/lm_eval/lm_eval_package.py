@@ -7,6 +7,7 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ...core import MissingExtra
@@ -16,7 +17,7 @@ TESTED_VERSION = "0.4.13"
 
 
 @cache
-def load_package() -> Any:
+def load_package() -> ModuleType:
     """Import lm_eval with its task modules. If it is missing, raise with the command to install it."""
     # Tokenizers of the package warn about forks, and progress bars would mix with ours.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -33,7 +34,7 @@ def load_package() -> Any:
     return package
 
 
-def module(name: str) -> Any:
+def module(name: str) -> ModuleType:
     """Return a module of the package: `api.task`, `tasks`."""
     load_package()
     return importlib.import_module(f"lm_eval.{name}")
@@ -45,7 +46,7 @@ def _limit_imports() -> None:
     load_module = loader._load_module_with_cache
 
     @functools.wraps(load_module)
-    def load_limited(module_path: Path) -> Any:
+    def load_limited(module_path: Path) -> object:
         with limited_import(module_path):
             return load_module(module_path)
 

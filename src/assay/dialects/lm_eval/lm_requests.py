@@ -10,7 +10,8 @@ from typing import Any
 
 from ...core import Audio, Image, Message, Part, Prompt, Text, UsageError
 from ..harness.generation_options import options_of
-from ..harness.questions import Question, as_list, medium_of, with_media
+from ..harness.questions import Question, medium_of, with_media
+from ..harness.task_yaml import as_list
 
 
 class ChatText(str):
@@ -110,7 +111,7 @@ def _media_of(arguments: Sequence[Any]) -> list[Part]:
     last = arguments[-1]
     if not isinstance(last, Mapping):
         return []
-    media = []
+    media: list[Part] = []
     for value in as_list(last.get("visual")):
         image = medium_of(Image, value)
         media.append(image)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..harness.loaded import Document, LoadedTask
+from ..harness.loaded import Document, LibraryTask, LoadedTask
 from . import lm_eval_package as package
 
 
@@ -45,7 +45,7 @@ def samples_of(
 
 
 def _sample(
-    task: Any,
+    task: LibraryTask,
     document: Document,
     filter_name: str,
 ) -> dict[str, Any]:

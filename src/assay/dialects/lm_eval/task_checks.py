@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core import UnknownName, UsageError, nearest, shorten
 from ..harness.config_names import KnownNames
+from ..harness.loaded import LibraryGroup, LibraryTask
 from ..harness.task_yaml import FUNCTION, merged_yaml
 from . import lm_eval_package as package
 from .claims import LIBRARY
@@ -46,7 +47,7 @@ def known_names() -> KnownNames:
     )
 
 
-def check_names(task: Any, name: str) -> None:
+def check_names(task: LibraryTask, name: str) -> None:
     """Raise for a metric, aggregation or filter that would fail only after the model was asked."""
     where = f"task {name!r}"
     functions = getattr(task, "_metric_fn_list", {})
@@ -61,7 +62,7 @@ def check_names(task: Any, name: str) -> None:
     _check_filters(task, where)
 
 
-def _check_filters(task: object, where: str) -> None:
+def _check_filters(task: LibraryTask, where: str) -> None:
     """Raise for a filter whose arguments are wrong."""
     for pipeline in getattr(task, "_filters", ()):
         for make_filter in pipeline.filters:
@@ -75,7 +76,7 @@ def _check_filters(task: object, where: str) -> None:
                 ) from error
 
 
-def check_own_task(task: Any, path: str) -> None:
+def check_own_task(task: LibraryTask, path: str) -> None:
     """Raise for errors that would otherwise appear, or make scores worthless, only after the model was asked."""
     if not hasattr(task, "_config") or not hasattr(task, "_metric_fn_list"):
         return
@@ -92,7 +93,7 @@ def check_own_task(task: Any, path: str) -> None:
 
 
 def _check_functions(
-    task: Any,
+    task: LibraryTask,
     config: Mapping[str, Any],
     path: str,
 ) -> None:
@@ -142,8 +143,8 @@ def _check_columns(
 
 
 def _try_filters(
-    task: Any,
-    row: Any,
+    task: LibraryTask,
+    row: object,
     path: str,
 ) -> None:
     repeats = task.config.repeats or 1
@@ -163,8 +164,8 @@ def _try_filters(
 
 
 def _try_metrics(
-    task: Any,
-    row: Any,
+    task: LibraryTask,
+    row: object,
     path: str,
 ) -> None:
     """Raise for a metric that cannot be computed for any answer."""
@@ -182,8 +183,8 @@ def _try_metrics(
 
 
 def check_own_group(
-    group: Any,
-    tasks: Mapping[str, Any],
+    group: LibraryGroup,
+    tasks: Mapping[str, LibraryTask],
     path: str,
 ) -> None:
     """Raise for a metric of a group that none of its tasks computes."""
@@ -200,8 +201,8 @@ def check_own_group(
 
 
 def check_gold(
-    task: Any,
-    row: Any,
+    task: LibraryTask,
+    row: object,
     where: str,
 ) -> None:
     """Raise if the right answer of a row is not among its choices. lm-eval would count such a row as wrong."""

@@ -6,12 +6,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ...core import UsageError
 from ...core.errors import suggest
 from ..harness.config_values import check_templates
-from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
+from ..harness.loaded import (
+    LibraryTask,
+    Loaded,
+    LoadedTask,
+    TaskConfig,
+    TaskReference,
+    described,
+)
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
 from ..harness.task_index import (
@@ -43,6 +50,25 @@ class _Cache:
 _cache = _Cache()
 MOST_KEPT = 64
 """Maximum number of loaded tasks in memory. A single tag may name many."""
+
+
+class TaskManager(Protocol):
+    """The members of lm-eval's task manager that assay uses."""
+
+    task_index: dict[str, object]
+
+    def load(self, spec: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the tasks of a name, and the groups among them."""
+        ...
+
+
+class TaskWithData(Protocol):
+    """The members of a task of lm-eval that concern its data."""
+
+    DATASET_PATH: str | None
+    DATASET_NAME: str | None
+    config: Any
+    dataset: object
 
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
@@ -108,14 +134,14 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     return Loaded(reference.name, loaded_tasks, group, is_own, state)
 
 
-def _manager(name: str, index: Index) -> Any:
+def _manager(name: str, index: Index) -> TaskManager:
     """Return lm-eval's task manager with one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
     tasks_module = package.module("tasks")
     entries = package.module("tasks._index")
-    manager = tasks_module.TaskManager(include_defaults=False)
+    manager: TaskManager = tasks_module.TaskManager(include_defaults=False)
     waiting = [name]
     while waiting:
         entry = index.get(waiting.pop())
@@ -140,9 +166,9 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
     original = base.download, configurable.download
 
     def download_configured(
-        self: Any,
-        dataset_kwargs: Any = None,
-        **_: Any,
+        self: TaskWithData,
+        dataset_kwargs: Mapping[str, Any] | None = None,
+        **_: object,
     ) -> None:
         config = self.config
         name = str(config.task)
@@ -172,9 +198,9 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
             _check_splits(config, self.dataset)
 
     def download_in_python(
-        self: Any,
-        *_: Any,
-        **__: Any,
+        self: TaskWithData,
+        *_: object,
+        **__: object,
     ) -> None:
         name = type(self).__name__
         if settings.data is not None:
@@ -194,7 +220,7 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
         base.download, configurable.download = original
 
 
-def _check_splits(config: Any, dataset: Any) -> None:
+def _check_splits(config: TaskConfig, dataset: object) -> None:
     """Raise if the data lacks the split that a task evaluates."""
     key = "test_split" if config.test_split else "validation_split"
     split = getattr(config, key)
@@ -206,7 +232,7 @@ def _check_splits(config: Any, dataset: Any) -> None:
         )
 
 
-def _process_once(config: Any) -> None:
+def _process_once(config: TaskConfig) -> None:
     """Call `process_docs` once for each split, like the cache of `datasets` does for data on disk.
 
     Some tasks shuffle options there. A second call would give other documents.
@@ -214,10 +240,10 @@ def _process_once(config: Any) -> None:
     process = config.process_docs
     if not callable(process) or hasattr(process, "__wrapped__"):
         return
-    processed: dict[int, tuple[Any, Any]] = {}
+    processed: dict[int, tuple[object, object]] = {}
 
     @functools.wraps(process)
-    def process_once(rows: object) -> Any:
+    def process_once(rows: object) -> object:
         if id(rows) not in processed:
             rows_left = process(rows)
             if rows_left is None:
@@ -235,7 +261,7 @@ def _process_once(config: Any) -> None:
 
 
 def _confine(
-    task: object,
+    task: LibraryTask,
     entry: IndexEntry | None,
     name: str,
 ) -> None:

@@ -4,14 +4,17 @@ The package builds the messages and reads the answers. assay asks, records, coun
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Model, Task
+
+if TYPE_CHECKING:
+    from ...runner.options import RunOptions
 
 __all__ = ["model", "tasks"]
 
 
-def tasks(reference: str, run: Any) -> Sequence[Task]:
+def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the tasks of `lmms_eval/NAME` or of a YAML file of lmms-eval."""
     from .lmms_planning import tasks_of
 

@@ -5,7 +5,10 @@ Newer versions of `datasets` decode with torchcodec, a large package, into objec
 
 import io
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import datasets
 
 
 def decode_with_soundfile() -> None:
@@ -16,9 +19,9 @@ def decode_with_soundfile() -> None:
 
 
 def _decode(
-    feature: Any,
+    feature: "datasets.Audio",
     value: Mapping[str, Any],
-    token_per_repo_id: Any = None,
+    token_per_repo_id: object = None,
 ) -> dict[str, Any]:
     """Decode a clip with the channels and the sampling rate that the column requests."""
     import soundfile

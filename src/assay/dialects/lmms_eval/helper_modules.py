@@ -7,7 +7,7 @@ are relative to the file that names them, and a helper module is imported once, 
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,7 @@ def _with_named_functions(
 ) -> dict[str, Any]:
     """Replace names of functions by `NamedFunction`, which records the file, before files are merged."""
 
-    def remember(text: str) -> Any:
+    def remember(text: str) -> str | NamedFunction:
         if not text.startswith(FUNCTION):
             return text
         return NamedFunction(text.removeprefix(FUNCTION), file)
@@ -94,7 +94,7 @@ def _with_named_functions(
 
 def _replace(
     value: object,
-    change: Any,
+    change: Callable[[Any], object],
     kind: type = NamedFunction,
 ) -> Any:
     """Apply `change` to every value of type `kind` in a configuration, at any depth."""
@@ -107,7 +107,7 @@ def _replace(
     return value
 
 
-def _function(function: NamedFunction) -> Any:
+def _function(function: NamedFunction) -> object:
     """Return the function or class. If it is missing, raise with the file that names it."""
     module_name, _, name = function.name.rpartition(".")
     module = _module(function.module_file, module_name, function.file)
@@ -117,7 +117,8 @@ def _function(function: NamedFunction) -> Any:
             where=str(function.file),
             fix="check the name after `!function`",
         )
-    return getattr(module, name)
+    found: object = getattr(module, name)
+    return found
 
 
 def _module(

@@ -10,9 +10,9 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import (
     DEFAULT_OPTIONS,
@@ -28,6 +28,10 @@ from ...core import (
     shorten,
 )
 from ..kits.judging import Desk
+
+if TYPE_CHECKING:
+    import requests
+    from openai.types.chat import ChatCompletion
 
 CLIENTS = {
     "OpenAI": False,
@@ -97,14 +101,14 @@ def judged_by(judge: RunJudge) -> Iterator[None]:
     """Inside the block, send every call of tasks to a judge to this one, in whichever of the three ways."""
     import requests
 
-    original = requests.post
+    original: Callable[..., requests.Response] = requests.post
     _current.append(judge)
 
     def post(
         url: str,
-        *args: Any,
+        *args: object,
         **settings: Any,
-    ) -> Any:
+    ) -> "requests.Response":
         body = settings.get("json") or _decoded(settings.get("data"))
         if "messages" in body and str(url).split("?")[0].endswith(ADDRESS_END):
             return _http_response(completion(body))
@@ -157,12 +161,12 @@ def placeholder_keys() -> Iterator[None]:
 class JudgeClient:
     """A replacement for the client of the `openai` package that asks the judge of the run."""
 
-    def __init__(self, *_: Any, **settings: Any) -> None:
+    def __init__(self, *_: object, **settings: object) -> None:
         self.api_key, self.base_url = "", str(settings.get("base_url") or "")
         self.chat = self.beta = self
         self.completions = self
 
-    def create(self, **request: object) -> Any:
+    def create(self, **request: object) -> "ChatCompletion | Awaitable[ChatCompletion]":
         """Return a chat completion."""
         return _typed(completion(request))
 
@@ -177,7 +181,7 @@ class JudgeClient:
 class AsyncJudgeClient(JudgeClient):
     """A judge client for code that awaits its calls."""
 
-    async def create(self, **request: object) -> Any:
+    async def create(self, **request: object) -> "ChatCompletion":
         """Return a chat completion."""
         return await asyncio.to_thread(lambda: _typed(completion(request)))
 
@@ -187,20 +191,21 @@ class AsyncJudgeClient(JudgeClient):
 
 def replace_providers() -> None:
     """Make every provider of `lmms_eval.llm_judge` ask the judge of the run."""
-    from lmms_eval.llm_judge import ProviderFactory, Response
+    from lmms_eval.llm_judge import ProviderFactory, Request, Response, ServerConfig
     from lmms_eval.llm_judge.base import AsyncServerInterface
     from lmms_eval.llm_judge.providers.openai import OpenAIProvider
 
     class Provider(OpenAIProvider, AsyncServerInterface):  # type: ignore[misc]
         """A provider that asks the judge of the run. Prompts and parsing are those of the package."""
 
-        def __init__(self, config: Any = None) -> None:
-            AsyncServerInterface.__init__(self, config or _default_config())
+        def __init__(self, config: ServerConfig | None = None) -> None:
+            default = ServerConfig(model_name="judge")
+            AsyncServerInterface.__init__(self, config or default)
 
         def is_available(self) -> bool:
             return True
 
-        def evaluate(self, request: Any) -> Any:
+        def evaluate(self, request: Request) -> Response:
             config = request.config or self.config
             messages = self.prepare_messages(request)
             if request.images:
@@ -218,17 +223,11 @@ def replace_providers() -> None:
                 model_used=config.model_name,
             )
 
-        async def evaluate_async(self, request: object) -> Any:
+        async def evaluate_async(self, request: Request) -> Response:
             return await asyncio.to_thread(self.evaluate, request)
 
     for name in list(ProviderFactory._provider_classes):
         ProviderFactory.register_provider(name, Provider)
-
-
-def _default_config() -> Any:
-    from lmms_eval.llm_judge import ServerConfig
-
-    return ServerConfig(model_name="judge")
 
 
 def completion(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,17 +278,19 @@ def options_of(request: Mapping[str, Any]) -> GenerateOptions:
     return options
 
 
-def _parts_of(content: Any) -> Iterator[Part]:
+def _parts_of(
+    content: str | Sequence[str | Mapping[str, Any]] | None,
+) -> Iterator[Part]:
     if isinstance(content, str):
         yield Text(content)
         return
     for entry in content or ():
-        if isinstance(entry, Mapping):
-            kind = entry["type"]
-        else:
-            kind = "text"
+        if not isinstance(entry, Mapping):
+            yield Text(str(entry))
+            continue
+        kind = entry["type"]
         if kind == "text":
-            yield Text(entry["text"] if isinstance(entry, Mapping) else str(entry))
+            yield Text(entry["text"])
         elif kind == "image_url":
             address = entry["image_url"]
             if isinstance(address, Mapping):
@@ -303,21 +304,20 @@ def _parts_of(content: Any) -> Iterator[Part]:
             raise RuntimeError(f"a judge cannot be sent {shorten(kind)}")
 
 
-def _without_blanks(url: Any) -> Any:
+def _without_blanks(url: str) -> str:
     """Return a data URL without the blanks and line ends that endpoints ignore in it."""
-    is_data = isinstance(url, str) and url.startswith("data:")
-    if is_data:
+    if url.startswith("data:"):
         return "".join(url.split())
     return url
 
 
-def _typed(document: dict[str, Any]) -> Any:
+def _typed(document: dict[str, Any]) -> "ChatCompletion":
     from openai.types.chat import ChatCompletion
 
     return ChatCompletion.model_validate(document)
 
 
-def _http_response(document: dict[str, Any]) -> Any:
+def _http_response(document: dict[str, Any]) -> "requests.Response":
     import requests
 
     response = requests.Response()

@@ -6,11 +6,12 @@ Media are large, so a document keeps its prompt only until the model has answere
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...core import Message, Prompt, Sample, Text
+from ...core import GenerateOptions, Message, Output, Prompt, Sample, Text
 from ..harness.generation_options import options_of
 from ..harness.loaded import (
     SUBTASK,
     Document,
+    LibraryTask,
     Loaded,
     LoadedTask,
     TaskReference,
@@ -105,11 +106,12 @@ class LmmsDocuments:
         forget_media(document)
         return prompt
 
-    def row_with_media(self, document: Document) -> Any:
+    def row_with_media(self, document: Document) -> object:
         """Return the row of a document with its images and clips."""
-        return document.subtask.task.eval_docs[document.number]
+        row: object = document.subtask.task.eval_docs[document.number]
+        return row
 
-    def options(self, document: Document) -> Any:
+    def options(self, document: Document) -> GenerateOptions:
         """Return the generation options of a document, with those that the run sets."""
         kwargs = dict(document.subtask.task.config.generation_kwargs or {})
         options = generation_options(kwargs, where_of(document))
@@ -163,7 +165,7 @@ class LmmsDocuments:
     def with_system(
         self,
         messages: tuple[Message, ...],
-        options: Any,
+        options: GenerateOptions,
     ) -> Prompt:
         """Return a prompt; in a chat, the system text of the run comes first."""
         if self.settings.chat and self.settings.system is not None:
@@ -209,7 +211,7 @@ class LmmsDocuments:
 class WeighedQuestion(Question):
     """Continuations whose losses lmms-eval compares. Like in its own models, a loss is the mean over the tokens."""
 
-    def answers(self, output: Any) -> list[Any]:
+    def answers(self, output: Output) -> list[Any]:
         """Return the loss of each continuation, and whether greedy decoding would write it."""
         return [
             (-entry.logprob / (entry.tokens or 1), entry.greedy)
@@ -220,7 +222,7 @@ class WeighedQuestion(Question):
 def generation_options(
     kwargs: Mapping[str, Any],
     where: str,
-) -> Any:
+) -> GenerateOptions:
     """Return lmms-eval's generation options as options of assay. Raise for an option that is not supported."""
     for_model = {
         name: value
@@ -234,7 +236,7 @@ def generation_options(
     return options_of(for_model, where)
 
 
-def is_weighed(task: Any) -> bool:
+def is_weighed(task: LibraryTask) -> bool:
     """Return True for a task that compares likelihoods."""
     return task.OUTPUT_TYPE in ("loglikelihood", "multiple_choice")
 

@@ -2,14 +2,14 @@
 
 import functools
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...core import AssayError, ErrorInfo, Output, Prompt
+from ...core import AssayError, ErrorInfo, Output, Prompt, Sample
 from ...runner.flow.drivers import RecordingEngine
 from ..harness.loaded import Document, LoadedTask
 from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
@@ -26,6 +26,9 @@ from .lmms_documents import (
 )
 from .lmms_messages import messages_of
 from .lmms_samples import write_samples
+
+if TYPE_CHECKING:
+    from lmms_eval.api.instance import Instance
 
 ASKED_AT_ONCE = 64
 """How many documents have their media in memory at a time."""
@@ -50,7 +53,7 @@ class LmmsRows(TaskRows):
 class LmmsTemplate(FirstPrompt):
     """The first prompt of a document, exactly as the model receives it."""
 
-    def __call__(self, sample: Any) -> Prompt:
+    def __call__(self, sample: Sample) -> Prompt:
         documents = documents_of(self.reference, self.settings)
         return documents.first_prompt(documents[sample.id])
 
@@ -115,11 +118,13 @@ class LmmsDriver(TaskDriver):
     ) -> None:
         """Apply the filters of a task to all its answers."""
         if subtask.task.config.auto_strip_thinking and _reasoning_tags(subtask) is None:
-            transformation = lmms_package.module("filters.transformation")
+            strip_thinking = lmms_package.module(
+                "filters.transformation"
+            ).StripThinkingFilter
             for ensemble in subtask.task._filters:
                 first = ensemble.filters[:1]
-                if not isinstance(next(iter(first), None), _strip_filter()):
-                    ensemble.filters.insert(0, transformation.StripThinkingFilter())
+                if not isinstance(next(iter(first), None), strip_thinking):
+                    ensemble.filters.insert(0, strip_thinking())
         super().prepare_answers(subtask, documents)
 
     def results_of_document(
@@ -299,19 +304,18 @@ class _AgentModel:
         return [output.candidates[0].text]
 
 
-def _add_answer(instance: Any, answer: Any) -> None:
+def _add_answer(instance: "Instance", answer: object) -> None:
     instance.resps.append(answer)
     instance.token_counts.append(None)
 
 
-def _reasoning_tags(subtask: LoadedTask) -> Any:
+def _reasoning_tags(subtask: LoadedTask) -> list[list[str]] | None:
     """Return the reasoning tags to remove from answers, or None."""
     parse = lmms_package.module("api.reasoning").parse_reasoning_tags_config
-    return parse(REASONING_TAGS, subtask.task.config.reasoning_tags)
-
-
-def _strip_filter() -> Any:
-    return lmms_package.module("filters.transformation").StripThinkingFilter
+    tags: list[list[str]] | None = parse(
+        REASONING_TAGS, subtask.task.config.reasoning_tags
+    )
+    return tags
 
 
 def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
@@ -336,7 +340,7 @@ def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
                 task.aggregation()[metric] = with_arguments
 
 
-def _parameters(function: Any) -> Mapping[str, Any]:
+def _parameters(function: Callable[..., object]) -> Mapping[str, object]:
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -2,9 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import lmms_package
+
+if TYPE_CHECKING:
+    from lmms_eval.api.group import ConfigurableGroup
 
 
 class LmmsGroup:
@@ -12,7 +15,7 @@ class LmmsGroup:
 
     def __init__(
         self,
-        key: Any,
+        key: "ConfigurableGroup",
         members: Mapping[Any, Any],
     ) -> None:
         self._key = key

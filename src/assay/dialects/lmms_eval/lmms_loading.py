@@ -5,12 +5,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import UsageError
 from ..harness.config_names import KnownNames
 from ..harness.config_values import check_templates
-from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
+from ..harness.loaded import (
+    LibraryTask,
+    Loaded,
+    LoadedTask,
+    TaskConfig,
+    TaskReference,
+    described,
+)
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
 from ..harness.task_index import (
@@ -28,6 +35,12 @@ from .claims import LIBRARY
 from .helper_modules import forget_helpers, helpers_digest, resolved_yaml
 from .lmms_groups import LmmsGroup
 from .lmms_messages import visual_content
+
+if TYPE_CHECKING:
+    from lmms_eval.api.task import ConfigurableTask
+    from lmms_eval.tasks import TaskManager
+
+    from datasets import Dataset, DatasetDict
 
 MOST_KEPT = 16
 """Maximum number of loaded tasks in memory."""
@@ -118,7 +131,7 @@ def _names_of_package() -> KnownNames:
     )
 
 
-def _manager(name: str, index: Index) -> Any:
+def _manager(name: str, index: Index) -> "TaskManager":
     """Return lmms-eval's task manager with one name and the names it refers to.
 
     Indexing the whole package would take seconds.
@@ -153,16 +166,17 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
     """While lmms-eval creates tasks, let assay read their YAML files and provide their rows."""
     import datasets
 
-    utils, task_module = lmms_package.module("utils"), lmms_package.module("api.task")
+    utils: Any = lmms_package.module("utils")
+    task_module = lmms_package.module("api.task")
     task_class = task_module.ConfigurableTask
     messages_class = task_module.ConfigurableMessagesTask
     read_yaml, download = utils.load_yaml_config, task_class.download
     to_content = messages_class._visual_to_content
 
     def load_yaml_config(
-        yaml_path: Any = None,
-        yaml_config: Any = None,
-        **_: Any,
+        yaml_path: str | Path = "",
+        yaml_config: Mapping[str, Any] | None = None,
+        **_: object,
     ) -> dict[str, Any]:
         if yaml_config is not None:
             raise UsageError(
@@ -170,7 +184,10 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
             )
         return resolved_yaml(yaml_path)
 
-    def download_rows(self: Any, dataset_kwargs: Any = None) -> None:
+    def download_rows(
+        self: "ConfigurableTask",
+        dataset_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
         # Without the decorator, which repeats a failed download five times.
         fetch = getattr(download, "__wrapped__", download)
         with served_rows(self.config, settings):
@@ -200,18 +217,19 @@ class _DatasetLoader:
     While a task reads its rows or makes a request, it returns the rows of `--data`. Otherwise it calls the original.
     """
 
-    task: tuple[Any, TaskSettings] | None = None
+    task: tuple[TaskConfig, TaskSettings] | None = None
     """Configuration and settings of the task that is reading its rows."""
     original: Any = None
 
     def __call__(
         self,
-        path: Any = None,
-        name: Any = None,
+        path: str | None = None,
+        name: str | None = None,
         **options: Any,
-    ) -> Any:
+    ) -> "Dataset | DatasetDict":
         if self.task is None:
-            return self.original(path, name, **options)
+            rows: Dataset | DatasetDict = self.original(path, name, **options)
+            return rows
         config, settings = self.task
         if settings.data is not None:
             split = options.get("split")
@@ -226,7 +244,7 @@ _loader = _DatasetLoader()
 
 
 @contextmanager
-def served_rows(config: object, settings: TaskSettings) -> Iterator[None]:
+def served_rows(config: TaskConfig, settings: TaskSettings) -> Iterator[None]:
     """While code of a task runs, give it the rows of `--data`, or else those that it names, with one-line errors."""
     before = _loader.task
     _loader.task = config, settings
@@ -237,11 +255,11 @@ def served_rows(config: object, settings: TaskSettings) -> Iterator[None]:
 
 
 def _given_rows(
-    config: Any,
+    config: TaskConfig,
     settings: TaskSettings,
-    dataset_name: Any,
-    split: Any,
-) -> Any:
+    dataset_name: str | None,
+    split: str | None,
+) -> "Dataset | DatasetDict":
     """Return the rows of `--data` that a task requests: all splits, or one split of a dataset that it names."""
     if split is None:
         return _given_splits(config, settings)
@@ -250,7 +268,7 @@ def _given_rows(
     return given_data(name, dataset_name, None, settings, 0)[split]
 
 
-def _given_splits(config: Any, settings: TaskSettings) -> Any:
+def _given_splits(config: TaskConfig, settings: TaskSettings) -> "DatasetDict":
     """Return the rows of `--data` under the names of the splits that a task uses."""
     import datasets
 
@@ -282,7 +300,7 @@ def _leaves(loaded: Mapping[Any, Any]) -> dict[str, Any]:
     return tasks
 
 
-def _check_output_type(task: Any, name: str) -> None:
+def _check_output_type(task: LibraryTask, name: str) -> None:
     reason = UNSUPPORTED.get(task.OUTPUT_TYPE)
     if reason is not None:
         raise UsageError(

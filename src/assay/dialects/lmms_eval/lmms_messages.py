@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Audio, DataError, Image, Message, Part, Text, Video, shorten
-from ..harness.questions import as_list, medium_of, with_media
+from ..harness.questions import medium_of, with_media
+from ..harness.task_yaml import as_list
 
 AUDIO_SUFFIXES = frozenset(
     {".wav", ".mp3", ".m4a", ".aac", ".flac", ".ogg", ".opus", ".webm"}
@@ -49,8 +50,8 @@ def plain_messages(
 
 def visual_content(
     visual: object,
-    upstream: Callable[[Any], Any],
-) -> Any:
+    upstream: Callable[[object], object],
+) -> object:
     """Return the message entry for a medium that `doc_to_visual` returned.
 
     lmms-eval itself would declare an audio clip as a video and keep only its file name.

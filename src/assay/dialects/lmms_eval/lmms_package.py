@@ -8,7 +8,7 @@ import warnings
 from argparse import Namespace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from ...core import MissingExtra
 from ..harness.package_care import cache_templates, quiet_datasets
@@ -20,7 +20,7 @@ TESTED_VERSION = "0.7.3"
 
 
 @cache
-def load_package() -> Any:
+def load_package() -> ModuleType:
     """Import lmms_eval with its task modules. If it is missing, raise with the command to install it."""
     LIBRARY.need_tasks_folder()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -40,7 +40,7 @@ def load_package() -> Any:
     return package
 
 
-def module(name: str) -> Any:
+def module(name: str) -> ModuleType:
     """Return a module of the package: `api.task`, `tasks`."""
     load_package()
     return importlib.import_module(f"lmms_eval.{name}")
