@@ -36,6 +36,20 @@ class Library:
             return f"it begins with {self.prefixes[0]}"
         return None
 
+    def knows(self, name: str) -> str | None:
+        """Return `lm_eval/NAME` for a name without prefix if the installed package has such a task; else None."""
+        from .task_index import installed_index
+
+        if name in installed_index(self):
+            return f"{self.module}/{name}"
+        return None
+
+    def files_named(self, name: str, folder: Path) -> list[str]:
+        """Return the files of a folder that define the task, group or tag called `name`."""
+        from .index_building import files_named
+
+        return files_named(name, folder, self)
+
     def name_of(self, reference: str) -> str:
         """Return the reference without the library's prefix; empty if there is only the prefix."""
         for prefix in self.prefixes:

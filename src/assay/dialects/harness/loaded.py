@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from ...core import DataError, UsageError, digest_of, shorten
@@ -134,6 +135,13 @@ class TaskReference:
     def where(self) -> str:
         """The name of the task in error messages."""
         return self.path or f"{self.library}/{self.name}"
+
+    def file_state(self) -> tuple[int, ...]:
+        """Return time and size of the YAML file, which change if it is edited; empty for a name in the package."""
+        if not self.path:
+            return ()
+        stat = Path(self.path).stat()
+        return stat.st_mtime_ns, stat.st_size
 
 
 def described(

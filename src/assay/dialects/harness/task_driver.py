@@ -1,13 +1,15 @@
 """Run tasks of a library: ask their requests through the recording engine, and let the library score the answers."""
 
 import functools
+import importlib
+import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from ...core import (
     AssayError,
@@ -21,7 +23,15 @@ from ...core import (
 from ...core.errors import blamed, shorten
 from ...runner.flow.drivers import Driven, RecordingEngine
 from ...runner.scoring.scoring import failure_score
-from .loaded import SUBTASK, Document, Loaded, LoadedTask, TaskReference
+from .loaded import (
+    SUBTASK,
+    Document,
+    Loaded,
+    LoadedTask,
+    TaskReference,
+    plain_value,
+    target_text,
+)
 from .random_state import RandomState
 from .task_results import (
     NO_FILTER,
@@ -72,22 +82,61 @@ class FirstPrompt:
     """True, because the prompt already contains its system text and its examples."""
 
 
-class Documents(Protocol):
-    """The documents of a task or a group."""
+class Documents(ABC):
+    """The documents of a loaded task or group."""
 
-    loaded: Loaded
+    def __init__(self, loaded: Loaded, settings: TaskSettings) -> None:
+        self.loaded = loaded
+        self.settings = settings
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents."""
-        ...
 
+    @abstractmethod
     def __getitem__(self, id: str) -> Document:
         """Return the document with the id of a sample."""
-        ...
+
+    @abstractmethod
+    def of_task(self, subtask: LoadedTask) -> Iterator[Document]:
+        """Yield the documents of one task."""
+
+    @abstractmethod
+    def question_of(self, document: Document) -> str:
+        """Return the text of a document's question, for display."""
+
+    def id_of(self, subtask: LoadedTask, number: int) -> str:
+        """Return the id of a document: its number in the data, in a group after the name of its task."""
+        if self.loaded.group is None:
+            return str(number)
+        return f"{subtask.name}/{number}"
+
+    def in_turns(self) -> Iterator[Document]:
+        """Yield one document of each task in turn, so that the first samples of a group cover all its tasks."""
+        waiting = [self.of_task(entry) for entry in self.loaded.tasks.values()]
+        while waiting:
+            for documents in list(waiting):
+                following = next(documents, None)
+                if following is None:
+                    waiting.remove(documents)
+                else:
+                    yield following
 
     def sample(self, document: Document) -> Sample:
         """Make a sample of a document."""
-        ...
+        is_group = self.loaded.group is not None
+        row = document.row
+        if isinstance(row, Mapping):
+            fields = dict(row)
+        else:
+            fields = {"document": str(row)}
+        return Sample(
+            document.id,
+            input=self.question_of(document),
+            target=target_text(document),
+            fields={name: plain_value(value) for name, value in fields.items()},
+            tags={SUBTASK: document.subtask.name} if is_group else {},
+        )
 
 
 @dataclass(frozen=True)
@@ -144,13 +193,12 @@ class TaskDriver(ABC):
         return computed
 
     @abstractmethod
-    def write_samples(
+    def logged_samples(
         self,
-        recording: RecordingEngine,
         subtask: LoadedTask,
-        answered: list[Document],
-    ) -> None:
-        """Write the samples in the library's own log format."""
+        documents: Sequence[Document],
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield the lines of the library's own sample log, filter by filter and document by document."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         """Ask all requests, read the answers, and return the rows."""
@@ -219,10 +267,21 @@ class TaskDriver(ABC):
         entries: Chosen,
         lost: Mapping[str, Any],
     ) -> None:
+        """With `--log_samples`, write `samples_TASK.jsonl` as the library does."""
         if not recording.options.log_samples:
             return
         documents = [document for _, document in entries if document.id not in lost]
-        self.write_samples(recording, subtask, documents)
+        utils = importlib.import_module(f"{self.reference.library}.utils")
+        folder = recording.asking.writer.journal.path.parent
+        file = folder / f"samples_{subtask.name.replace('/', '__')}.jsonl"
+        with file.open("w", encoding="utf-8") as out:
+            for sample in self.logged_samples(subtask, documents):
+                line = json.dumps(
+                    sample,
+                    default=utils.handle_non_serializable,
+                    ensure_ascii=False,
+                )
+                out.write(f"{line}\n")
 
     def _summary(
         self,

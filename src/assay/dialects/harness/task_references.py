@@ -7,14 +7,16 @@ from typing import Any
 
 from ...core import (
     DEFAULT_OPTIONS,
+    Fewshot,
     GenerateOptions,
+    Task,
     UnknownName,
     UsageError,
     digest_of,
     trust,
 )
 from ...runner.options import RunOptions
-from .config_values import check_group_values, check_task_values
+from .config_checks import check_group_values, check_task_values
 from .index_building import group_name, index_of_files, index_of_folder
 from .library import Library
 from .loaded import Loaded, TaskReference
@@ -229,6 +231,48 @@ def protocol_of(
         words.append(f"v{'_'.join(versions)}")
     words += [f"{library.module}{library.version()}", digest]
     return f"{library.prefixes[0]}{loaded.name}@{'-'.join(words)}"
+
+
+def plan_tasks(
+    text: str,
+    run: RunOptions,
+    library: Library,
+    make_task: Callable[[TaskReference, TaskSettings, RunOptions], Task],
+    *,
+    chat: bool = False,
+) -> list[Task]:
+    """Make the tasks of what the user typed: several for a tag, a single one for a group that aggregates."""
+    bare, shots = split_shots(text)
+    settings = TaskSettings.of(run, shots, library, chat)
+    tasks = []
+    for reference in references_in(bare, library):
+        names = known_names(reference, library)
+        for single in expanded(reference, names, library):
+            tasks.append(make_task(single, settings, run))
+    return tasks
+
+
+def described_task(
+    task: Task,
+    loaded: Loaded,
+    settings: TaskSettings,
+    run: RunOptions,
+    library: Library,
+) -> Task:
+    """Return a task with the fields that both libraries fill in the same way."""
+    digest = run_digest(loaded, settings, library)
+    return replace(
+        task,
+        fewshot=Fewshot(
+            max(entry.shots for entry in loaded.tasks.values()),
+            multiturn=settings.multiturn,
+            seed=run.seed or 0,
+        ),
+        system=settings.system,
+        protocol=protocol_of(loaded, settings, digest, run, library),
+        description=description_of(loaded, library),
+        data_hint="rows with the columns of the task's own data",
+    )
 
 
 def description_of(loaded: Loaded, library: Library) -> str:

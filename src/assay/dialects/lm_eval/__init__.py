@@ -16,7 +16,7 @@ __all__ = ["model", "tasks"]
 
 def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the tasks of `lm_eval/NAME` or of a YAML file of lm-eval."""
-    from .task_planning import tasks_of
+    from .lm_driver import tasks_of
 
     return tasks_of(reference, run)
 

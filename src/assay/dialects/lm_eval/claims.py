@@ -33,27 +33,9 @@ _OTHER_KEYS = frozenset(
     }
 )
 """Keys that occur in files of lm-eval and never in a task file of assay."""
-
-
-def claims_name(reference: str) -> str | None:
-    """Say why a name is a task of lm-eval; None if it is not. An existing file or folder takes precedence."""
-    return LIBRARY.claims_name(reference)
-
-
-def knows(name: str) -> str | None:
-    """Return `lm_eval/NAME` for a name without prefix if the installed package has such a task; else None."""
-    from ..harness.task_index import installed_index
-
-    if name in installed_index(LIBRARY):
-        return f"lm_eval/{name}"
-    return None
-
-
-def files_named(name: str, folder: Path) -> list[str]:
-    """Return the files of a folder that define the task, group or tag called `name`."""
-    from ..harness.index_building import files_named as find_files
-
-    return find_files(name, folder, LIBRARY)
+claims_name = LIBRARY.claims_name
+knows = LIBRARY.knows
+files_named = LIBRARY.files_named
 
 
 def claims(

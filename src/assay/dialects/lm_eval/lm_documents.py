@@ -4,23 +4,21 @@ Requests are always built from the first document on, because each document draw
 resumed or sharded run builds the same requests and asks only the missing ones.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from ...core import Sample
 from ..harness.loaded import (
-    SUBTASK,
     Document,
     LibraryTask,
     Loaded,
     LoadedTask,
     TaskReference,
-    plain_value,
     row_fault,
-    target_text,
 )
 from ..harness.random_state import RandomState
+from ..harness.task_driver import Documents
 from ..harness.task_settings import TaskSettings
 from .lm_requests import ChatText, questions_of
 from .task_checks import check_gold
@@ -30,11 +28,11 @@ CHUNK = 32
 """How many documents are built at a time."""
 
 
-class LmDocuments:
+class LmDocuments(Documents):
     """All documents of a task or group, built one after another and kept in memory."""
 
     def __init__(self, loaded: Loaded, settings: TaskSettings) -> None:
-        self.loaded, self.settings = loaded, settings
+        super().__init__(loaded, settings)
         self._built: list[Document] = []
         self._by_id: dict[str, Document] = {}
         self._rest = self._build_all()
@@ -61,7 +59,7 @@ class LmDocuments:
 
     def _build_all(self) -> Iterator[Document]:
         """Yield all documents. Chunks are built at once, because switching random generators takes long."""
-        documents = self._in_turns()
+        documents = self.in_turns()
         while True:
             with self.loaded.random_state.active():
                 chunk = list(islice(documents, CHUNK))
@@ -69,28 +67,12 @@ class LmDocuments:
                 return
             yield from chunk
 
-    def _in_turns(self) -> Iterator[Document]:
-        """Yield one document of each task in turn, so that the first samples of a group cover all its tasks."""
-        waiting = [self._build_task(entry) for entry in self.loaded.tasks.values()]
-        while waiting:
-            for documents in list(waiting):
-                following = next(documents, None)
-                if following is None:
-                    waiting.remove(documents)
-                else:
-                    yield following
-
-    def _build_task(self, subtask: LoadedTask) -> Iterator[Document]:
-        is_group = self.loaded.group is not None
-        if is_group:
-            prefix = f"{subtask.name}/"
-        else:
-            prefix = ""
+    def of_task(self, subtask: LoadedTask) -> Iterator[Document]:
+        """Yield the documents of one task, with their requests."""
         task = subtask.task
         task.set_fewshot_seed(seed=self.settings.seed)
         for number, row in enumerate(task.eval_docs):
-            id = f"{prefix}{number}"
-            document = Document(id, subtask, number, row)
+            document = Document(self.id_of(subtask, number), subtask, number, row)
             self._build_requests(document)
             document.random_state = self._random_state_now()
             yield document
@@ -141,37 +123,20 @@ class LmDocuments:
             "gen_prefix": task.doc_to_prefix(row),
         }
 
-    def sample(self, document: Document) -> Sample:
-        """Make a sample of a document."""
-        is_group = self.loaded.group is not None
-        row = document.row
-        if isinstance(row, Mapping):
-            fields = dict(row)
-        else:
-            fields = {"document": str(row)}
-        return Sample(
-            document.id,
-            input=_shown_question(document),
-            target=target_text(document),
-            fields={name: plain_value(value) for name, value in fields.items()},
-            tags={SUBTASK: document.subtask.name} if is_group else {},
-        )
-
-
-_documents: dict[Any, LmDocuments] = {}
+    def question_of(self, document: Document) -> str:
+        """Return the last message of the first prompt."""
+        return document.questions[0].prompt.messages[-1].text
 
 
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmDocuments:
-    """Return the documents of a reference; the same object as long as its tasks stay loaded."""
-    loaded = load(reference, settings)
-    documents = _documents.get((reference, settings))
-    if documents is None or documents.loaded is not loaded:
-        while len(_documents) >= MOST_KEPT:
-            _documents.pop(next(iter(_documents)))
-        documents = _documents[reference, settings] = LmDocuments(loaded, settings)
-    return documents
+    """Return the documents of a reference; the same object as long as its file does not change."""
+    return _documents(reference, settings, reference.file_state())
 
 
-def _shown_question(document: Document) -> str:
-    prompt = document.questions[0].prompt
-    return prompt.messages[-1].text
+@lru_cache(maxsize=MOST_KEPT)
+def _documents(
+    reference: TaskReference,
+    settings: TaskSettings,
+    file_state: tuple[int, ...],
+) -> LmDocuments:
+    return LmDocuments(load(reference, settings), settings)

@@ -1,14 +1,31 @@
-"""Run an lm-eval task: ask its requests through the recording engine, and let lm-eval score the answers."""
+"""Make a task of assay from an lm-eval task.
 
+Its driver asks the requests through the recording engine, and lets lm-eval score the answers.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ...core import Output, Prompt, Sample
+from ...core import Output, Prompt, Sample, Task
 from ...runner.flow.drivers import RecordingEngine
-from ..harness.loaded import Document, LoadedTask
+from ...runner.options import RunOptions
+from ..harness.generation_options import options_of
+from ..harness.loaded import Document, LibraryTask, LoadedTask, TaskReference
 from ..harness.questions import Question
 from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
+from ..harness.task_references import (
+    common_options,
+    described_task,
+    plan_tasks,
+    run_digest,
+)
+from ..harness.task_settings import TaskSettings
+from . import lm_eval_package as package
+from .claims import LIBRARY
 from .lm_documents import LmDocuments, documents_of
-from .lm_samples import write_samples
+from .task_loading import load
 
 
 @dataclass(frozen=True)
@@ -65,15 +82,21 @@ class LmDriver(TaskDriver):
                 _put_answers(document, question, output)
         return failures
 
-    def write_samples(
+    def logged_samples(
         self,
-        recording: RecordingEngine,
         subtask: LoadedTask,
-        answered: list[Document],
-    ) -> None:
-        """Write the samples in lm-eval's log format."""
-        folder = recording.asking.writer.journal.path.parent
-        write_samples(folder, subtask, answered)
+        documents: Sequence[Document],
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the lines of lm-eval's sample log."""
+        if not documents:
+            return
+        is_multimodal = getattr(subtask.task, "MULTIMODAL", False)
+        for filter_name in documents[0].instances[0].filtered_resps:
+            for document in documents:
+                sample = _logged_sample(subtask.task, document, filter_name)
+                if is_multimodal:
+                    sample = package.module("utils").hash_dict_images(sample)
+                yield sample
 
 
 def _put_answers(
@@ -90,3 +113,68 @@ def _put_answers(
         else:
             repeats = 1
         instance.resps.extend([answer] * repeats)
+
+
+def _logged_sample(
+    task: LibraryTask,
+    document: Document,
+    filter_name: str,
+) -> dict[str, Any]:
+    """Return the entry of a document and a filter in lm-eval's sample log."""
+    utils = package.module("utils")
+    requests = sorted(document.instances, key=lambda instance: instance.idx)
+    target = task.doc_to_target(document.row)
+    metrics = {
+        metric: value for metric, name, value in document.metrics if name == filter_name
+    }
+    row_text = json.dumps(
+        requests[0].doc,
+        indent=2,
+        default=utils.handle_non_serializable,
+        ensure_ascii=False,
+    )
+    arguments = {}
+    for number, request in enumerate(requests):
+        parts = {f"arg_{n}": part for n, part in enumerate(request.args)}
+        arguments[f"gen_args_{number}"] = parts
+    filtered = [request.filtered_resps[filter_name] for request in requests]
+    return {
+        "doc_id": document.number,
+        "doc": document.row,
+        "target": str(target),
+        "arguments": arguments,
+        "resps": utils.sanitize_list([request.resps for request in requests]),
+        "filtered_resps": utils.sanitize_list(filtered),
+        "filter": filter_name,
+        "metrics": list(metrics),
+        "doc_hash": utils.hash_string(row_text),
+        "prompt_hash": utils.hash_string(requests[0].arguments[0]),
+        "target_hash": utils.hash_string(str(target)),
+        **metrics,
+    }
+
+
+LIKELIHOODS = frozenset({"loglikelihood", "loglikelihood_rolling", "multiple_choice"})
+
+
+def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
+    """Return the tasks of a name or a YAML file."""
+    return plan_tasks(text, run, LIBRARY, _task)
+
+
+def _task(
+    reference: TaskReference,
+    settings: TaskSettings,
+    run: RunOptions,
+) -> Task:
+    loaded = load(reference, settings)
+    kinds = {entry.task.OUTPUT_TYPE for entry in loaded.tasks.values()}
+    task = Task(
+        name=f"lm_eval/{reference.name}",
+        dataset=LmRows(reference, settings),
+        template=LmTemplate(reference, settings),
+        driver=LmDriver(reference, settings, run_digest(loaded, settings, LIBRARY)),
+        needs=frozenset({"likelihood"} if kinds & LIKELIHOODS else ()),
+        options=common_options(loaded, options_of),
+    )
+    return described_task(task, loaded, settings, run, LIBRARY)

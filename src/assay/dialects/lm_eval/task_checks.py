@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...core import UnknownName, UsageError, nearest, shorten
-from ..harness.config_names import KnownNames
+from ..harness.config_checks import KnownNames
 from ..harness.loaded import LibraryGroup, LibraryTask
 from ..harness.task_yaml import FUNCTION, merged_yaml
 from . import lm_eval_package as package

@@ -4,13 +4,13 @@ import functools
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from ...core import UsageError
 from ...core.errors import suggest
-from ..harness.config_values import check_templates
+from ..harness.config_checks import check_templates
 from ..harness.loaded import (
     LibraryTask,
     Loaded,
@@ -40,14 +40,6 @@ from .task_checks import known_names as names_of_package
 _lock = threading.Lock()
 
 
-@dataclass
-class _Cache:
-    """The last loaded tasks, kept because a plan, its samples and its driver load the same ones."""
-
-    entries: dict[Any, Loaded] = field(default_factory=dict)
-
-
-_cache = _Cache()
 MOST_KEPT = 64
 """Maximum number of loaded tasks in memory. A single tag may name many."""
 
@@ -73,23 +65,17 @@ class TaskWithData(Protocol):
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     """Load a task or a group. If that fails, raise a one-line error."""
-    key = (reference, settings, _file_state(reference))
+    # A plan, its samples and its driver load the same tasks.
     with _lock:
-        if key not in _cache.entries:
-            while len(_cache.entries) >= MOST_KEPT:
-                _cache.entries.pop(next(iter(_cache.entries)))
-            _cache.entries[key] = _load(reference, settings)
-        return _cache.entries[key]
+        return _load(reference, settings, reference.file_state())
 
 
-def _file_state(reference: TaskReference) -> tuple[int, ...]:
-    if not reference.path:
-        return ()
-    stat = Path(reference.path).stat()
-    return stat.st_mtime_ns, stat.st_size
-
-
-def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
+@lru_cache(maxsize=MOST_KEPT)
+def _load(
+    reference: TaskReference,
+    settings: TaskSettings,
+    file_state: tuple[int, ...],
+) -> Loaded:
     package.load_package()
     index = known_names(reference, LIBRARY)
     entry = find_entry(reference.name, index, LIBRARY)

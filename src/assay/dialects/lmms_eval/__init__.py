@@ -16,7 +16,7 @@ __all__ = ["model", "tasks"]
 
 def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """Return the tasks of `lmms_eval/NAME` or of a YAML file of lmms-eval."""
-    from .lmms_planning import tasks_of
+    from .lmms_driver import tasks_of
 
     return tasks_of(reference, run)
 

@@ -24,27 +24,9 @@ OWN_KEYS = frozenset(
     }
 )
 """Keys that only files of lmms-eval have. They distinguish these files from those of lm-eval."""
-
-
-def claims_name(reference: str) -> str | None:
-    """Say why a name is a task of lmms-eval; None if it is not. An existing file or folder takes precedence."""
-    return LIBRARY.claims_name(reference)
-
-
-def knows(name: str) -> str | None:
-    """Return `lmms_eval/NAME` for a name without prefix if the installed package has such a task; else None."""
-    from ..harness.task_index import installed_index
-
-    if name in installed_index(LIBRARY):
-        return f"lmms_eval/{name}"
-    return None
-
-
-def files_named(name: str, folder: Path) -> list[str]:
-    """Return the files of a folder that define the task, group or tag called `name`."""
-    from ..harness.index_building import files_named as find_files
-
-    return find_files(name, folder, LIBRARY)
+claims_name = LIBRARY.claims_name
+knows = LIBRARY.knows
+files_named = LIBRARY.files_named
 
 
 def claims(
@@ -94,4 +76,4 @@ def _keys_with_includes(path: Path) -> set[str]:
     try:
         return set(merged_yaml(path, LIBRARY))
     except UsageError:
-        return set()  # whoever reads the file as a task says what is wrong
+        return set()  # Loading the file as a task reports the error.

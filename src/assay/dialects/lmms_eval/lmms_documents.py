@@ -4,22 +4,21 @@ Media are large, so a document keeps its prompt only until the model has answere
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
-from ...core import GenerateOptions, Message, Output, Prompt, Sample, Text
+from ...core import GenerateOptions, Message, Output, Prompt, Text
 from ..harness.generation_options import options_of
 from ..harness.loaded import (
-    SUBTASK,
     Document,
     LibraryTask,
     Loaded,
     LoadedTask,
     TaskReference,
-    plain_value,
     row_fault,
-    target_text,
 )
 from ..harness.questions import Question
+from ..harness.task_driver import Documents
 from ..harness.task_settings import TaskSettings
 from . import lmms_package
 from .lmms_loading import MOST_KEPT, load, served_rows
@@ -35,12 +34,12 @@ ROUNDS = "generate_until_multi_round"
 AGENTIC = "generate_until_agentic"
 
 
-class LmmsDocuments:
+class LmmsDocuments(Documents):
     """All documents of a task or group."""
 
     def __init__(self, loaded: Loaded, settings: TaskSettings) -> None:
-        self.loaded, self.settings = loaded, settings
-        self._by_id = {document.id: document for document in self._in_turns()}
+        super().__init__(loaded, settings)
+        self._by_id = {document.id: document for document in self.in_turns()}
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self._by_id.values())
@@ -48,40 +47,15 @@ class LmmsDocuments:
     def __getitem__(self, id: str) -> Document:
         return self._by_id[id]
 
-    def _in_turns(self) -> Iterator[Document]:
-        """Yield one document of each task in turn, so that the first samples of a group cover all its tasks."""
-        waiting = [self._of_task(entry) for entry in self.loaded.tasks.values()]
-        while waiting:
-            for documents in list(waiting):
-                following = next(documents, None)
-                if following is None:
-                    waiting.remove(documents)
-                else:
-                    yield following
-
-    def _of_task(self, subtask: LoadedTask) -> Iterator[Document]:
-        if self.loaded.group is not None:
-            prefix = f"{subtask.name}/"
-        else:
-            prefix = ""
+    def of_task(self, subtask: LoadedTask) -> Iterator[Document]:
+        """Yield the documents of one task, without media and requests."""
         for number, row in enumerate(subtask.task.eval_docs_no_media):
-            yield Document(f"{prefix}{number}", subtask, number, row)
+            yield Document(self.id_of(subtask, number), subtask, number, row)
 
-    def sample(self, document: Document) -> Sample:
-        """Make a sample of a document."""
-        is_group = self.loaded.group is not None
+    def question_of(self, document: Document) -> str:
+        """Return the column `question` of the row."""
         row = document.row
-        if isinstance(row, Mapping):
-            fields = dict(row)
-        else:
-            fields = {"document": str(row)}
-        return Sample(
-            document.id,
-            input=str(fields.get("question") or ""),
-            target=target_text(document),
-            fields={name: plain_value(value) for name, value in fields.items()},
-            tags={SUBTASK: document.subtask.name} if is_group else {},
-        )
+        return str(row.get("question") or "") if isinstance(row, Mapping) else ""
 
     def build(self, document: Document) -> None:
         """Build the requests of a document, and its first prompt."""
@@ -251,15 +225,15 @@ def forget_media(document: Document) -> None:
     document.questions = []
 
 
-_documents: dict[Any, LmmsDocuments] = {}
-
-
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmmsDocuments:
-    """Return the documents of a reference; the same object as long as its tasks stay loaded."""
-    loaded = load(reference, settings)
-    documents = _documents.get((reference, settings))
-    if documents is None or documents.loaded is not loaded:
-        while len(_documents) >= MOST_KEPT:
-            _documents.pop(next(iter(_documents)))
-        documents = _documents[reference, settings] = LmmsDocuments(loaded, settings)
-    return documents
+    """Return the documents of a reference; the same object as long as its file does not change."""
+    return _documents(reference, settings, reference.file_state())
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _documents(
+    reference: TaskReference,
+    settings: TaskSettings,
+    file_state: tuple[int, ...],
+) -> LmmsDocuments:
+    return LmmsDocuments(load(reference, settings), settings)

@@ -1,4 +1,7 @@
-"""Run a task of lmms-eval: ask its requests through the recording engine, and let lmms-eval score the answers."""
+"""Make a task of assay from a task of lmms-eval.
+
+Its driver asks the requests through the recording engine, and lets lmms-eval score the answers.
+"""
 
 import functools
 import inspect
@@ -9,13 +12,22 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ...core import AssayError, ErrorInfo, Output, Prompt, Sample
+from ...core import AssayError, ErrorInfo, Output, Prompt, Sample, Task
 from ...runner.flow.drivers import RecordingEngine
-from ..harness.loaded import Document, LoadedTask
+from ...runner.options import RunOptions
+from ..harness.loaded import Document, LoadedTask, TaskReference
 from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
+from ..harness.task_references import (
+    common_options,
+    described_task,
+    plan_tasks,
+    run_digest,
+)
 from ..harness.task_results import as_number
+from ..harness.task_settings import TaskSettings
 from ..kits.judging import Desk
 from . import lmms_package
+from .claims import LIBRARY
 from .judge_clients import RunJudge, judged_by
 from .lmms_documents import (
     AGENTIC,
@@ -23,9 +35,11 @@ from .lmms_documents import (
     LmmsDocuments,
     documents_of,
     forget_media,
+    generation_options,
+    is_weighed,
 )
+from .lmms_loading import load
 from .lmms_messages import messages_of
-from .lmms_samples import write_samples
 
 if TYPE_CHECKING:
     from lmms_eval.api.instance import Instance
@@ -147,15 +161,16 @@ class LmmsDriver(TaskDriver):
         metrics: Mapping[Any, Any] = processed.metrics
         return metrics
 
-    def write_samples(
+    def logged_samples(
         self,
-        recording: RecordingEngine,
         subtask: LoadedTask,
-        answered: list[Document],
-    ) -> None:
-        """Write the samples in lmms-eval's log format."""
-        folder = recording.asking.writer.journal.path.parent
-        write_samples(folder, subtask, answered)
+        documents: Sequence[Document],
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield the lines of lmms-eval's sample log, which it made while scoring."""
+        filters = max((len(document.logged) for document in documents), default=0)
+        for number in range(filters):
+            for document in documents:
+                yield document.logged[number]
 
 
 class _Asking:
@@ -345,3 +360,26 @@ def _parameters(function: Callable[..., object]) -> Mapping[str, object]:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
+    """Return the tasks of a name or a YAML file."""
+    return plan_tasks(text, run, LIBRARY, _task, chat=True)
+
+
+def _task(
+    reference: TaskReference,
+    settings: TaskSettings,
+    run: RunOptions,
+) -> Task:
+    loaded = load(reference, settings)
+    weighs = any(is_weighed(entry.task) for entry in loaded.tasks.values())
+    task = Task(
+        name=f"lmms_eval/{reference.name}",
+        dataset=LmmsRows(reference, settings),
+        template=LmmsTemplate(reference, settings),
+        driver=LmmsDriver(reference, settings, run_digest(loaded, settings, LIBRARY)),
+        needs=frozenset({"likelihood"} if weighs else ()),
+        options=common_options(loaded, generation_options),
+    )
+    return described_task(task, loaded, settings, run, LIBRARY)

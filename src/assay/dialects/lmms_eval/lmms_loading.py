@@ -1,15 +1,16 @@
 """Load tasks and groups with the classes of lmms-eval."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core import UsageError
-from ..harness.config_names import KnownNames
-from ..harness.config_values import check_templates
+from ..harness.config_checks import KnownNames, check_templates
 from ..harness.loaded import (
     LibraryTask,
     Loaded,
@@ -33,10 +34,10 @@ from ..harness.task_yaml import merged_yaml
 from . import lmms_package
 from .claims import LIBRARY
 from .helper_modules import forget_helpers, helpers_digest, resolved_yaml
-from .lmms_groups import LmmsGroup
 from .lmms_messages import visual_content
 
 if TYPE_CHECKING:
+    from lmms_eval.api.group import ConfigurableGroup
     from lmms_eval.api.task import ConfigurableTask
     from lmms_eval.tasks import TaskManager
 
@@ -49,25 +50,21 @@ UNSUPPORTED: Mapping[str, str] = {
 }
 """Output types that no model of assay can produce, and the reasons."""
 _lock = threading.Lock()
-_loaded: dict[Any, Loaded] = {}
 
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     """Load a task or a group. If that fails, raise a one-line error."""
-    if reference.path:
-        state = Path(reference.path).stat().st_mtime_ns
-    else:
-        state = 0
-    key = (reference, settings, state)
+    # A plan, its samples and its driver load the same tasks.
     with _lock:
-        if key not in _loaded:
-            while len(_loaded) >= MOST_KEPT:
-                _loaded.pop(next(iter(_loaded)))
-            _loaded[key] = _load(reference, settings)
-        return _loaded[key]
+        return _load(reference, settings, reference.file_state())
 
 
-def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
+@lru_cache(maxsize=MOST_KEPT)
+def _load(
+    reference: TaskReference,
+    settings: TaskSettings,
+    file_state: tuple[int, ...],
+) -> Loaded:
     lmms_package.load_package()
     index = known_names(reference, LIBRARY)
     entry = find_entry(reference.name, index, LIBRARY)
@@ -308,3 +305,68 @@ def _check_output_type(task: LibraryTask, name: str) -> None:
             where=f"task lmms_eval/{name}",
             fix="run it with lmms-eval and one of its own models",
         )
+
+
+class LmmsGroup:
+    """A loaded group. Its numbers are computed by lmms-eval's own `consolidate_group_results`."""
+
+    def __init__(
+        self,
+        key: "ConfigurableGroup",
+        members: Mapping[Any, Any],
+    ) -> None:
+        self._key = key
+        self._members = members
+        self.name: str = str(key.group_name)
+        self.aggregate_metric_list = key._config.aggregate_metric_list or ()
+
+    def aggregate(self, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the numbers of the group from those of its tasks."""
+        results: dict[str, dict[str, Any]] = defaultdict(dict)
+        for name, values in metrics.items():
+            row = dict(values)
+            row["samples"] = row.pop("sample_len")
+            row.pop("sample_count")
+            results[name] = row
+
+        present = self._without_unasked(self._members, results)
+        if present:
+            utils = lmms_package.module("evaluator_utils")
+            utils.consolidate_group_results(results, {}, {self._key: present})
+        return results[self.name]
+
+    def _without_unasked(
+        self,
+        members: Mapping[Any, Any],
+        results: Mapping[str, Any],
+    ) -> dict[Any, Any]:
+        """Return the members that have numbers. With a limit, some tasks may have no documents."""
+        present = {}
+        for key, member in members.items():
+            if isinstance(member, Mapping):
+                inner = self._without_unasked(member, results)
+                if inner:
+                    present[key] = inner
+            elif key in results:
+                present[key] = member
+        return present
+
+    def get_all_groups(self) -> list["LmmsGroup"]:
+        """Return all groups inside this one, at any depth."""
+        groups = []
+        for key, member in self._members.items():
+            if isinstance(member, Mapping):
+                group = LmmsGroup(key, member)
+                groups += [group, *group.get_all_groups()]
+        return groups
+
+    def get_all_tasks(self) -> list[Any]:
+        """Return all tasks of this group, at any depth."""
+        return list(self._tasks(self._members))
+
+    def _tasks(self, members: Mapping[Any, Any]) -> Iterator[Any]:
+        for member in members.values():
+            if isinstance(member, Mapping):
+                yield from self._tasks(member)
+            else:
+                yield member

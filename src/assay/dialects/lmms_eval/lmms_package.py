@@ -1,20 +1,25 @@
 """Import the installed `lmms_eval` package when a task is loaded, without its messages and with the run's judge."""
 
 import importlib
+import io
 import logging
 import os
 import sys
 import warnings
 from argparse import Namespace
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ...core import MissingExtra
 from ..harness.package_care import cache_templates, quiet_datasets
 from .claims import LIBRARY
-from .decoded_audio import decode_with_soundfile
 from .judge_clients import replace_providers
+
+if TYPE_CHECKING:
+    import datasets
 
 TESTED_VERSION = "0.7.3"
 
@@ -72,3 +77,34 @@ def _quiet_logger() -> None:
     except ModuleNotFoundError as error:
         raise MissingExtra("loguru", LIBRARY.extra) from error
     loguru.logger.disable("lmms_eval")
+
+
+def decode_with_soundfile() -> None:
+    """Make `datasets` return `{"path", "array", "sampling_rate"}` for a cell with audio."""
+    import datasets
+
+    datasets.Audio.decode_example = _decode
+
+
+def _decode(
+    feature: "datasets.Audio",
+    value: Mapping[str, Any],
+    token_per_repo_id: object = None,
+) -> dict[str, Any]:
+    """Decode a clip with the channels and the sampling rate that the column requests."""
+    import soundfile
+
+    from ...media.audio import resample
+
+    data, path = value.get("bytes"), value.get("path")
+    samples, rate = soundfile.read(io.BytesIO(data) if data is not None else path)
+    wants_mono = getattr(feature, "mono", False) or feature.num_channels == 1
+    if samples.ndim > 1:
+        if wants_mono:
+            samples = samples.mean(axis=1)
+        else:
+            samples = samples.T
+    if feature.sampling_rate and feature.sampling_rate != rate:
+        samples = resample(samples, rate, feature.sampling_rate)
+        rate = feature.sampling_rate
+    return {"path": path, "array": samples, "sampling_rate": rate}
