@@ -226,14 +226,14 @@ def _restore(modules: Mapping[str, ModuleType | None]) -> None:
 
 
 def _stand_ins() -> dict[str, ModuleType]:
-    # The list of models imports the libraries of every provider; checkers ask it for one setting.
+    # The package's list of models imports the libraries of all providers; checkers need one setting of it.
     models = {
         FC: SimpleNamespace(underscore_to_dot=True),
         PROMPT: SimpleNamespace(underscore_to_dot=False),
     }
     modules: dict[str, Mapping[str, Any]] = {
         "bfcl_eval.constants.model_config": {"MODEL_CONFIG_MAPPING": models},
-        # Nothing is written, so nothing needs a lock.
+        # The package writes no files here, so its file locks are not needed.
         "filelock": {"FileLock": _NoLock},
     }
     if importlib.util.find_spec("tenacity") is None:
@@ -242,7 +242,7 @@ def _stand_ins() -> dict[str, ModuleType]:
         modules["tenacity"] = members
     if not _can_parse():
         for name, function in _PARSERS.items():
-            # `check_parser` has refused the categories that would call it.
+            # Never called: `check_parser` refused the categories that need it.
             modules[f"bfcl_eval.model_handler.parser.{name}"] = {function: _never}
     return {name: _module(name, members) for name, members in modules.items()}
 

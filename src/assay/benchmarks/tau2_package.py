@@ -327,7 +327,7 @@ def toolkit(
     prefix = f"{name}:{key}"
     tools = inspect_module("util").store_as(kind, key)
     store = tools.store
-    # Set beside its checks, which would copy the whole database.
+    # Bypass the checks of the toolkit, which would copy the whole database.
     store.set(f"{prefix}:db", database)
     store.set(f"{prefix}:initialized", True)
     return tools

@@ -238,7 +238,7 @@ async def _by_package(
         part("common.agents:StoredAgentState"), instance
     )
     stored.messages = _assistant_messages(models, state.agent_calls)
-    # The package searches the customer's user turns, of which the opening is the first.
+    # The package searches the customer's turns, the first of which is the opening.
     heard = [sample["user_opening"], *state.said]
     messages = [models.ChatMessageUser(content=text) for text in heard]
     messages += _assistant_messages(models, state.user_calls)

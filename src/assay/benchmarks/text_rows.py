@@ -193,7 +193,7 @@ class DialogueSample:
                 fix='write ["first", "second"]',
             )
         references = self.references.get(id) or row.get("reference") or ()
-        # In other categories the published judge sees none, even if the file has one.
+        # In other categories the published judge gets no reference, even if the file has one.
         if category in WITH_REFERENCE:
             texts = [str(text) for text in references]
         else:

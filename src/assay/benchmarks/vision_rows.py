@@ -251,7 +251,7 @@ def image_of(row: RowOf) -> str | None:
 
 
 def _shards_of(path: Path) -> Sequence[Shard]:
-    # Not `open_dataset`, which would inspect the first rows by column names instead of the rules above.
+    # `open_dataset` would guess the columns from the first rows instead of using the rules above.
     shards, _ = open_files(path, None, str(path))
     return shards
 

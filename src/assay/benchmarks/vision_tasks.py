@@ -88,7 +88,7 @@ class Interleaved:
     """A prompt with each image at its marker (`<image 1>`) in the question, and other images before the text."""
 
     def __call__(self, sample: Sample) -> Prompt:
-        # An open question is asked unchanged.
+        # A question without options is asked unchanged.
         if sample.choices:
             text = SELECT(sample).messages[-1].text
         else:

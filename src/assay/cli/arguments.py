@@ -134,7 +134,7 @@ class Parser(argparse.ArgumentParser):
                 )
             )
         if unknown:
-            # What follows an unknown option may have been its value: nothing else can be said of the command.
+            # The words after an unknown option may be its values, so the rest of the command is not checked.
             raise_all([*self._unread, *unknown])
         return options, list({str(fault): fault for fault in self._unread}.values())
 

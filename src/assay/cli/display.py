@@ -75,7 +75,7 @@ def print_lines(
         for line in lines:
             process.stdin.write(line + "\n")
     except BrokenPipeError:
-        pass  # the reader has seen enough
+        pass  # the user quit the pager
     finally:
         try:
             process.stdin.close()
@@ -233,7 +233,7 @@ def _same_place(one: TextIO, other: TextIO) -> bool:
     try:
         return os.path.sameopenfile(one.fileno(), other.fileno())
     except (OSError, ValueError, AttributeError):
-        return False  # no file behind one of them
+        return False  # one of the streams has no file
 
 
 def _epochs(result: RunResult, console: "Console") -> None:

@@ -37,7 +37,7 @@ def explained(
     if isinstance(error, PlanError):
         error = error.faults[
             0
-        ]  # the first is explained, the others show when it is mended
+        ]  # explain the first error; the others appear after it is fixed
     if isinstance(error, AssayError):
         return _from_assay(error, file, line, sample)
     fix = remedy(error, sample) or _general(file)
@@ -70,7 +70,7 @@ def _from_assay(
     if is_located and line_number is None:
         where = _with_line(where, message, file, line)
     else:
-        # Who was at work (a template, a scorer, which sample) is worth keeping once the place is known.
+        # Keep which component and sample failed, in addition to the location.
         if where and not is_located:
             message = f"{where}: {message}"
         where = place_of(file, line_number or line)

@@ -57,7 +57,7 @@ def command(arguments: Sequence[str]) -> int:
     except UsageError:
         raise
     except AssayError as error:
-        # A policy or a run that cannot be used is a usage error here, whatever it is elsewhere.
+        # Here every error about an unusable policy or run is a usage error.
         raise UsageError(
             error.what,
             where=error.where,

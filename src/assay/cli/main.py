@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         try:
             return _run(arguments)
-        finally:  # also after `--help`, which leaves by SystemExit
+        finally:  # `--help` raises SystemExit
             sys.stdout.flush()
             if arguments is None:
                 _ignore_interrupts()
@@ -124,7 +124,7 @@ def _prepare_output() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open until the end
         elif isinstance(stream, io.TextIOWrapper):
             is_utf8 = stream.encoding.lower().replace("-", "") == "utf8"
-            # In UTF-8 only half surrogates cannot be written: those of file names in another encoding.
+            # UTF-8 cannot represent lone surrogates, which occur in file names of another encoding.
             stream.reconfigure(errors="backslashreplace" if is_utf8 else "replace")
 
 
@@ -133,7 +133,7 @@ def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         import threading
 
-        # A little later: here it would be lost too.
+        # Interrupt a little later, because here the exception would be lost as well.
         again = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
         again.start()
@@ -160,7 +160,7 @@ def _let_go_of_stdout() -> None:
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
     except (OSError, ValueError):
-        return  # no file behind it, as in a notebook
+        return  # the stream has no file, as in a notebook
 
 
 def _call(
@@ -224,14 +224,14 @@ def _run(arguments: list[str] | None) -> int:
     except SystemExit as error:
         location = users_line(error, libraries=False)
         if not location or verb == "python":
-            raise  # `--help`, or a script, which says itself how it ended
+            raise  # `--help`, or a script that set its own exit code
         line = f"called sys.exit({error.code!r}){location}; fix: raise an error there, or return"
         return _ended(error, 1, [line], verb, words)
     except BrokenPipeError:
         raise
     except (
         Exception
-    ) as error:  # the last boundary: a fault of assay itself, said in one line
+    ) as error:  # the last boundary: report an error in assay itself in one line
         if _is_full(error):
             raise
         if isinstance(error, OSError) and error.errno in UNUSABLE:

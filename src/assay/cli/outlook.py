@@ -262,7 +262,7 @@ def _cost(
     )
     return (
         None if least is None else (least, most)
-    )  # only the most can be without a limit
+    )  # only the highest value can be unlimited
 
 
 def _unknown(
@@ -299,7 +299,7 @@ def earlier_runs(
         try:
             usage = decoder.decode(path.read_bytes()).usage
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-            continue  # being written, or of another version: it says nothing
+            continue  # skip a run that is being written or has another format
         for name, spent in usage.items():
             if (
                 name.endswith(f"/{model}")

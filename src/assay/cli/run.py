@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import AssayError, UsageError, note_line, raise_all
 from ..core.trust import Gate, guarded
-from . import habit_values
+from . import habits
 from .arguments import Parser, flatten_list, judge_entry, key_values
 from .run_flags import add_flags, changes_of, from_environment
 
@@ -169,9 +169,7 @@ def parser() -> Parser:
 def command(arguments: Sequence[str]) -> int:
     """Run, print the table or one JSON document, and return the exit code."""
     flags, faults, notes = read_command(arguments)
-    if flags.more_tasks and set(flatten_list(flags.more_tasks)) <= {
-        *habit_values.LISTINGS
-    }:
+    if flags.more_tasks and set(flatten_list(flags.more_tasks)) <= {*habits.LISTINGS}:
         from .ls import command as ls
 
         return int(ls(["tasks"]))
@@ -197,7 +195,7 @@ def command(arguments: Sequence[str]) -> int:
         watching = watcher(flags.json)
         result = run(options=options, watcher=watching)
         comparison = None
-        # A fixed-n comparison does not allow for an early stop: the anytime difference is among the notes.
+        # A fixed-n comparison is not valid after an early stop; the notes contain the anytime difference.
         if options.baseline and not options.until:
             from ..comparison.comparing import compare_runs
 
@@ -238,7 +236,7 @@ def _raise_with_plan(
     from ..runner.plan.planning import make_plan
     from ..runner.plan.settings import collecting, run_faults
 
-    if options.tasks:  # where there are none, what names them may be what is misspelled
+    if options.tasks:  # without tasks, their misspelt option may be among the faults
         with collecting(faults):
             make_plan(options)
     else:
@@ -265,9 +263,9 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
             number = stdout.fileno()
             aside = sys.stderr.fileno()
         except (OSError, ValueError, AttributeError):
-            yield stdout  # no file behind it, as in a notebook: only Python's own printing can reach it
+            yield stdout  # the stream has no file, as in a notebook, so only Python code can write to it
             return
-        # Libraries in C and child processes write to the file itself: that goes to stderr too.
+        # Libraries in C and child processes write to the file descriptor, so redirect that to stderr as well.
         stdout.flush()
         descriptor = os.dup(number)
         os.dup2(aside, number)
@@ -308,7 +306,7 @@ def options_from(
     changes = changes_of(flags, errors)
     typed = flatten_list([*flags.tasks, *(flags.more_tasks or ())])
     with collecting(errors):
-        tasks = habit_values.task_names(typed, flags.include_path)
+        tasks = habits.task_names(typed, flags.include_path)
         if tasks:
             changes["tasks"] = tuple(tasks)
     model_args = changes.pop("model_args", {})
@@ -317,7 +315,7 @@ def options_from(
     if model_args.get("trust_remote_code") in (True, False) and model_args.pop(
         "trust_remote_code"
     ):
-        # Typed on the command line it is the consent that its own flag is; in a file of settings it is refused.
+        # On the command line the model option counts as the user's consent; in a file of settings it is refused.
         changes["trust_remote_code"] = True
     if flags.device:
         model_args |= _device(flags.device, changes.get("models", base.models))

@@ -11,7 +11,7 @@ from ..core.errors import AssayError, UsageError, nearest, raise_all
 from ..core.request import GenerateOptions
 from ..runner.option_fields import GROUPS, PREFIX, Flag, can_come_from_the_environment
 from ..runner.options import FLAGS
-from . import habit_values
+from . import habits
 from .arguments import Parser, flatten_list, judge_entry, key_values
 
 
@@ -25,8 +25,8 @@ READERS: dict[str, Callable[[str], Any]] = {
     "text": str,
     "integer": int,
     "number": float,
-    "seed": habit_values.seed,
-    "batch_size": habit_values.batch_size,
+    "seed": habits.seed,
+    "batch_size": habits.batch_size,
     "switch": _truth,
     "truth": _truth,
 }
@@ -55,7 +55,7 @@ def _generation_readers() -> dict[str, Callable[[str], Any]]:
     readers: dict[str, Callable[[str], Any]] = {}
     for option in dataclasses.fields(GenerateOptions):
         if option.name in FLAGS:
-            continue  # the seed is an option of the run, too
+            continue  # such as the seed, which is also an option of the run
         readers[option.name] = _reader_of(hints[option.name])
     return readers
 
@@ -190,7 +190,7 @@ def changes_of(
         if name in names and (value := getattr(flags, name)) is not None
     }
     if "stop" in generation:
-        generation["stop"] = tuple(map(habit_values.unescape, generation["stop"]))
+        generation["stop"] = tuple(map(habits.unescape, generation["stop"]))
     if generation:
         changes["generation"] = {**changes.get("generation", {}), **generation}
     return changes
@@ -208,7 +208,7 @@ def _whole(name: str, value: Any) -> Any:
     if flag.reads == "pairs":
         pairs = key_values(value, option=flag.name)
         if name == "generation":
-            options = habit_values.generation_options(pairs, flag.name)
+            options = habits.generation_options(pairs, flag.name)
             return {key: _number(key, text) for key, text in options.items()}
         if name == "columns":
             return {key: str(text) for key, text in pairs.items()}
@@ -268,7 +268,7 @@ def from_environment(
 
 def _generation_value(name: str, text: str) -> object:
     if name == "stop":
-        return (habit_values.unescape(text),)
+        return (habits.unescape(text),)
     return _read(GENERATION[name], text, PREFIX + name.upper())
 
 

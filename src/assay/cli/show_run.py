@@ -193,7 +193,9 @@ def _round_lines(
     if goes_on:
         prompt = prompt[len(earlier) + 1 :]
     elif line.get("follows") and before is not None:
-        prompt = prompt[1:]  # the answer of the round before, which is shown there
+        prompt = prompt[
+            1:
+        ]  # skip the answer of the previous round, which was shown there
     yield from message_lines(prompt, most)
     yield from continuation_lines(line.get("continuations"))
     yield from answer_lines(
@@ -265,7 +267,7 @@ def _helper_lines(
     }
     for call in record.calls:
         if call.get("key") not in keys:
-            continue  # of another verdict; one that failed, or whose line is damaged, is not there
+            continue  # the call of another verdict, a failed call, or one on a damaged line
         role = str(call.get("task", "")).rpartition("#")[2]
         yield printable(
             f"  for {verdict['scorer']}, the {role} ({call.get('model')}) was asked"

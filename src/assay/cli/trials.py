@@ -521,7 +521,7 @@ def try_model(
     try:
         line = _defined_at(load_attribute(f"{path}:{attribute or 'generate'}"))
     except AssayError:
-        line = None  # a file for another system: only its dialect can load it
+        line = None  # a file for another system, which only its dialect can load
     try:
         model = build_model(reference, args)
         abilities = model.abilities

@@ -77,7 +77,7 @@ def command(arguments: Sequence[str]) -> int:
 def _positive(number: int | None) -> int | None:
     if number is not None and number < 1:
         if number == -1:
-            return None  # the original's way to say: what the dataset wants
+            return None  # the original's word for the dataset's default
         raise UsageError(f"--num-generations {number}", fix="give 1 or more")
     return number
 

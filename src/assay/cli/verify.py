@@ -118,7 +118,7 @@ def _table(
         table = recompute(reader, **settings)
     except AssayError as error:
         if isinstance(error, UsageError) and settings.get("scorers"):
-            raise  # the scorers that were typed, not those of the run
+            raise  # the scorers that the user named, not those of the run
         yield (
             "not checked",
             f"the table could not be made again: {' '.join(str(error).split())}",

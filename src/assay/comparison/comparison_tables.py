@@ -121,7 +121,7 @@ def _flip_grid(
     separators = 2 * columns
     free = width - sum(fixed) - separators
     free = max(free, 2 * FEWEST_ANSWER_CHARACTERS)
-    # A short column leaves its share to the other one.
+    # If one column is short, the other gets the free width.
     before = min(before, max(free // 2, free - after))
     after = min(after, free - before)
     cells = []

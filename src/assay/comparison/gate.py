@@ -571,7 +571,7 @@ def _refuse_changed(
 ) -> None:
     """Raise if data or scorers of two runs differ, unless the policy allows it: a difference would not be a drop."""
     if is_imported(before) or is_imported(after):
-        return  # The comparison itself refuses different data, as far as the samples show it.
+        return  # The comparison itself refuses different data if the samples show the difference.
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}
     for cell in after.manifest.get("cells", ()):
         earlier_cell = earlier.get(cell["task"])

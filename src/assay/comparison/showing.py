@@ -206,7 +206,7 @@ def pilot_scores(
                 share = None
             variance = other.difference.stderr**2 * other.n
             origin = f"measured against {baseline}"
-            # Runs with the same verdicts everywhere say nothing about others.
+            # If two runs have equal verdicts on all samples, they say nothing about how much other runs differ.
             if variance:
                 scores = replace(
                     scores,
@@ -277,7 +277,7 @@ def _binary(
     pairs: float | None,
     origin: str,
 ) -> Scores:
-    # At 0 and 1 the spread is not known; half a sample is assumed to differ.
+    # At 0 and 1 the spread is unknown, so half a sample is assumed to differ.
     inner = min(max(rate, 0.5 / n), 1 - 0.5 / n)
     if pairs is None:
         share = inner * (1 - inner)

@@ -515,7 +515,7 @@ def _dot_names(
         if len(name) > DOT_NAME_LENGTH:
             name = "…" + name[1 - DOT_NAME_LENGTH :]
         x = across(point.before)
-        # A name on an edge of the frame would be struck out by its line.
+        # The line of the frame would cross a label that lies on it.
         y = min(up(point.after) + 4, up.start - 5)
         y = max(y, up.end + 12)
         length = len(name) * LETTER_WIDTH

@@ -162,7 +162,7 @@ class LiveProgress(_Watching):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.table import Column
 
-        # Only the note gives way where the terminal is narrow, so that the bar keeps its width.
+        # On a narrow terminal only the note is shortened; the bar keeps its width.
         label = Column(
             no_wrap=True,
             overflow="ellipsis",

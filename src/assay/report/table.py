@@ -138,7 +138,7 @@ def show_table(
     )
     for position, heading in enumerate(headings):
         cells = [row[position].plain for row in rows]
-        # Half a number is none: where the terminal is narrow, blanks, headings, names and reasons give way to them.
+        # Numbers must not be cut: on a narrow terminal, blanks, headings, names and reasons are shortened instead.
         whole = [
             piece
             for cell in cells

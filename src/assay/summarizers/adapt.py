@@ -119,7 +119,7 @@ class FilledRecords(Sequence[ScoreRecord]):
         for name in self.names:
             value = record.values.get(name)
             short = name.removeprefix(f"{record.scorer}.")
-            # A value other than 0 was read by a rule of its own, although others read nothing.
+            # A value other than 0 was read by a separate rule, even if the scorer could not read the answer.
             filled[name] = value or worst_of(self.scale, short)
         return replace(record, values=NamedValues(filled, record.scorer, self.scale))
 

@@ -96,7 +96,7 @@ def auroc(
     if estimate is None:
         fields["interval"] = "none: one class only"
     elif not any(map(_has_rank, records)):
-        # Every answer would count as wrong, so that the area without any readable answer would be 0.
+        # All answers would count as wrong, and the area would be 0 although no answer was read.
         fields["interval"] = "none: no answer could be read"
     else:
         fields = interval_of(estimate, flags)
@@ -133,7 +133,7 @@ def estimate_auroc(
     if not len(yes) or not len(no):
         return None
     ranks = _midranks(values)
-    # The share of the other class that each sample is ranked correctly against.
+    # For each sample, the share of the other class that it is ranked correctly against.
     above = (ranks[is_yes] - _midranks(yes)) / len(no)
     below = 1 - (ranks[~is_yes] - _midranks(no)) / len(yes)
     value = float(above.mean())

@@ -75,7 +75,7 @@ class Pool:
             self.scored.append(number)
         sample = self.samples.setdefault(record.id, len(self.samples))
         self.sample_of.append(sample)
-        # Even numbers for clusters, odd ones for samples without one, which are units of their own.
+        # Even numbers stand for clusters, odd ones for samples without a cluster, each of which is a unit.
         if record.cluster is not None:
             unit = 2 * self.clusters.setdefault(record.cluster, len(self.clusters))
             self.units.append(unit)
@@ -128,7 +128,7 @@ class Pool:
 
         groups: dict[str, dict[str, Result]] = {}
         for name, parts in self.groups.items():
-            # With more values a tag is a name, not a breakdown.
+            # A tag with more values is an identifier, not a breakdown.
             if len(parts) > MAX_GROUPS:
                 continue
             groups[name] = {}

@@ -212,7 +212,7 @@ class Formula:
                     where=WHERE,
                     fix="in YAML put an expression with a comma into quotes",
                 )
-            # The entries of a list are names as they are, not expressions.
+            # Entries of a list are names, not expressions.
             members.append([f"`{entry}`" for entry in count])
             if not members[-1]:
                 raise UsageError(f"count {name!r} is empty", where=WHERE)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ..core import Outcome, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
-from .derived import Derived, mean_of_units, number_of
-from .mean import mean_of, reducer_of
+from .mean import Derived, mean_of, mean_of_units, number_of, reducer_of
 from .score_table import Table, read_table
 
 INCOMPLETE = "incomplete"
@@ -61,7 +60,7 @@ class Grouped:
         for metric in metrics:
             name = f"{metric}.{self.label}"
             table = read_table(Derived(self._verdicts(groups, metric, name)))
-            # The first answers of all members belong together, then the second: groups are reduced, not samples.
+            # The first answers of all members form one verdict, then the second ones: groups are reduced, not samples.
             yield _with_sizes(
                 mean_of_units(table, name, context, reducer),
                 table,

@@ -3,15 +3,17 @@
 Answers that could not be read count as the worst value of the scale, which is 0 for most. If the worst value is
 unknown, they are left out. Samples without a verdict are left out of the denominator; `bounds` has the lowest and the
 highest mean that they allow.
+
+Other summarizers derive records of groups or questions from the original ones, and compute the mean of these.
 """
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
+from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord, SummaryContext
 from ..core.errors import plural
 from ..registry import summarizers
 from .breakdown import break_down, interval_of, within
@@ -95,7 +97,7 @@ def mean_of(
             flags=flags,
             **common,
         )
-    # Only a score that ends at 0 and 1 can be right or wrong; a rating of which all are 1 cannot.
+    # Only a score between 0 and 1 can be right-or-wrong; a rating is not, even if all ratings are 1.
     may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
     binary = may_be_binary and set(units.values) <= {0.0, 1.0}
     if ends is None:
@@ -194,7 +196,7 @@ def unread_value(
     ends = known_bounds(scored, context)
     if ends is not None:
         return ends[0]
-    # On a scale without known ends 0 is the worst value only if more is better and no value is below it.
+    # On a scale without known ends, 0 is the worst value only if higher is better and no value is below 0.
     is_lowest = context.higher_is_better and not any(value < 0 for value in scored)
     return 0.0 if is_lowest else None
 
@@ -233,3 +235,62 @@ def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
     if alone:
         return (f"{plural(alone, 'sample')} without a cluster",)
     return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Records that are created one by one while they are read, to save memory."""
+
+    make: Callable[[], Iterator[ScoreRecord]]
+
+    def __iter__(self) -> Iterator[ScoreRecord]:
+        return self.make()
+
+
+def number_of(
+    record: ScoreRecord,
+    metric: str,
+    context: SummaryContext,
+) -> float | None:
+    """Return the value with which a record counts, given its outcome; `None` without a verdict."""
+    if record.outcome in UNRESOLVED:
+        return None
+    if record.outcome in COUNTED_AS_ZERO:
+        return unread_value((), context.of(metric))
+    value = record.values.get(metric)
+    if value is not None and math.isfinite(value):
+        return value
+    return None
+
+
+def verdict(
+    first: ScoreRecord,
+    id: str,
+    metric: str,
+    value: float | None,
+    outcome: str,
+) -> ScoreRecord:
+    """Return a record for a unit made of several records, with the tags and the cluster of the first."""
+    return ScoreRecord(
+        first.task,
+        first.model,
+        id,
+        first.scorer,
+        first.digest,
+        {metric: value},
+        outcome,
+        tags=first.tags,
+        group=first.group,
+        cluster=first.cluster,
+        weight=first.weight,
+    )
+
+
+def mean_of_units(
+    table: Table,
+    metric: str,
+    context: SummaryContext,
+    reducer: str = "mean",
+) -> Result:
+    """Return the mean of derived units. The expected number of units is unknown."""
+    return mean_of(table, metric, replace(context, n_expected=None), reducer)

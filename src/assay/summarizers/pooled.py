@@ -54,7 +54,7 @@ class Pooled:
         below = pool.counts[1::2]
         pairs = zip(above, below, strict=True)
         ratios = [a / b for a, b in pairs if b]
-        # If each numerator is 0 or 1 of 1, the number is a share of samples, which is at most 1.
+        # If each sample has 0 or 1 of 1, the number is a share of samples, which is at most 1.
         are_shares = all(
             b == 1.0 and a in (0.0, 1.0) for a, b in zip(above, below, strict=True)
         )

@@ -24,8 +24,7 @@ from ..core import (
 )
 from ..registry import summarizers
 from .attempts import Attempts
-from .derived import mean_of_units, number_of, verdict
-from .mean import mean_of
+from .mean import mean_of, mean_of_units, number_of, verdict
 from .score_table import read_table, vote_of
 from .statistics import pass_at_k, pass_hat_k
 
@@ -119,7 +118,7 @@ def _verdict(
     k: int,
     chance: Callable[[int, int, int], float],
 ) -> ScoreRecord:
-    # A question that lost answers may have had enough of them, so it is unresolved rather than an error.
+    # The missing answers might have been enough for k, so the question is unresolved, which is no error.
     if answers.judged < k and answers.lost:
         return verdict(answers.first, id, name, None, answers.lost_as)
     if answers.judged < k:

@@ -150,7 +150,7 @@ def _reduced(
                 rows.append(first_row[sample])
                 repeats.append(answers)
             if units.unresolved and bounds is not None:
-                # A row that could not be asked is one lost answer, and pass@k may need more: then nothing is known.
+                # A row that could not be asked is one missing answer. If pass@k needs more, the value is unknown.
                 enough = _enough(len(answers) + lost, reducer)
                 filled_rows.append(first_row[sample])
                 for filled, end in ((worst, bounds[0]), (best, bounds[1])):

@@ -11,7 +11,7 @@ from typing import Any
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
 from ..core.errors import plural
 from ..registry import summarizers
-from .derived import number_of
+from .mean import number_of
 from .statistics import POSITIVE, Estimate
 from .statistics.estimate import Ends, Floats
 from .strata import (

@@ -61,7 +61,7 @@ def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
         try:
             page = comparison_page(before, after)
         except AssayError:
-            continue  # one has no numbers: there is nothing to draw
+            continue  # a run without numbers has no charts
         yield from (
             (f"{before.name} to {after.name} {name}", svg)
             for name, svg in _differences(page)

@@ -63,7 +63,7 @@ class Guard:
         self._origin = _parsed(origin) if origin else None
         self._token: str | None = secrets.token_urlsafe(24)
         self._session = secrets.token_urlsafe(32)
-        # Cookies do not know ports: two viewers on one machine must not overwrite each other's.
+        # Browsers share cookies between ports, and two viewers on one machine must not overwrite each other's cookie.
         self._cookie = f"assay_{secrets.token_hex(4)}"
 
     def new_token(self) -> str:

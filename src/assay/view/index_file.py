@@ -91,7 +91,7 @@ def _load(layout: Layout) -> JournalIndex | None:
             msgspec.MsgspecError,
             zstandard.ZstdError,
         ):
-            continue  # a damaged index is none
+            continue  # a damaged index is built again
     return None
 
 

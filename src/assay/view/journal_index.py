@@ -109,7 +109,7 @@ class JournalIndex:
             offset = self.end
             for line in file:
                 if line[-1] != 10:
-                    break  # it is being written
+                    break  # the line is still being written
                 if line[-19:] != b',"crc":"%08x"}\n' % crc32(b"}", crc32(line[:-19])):
                     self.damaged += 1
                 else:
@@ -119,9 +119,7 @@ class JournalIndex:
                         elif line.startswith(b'{"kind":"score'):
                             add_score(offset, line)
                     except (TypeError, ValueError, RecursionError):
-                        self.damaged += (
-                            1  # whole, but not a record: somebody else's line
-                        )
+                        self.damaged += 1  # undamaged, but not a record of assay
                 offset += len(line)
                 count += 1
             self.end = offset

@@ -206,7 +206,7 @@ def metric_domains(runs: Sequence[RunView]) -> dict[str, list[float]]:
         try:
             summary = run.documents()[1]
         except AssayError:
-            continue  # the list says what is wrong with this run
+            continue  # the list of runs shows the error
         for row in summary.get("results", ()):
             if isinstance(row, Mapping):
                 rows.setdefault(str(row.get("metric")), []).append(row)

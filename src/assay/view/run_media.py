@@ -120,7 +120,7 @@ def _media_of(
             if only == number:
                 return
     except (AssayError, OSError, ValueError):
-        return  # a file that cannot be read to its end holds what it held so far
+        return  # keep what was read before the damaged part
 
 
 def _inside(value: object) -> Iterator[bytes]:
@@ -220,7 +220,7 @@ class MediaShelf:
             except (
                 FileNotFoundError,
                 ValueError,
-            ):  # a journal may name what no file can be called
+            ):  # a journal may contain names that are not valid file names
                 faults.append("its file is no longer there")
             except OSError as error:
                 faults.append(f"its file cannot be read: {error.strerror}")

@@ -246,7 +246,7 @@ class RunView:
                 )
             record = read_record(index, row)
         for entry in self.documents()[1].get("counted", ()):
-            # The journal may hold more rounds of a dialogue than its table is about, as of one that became shorter.
+            # The journal may have more rounds than the last table, if the dialogue became shorter since.
             if (entry["task"], entry["model"]) == (
                 record.task,
                 record.model,

@@ -83,7 +83,7 @@ def single_page(
     )
     drawing = base64.b64encode((APP / "icon.svg").read_bytes()).decode("ascii")
     icon = f'<link rel="icon" href="data:image/svg+xml;base64,{drawing}">'
-    # `<` never stands in the data, so that no text of a model can end the element that holds it.
+    # Escape every `<`, so that no text of a model can close the element that contains the data.
     data = (
         json_bytes(documents)
         .decode("utf-8")
@@ -336,7 +336,7 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
         for name, document in _documents(runs, folders, target):
             (target / "data" / f"{name}.json").write_bytes(json_bytes(document))
     except BaseException as error:
-        # Half a bundle would be in the way of the next try.
+        # An incomplete bundle would prevent the next attempt.
         for part in list(target.iterdir()) if was_there else [target]:
             _remove(part)
         if isinstance(error, OSError):
@@ -366,7 +366,9 @@ def _documents(
         saved = SavedRun(run, shelf, _Copies(target, shelf), domains=domains)
         yield from saved.documents()
     yield from comparisons(runs)
-    with suppress(AssayError):  # no run has numbers: the page says that it is missing
+    with suppress(
+        AssayError
+    ):  # no run has numbers; the app says that there is no leaderboard
         yield "leaderboard", leaderboard_page(runs)
 
 
@@ -376,7 +378,7 @@ def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
         try:
             page = comparison_page(before, after)
         except AssayError:
-            continue  # one has no numbers: the page says that the pair was not saved
+            continue  # a run has no numbers; the app says that the pair was not saved
         if any("refused" not in row for row in page["rows"]):
             yield f"compare-{before.id}-{after.id}", page
 

@@ -155,7 +155,7 @@ def select(run: RunView, wanted: Wanted) -> list[int]:
     rows = run.rows()
     if (
         wanted.ids
-    ):  # a sample that is named is shown, also where the last table is not about it
+    ):  # a sample selected by id is shown even if the last table does not cover it
         named = set(wanted.ids)
         rows = np.array(
             [row for row, id in enumerate(run.index.ids) if id in named], np.int64

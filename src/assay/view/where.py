@@ -230,7 +230,7 @@ class _Parser:
             return (text is None) == (sign in ("==", "="))
         if text is None:
             return False
-        if isinstance(value, float):  # a tag that is a number in disguise
+        if isinstance(value, float):  # a tag whose values are numbers
             try:
                 if sign != "~":
                     return bool(_COMPARE[sign](float(text), value))

@@ -41,7 +41,6 @@ RUN_SCRIPT = 'command -v bash >/dev/null && exec bash "$0"; exec sh "$0"'
 """Runs a script without a shebang line, in images that may have no bash."""
 MOST_DISK_MB = 2048
 MOST_LOG = 4000
-MOST_FOLDER_BYTES = 256 << 20
 EMPTY_DOCKERFILE = Dockerfile((), {}, "/")
 _TEMPLATE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _DOWNLOADS = re.compile(r"\b(curl|wget|uvx|apt-get|apt|pip3?|uv|npm)\s+(\S+)")

@@ -210,7 +210,7 @@ def _sample(id: str, task: HarborTask) -> Sample:
     for name in ("difficulty", "category"):
         if isinstance(metadata.get(name), str):
             tags[name] = metadata[name]
-    # With the digest among the data of the run, a change of any file is noticed.
+    # The run records the digest, so that it notices a change of any file.
     fields = {"folder_digest": task.digest}
     return Sample(
         id,

@@ -176,7 +176,7 @@ def plan_steps(dockerfile: Dockerfile, context: Path) -> HostPlan:
             if command:
                 steps.append(HostStep(step, command))
         elif step.kind == "USER":
-            continue  # there is one user
+            continue  # a workspace has only one user
         else:
             raise CannotRun(f"it needs {step.kind} of its Dockerfile")
     notes = tuple(dict.fromkeys(findings.notes))

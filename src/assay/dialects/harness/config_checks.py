@@ -239,7 +239,7 @@ def check_one_key_each(where: str) -> None:
     try:
         node = yaml.compose(file.read_bytes(), Loader=TaskLoader)
     except yaml.YAMLError:
-        return  # Reading the file says where.
+        return  # Reading the file reports the error with its line.
     lines: dict[str, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         name = str(key.value)

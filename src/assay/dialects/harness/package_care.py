@@ -33,7 +33,7 @@ def quiet_datasets() -> None:
 
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity_error()
-    # Each attempt to reach the hub would print a line; the one error says it all.
+    # Each attempt to reach the hub would print a line, although the final error is enough.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 

@@ -57,7 +57,7 @@ def _wav(samples: object, rate: int) -> bytes:
 
     import numpy
 
-    # The scale of 16-bit files, so that samples that were read from one are written unchanged.
+    # Use the scale of 16-bit files, so that samples from such a file are written unchanged.
     numbers = numpy.asarray(samples, dtype="float64") * 32768
     numbers = numpy.clip(numbers.round(), -32768, 32767)
     buffer = io.BytesIO()

@@ -323,7 +323,7 @@ class TaskDriver(ABC):
 
         for start in range(0, len(answered), SCORED_AT_ONCE):
             chunk = answered[start : start + SCORED_AT_ONCE]
-            # Metrics of some tasks set alarms, which work on the main thread only.
+            # Metrics of some tasks set alarms, which only work on the main thread.
             recording.call_on_loop(functools.partial(score, chunk))
         return self._collected(subtask, answered), broken
 
@@ -342,7 +342,7 @@ class TaskDriver(ABC):
                 entry = by_label.setdefault(label, Collected(metric, label))
                 entry.items[document.id] = value
         if not by_label:
-            # A task that names no metric and answered nothing has a row all the same.
+            # A task without metrics, or without answers, gets a row all the same.
             declared = next(iter(subtask.task.aggregation()), self.reference.library)
             by_label[str(declared)] = Collected(str(declared), str(declared))
         return list(by_label.values())

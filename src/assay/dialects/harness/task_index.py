@@ -71,7 +71,7 @@ def kept_index(library: Library, folder: Path) -> Index:
     stored = _read_kept(cache_file, state)
     if stored is not None:
         return stored
-    # PyYAML is imported only where an index is made.
+    # Import PyYAML only if an index must be built.
     from .index_building import index_of_files
 
     index = index_of_files([path for path, _ in files], library, str(folder))

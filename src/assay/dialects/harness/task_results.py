@@ -222,7 +222,7 @@ def _transformed(
     ci = fields["ci"]
     if ci is not None:
         fields["ci"] = (transform(ci[0]), transform(ci[1]))
-    # The standard error is on the scale of the loss, and would mislead beside the transformed value.
+    # The standard error is on the scale of the loss, so it would mislead next to the transformed value.
     return {**fields, "value": value, "stderr": None}
 
 

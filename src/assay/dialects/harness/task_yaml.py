@@ -111,7 +111,7 @@ def _check_size(file: Path) -> None:
                     fix="write the values out",
                 )
     except yaml.YAMLError:
-        return  # `read_yaml` says where
+        return  # `read_yaml` reports the location
 
 
 def includes_of(

@@ -52,7 +52,7 @@ class Collected:
         self._is_busy = True
         try:
             while self._waiting:
-                await asyncio.sleep(0)  # let other samples add their calls
+                await asyncio.sleep(0)  # give other samples a chance to add their calls
                 batch, self._waiting = self._waiting, []
                 await self._answer_batch(batch)
         finally:

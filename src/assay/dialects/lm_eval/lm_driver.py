@@ -11,7 +11,6 @@ from typing import Any
 from ...core import Output, Prompt, Sample, Task
 from ...runner.flow.drivers import RecordingEngine
 from ...runner.options import RunOptions
-from ..harness.generation_options import options_of
 from ..harness.loaded import Document, LibraryTask, LoadedTask, TaskReference
 from ..harness.questions import Question
 from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
@@ -21,7 +20,7 @@ from ..harness.task_references import (
     plan_tasks,
     run_digest,
 )
-from ..harness.task_settings import TaskSettings
+from ..harness.task_settings import TaskSettings, options_of
 from . import lm_eval_package as package
 from .claims import LIBRARY
 from .lm_documents import LmDocuments, documents_of

@@ -9,7 +9,7 @@ NAMES: dict[str, str] = {}
 LIBRARY = Library(
     "lmms_eval",
     "lmms-eval",
-    # Its own requirements include what only its models need.
+    # Its own requirements include libraries that only its models need.
     "assay[lmms-eval] && pip install --no-deps lmms_eval==0.7.3",
     groups_are_lists=True,
     first_include_wins=True,

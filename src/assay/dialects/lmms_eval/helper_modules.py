@@ -117,8 +117,8 @@ def _function(function: NamedFunction) -> object:
             where=str(function.file),
             fix="check the name after `!function`",
         )
-    found: object = getattr(module, name)
-    return found
+    function_or_class: object = getattr(module, name)
+    return function_or_class
 
 
 def _module(

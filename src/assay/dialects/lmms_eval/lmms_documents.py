@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 from ...core import GenerateOptions, Message, Output, Prompt, Text
-from ..harness.generation_options import options_of
 from ..harness.loaded import (
     Document,
     LibraryTask,
@@ -19,7 +18,7 @@ from ..harness.loaded import (
 )
 from ..harness.questions import Question
 from ..harness.task_driver import Documents
-from ..harness.task_settings import TaskSettings
+from ..harness.task_settings import TaskSettings, options_of
 from . import lmms_package
 from .lmms_loading import MOST_KEPT, load, served_rows
 from .lmms_messages import messages_of, plain_messages
@@ -173,7 +172,7 @@ class LmmsDocuments(Documents):
                 ending = document.instances[position].args[1]
                 if callable(ending):
                     ending = ending(row)
-                # The blank joins it to a plain text; in a chat it begins an answer.
+                # The leading blank separates it from plain text; in a chat it would begin the answer.
                 text = str(ending)
                 continuations.append(text.lstrip() if self.settings.chat else text)
             messages = plain_messages(context, visuals, role)

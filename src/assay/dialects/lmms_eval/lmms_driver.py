@@ -345,7 +345,7 @@ def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
         arguments.log_samples = True
         task.args = arguments
         process = type(task).process_results
-        # Failures of a task's own code do not go away by waiting.
+        # Waiting does not help if a task's own code fails.
         plain = getattr(process, "__wrapped__", process)
         task.process_results = functools.partial(plain, task)
         for metric, aggregate in task.aggregation().items():

@@ -196,7 +196,7 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
     utils.load_yaml_config = load_yaml_config
     task_class.download = download_rows
     _loader.original, datasets.load_dataset = datasets.load_dataset, _loader
-    # It stays: messages are built when a document is asked.
+    # This replacement stays, because messages are built later, when a document is asked.
     messages_class._visual_to_content = classmethod(
         lambda cls, visual: visual_content(visual, to_content)
     )

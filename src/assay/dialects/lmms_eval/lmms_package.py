@@ -29,7 +29,7 @@ def load_package() -> ModuleType:
     """Import lmms_eval with its task modules. If it is missing, raise with the command to install it."""
     LIBRARY.need_tasks_folder()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    # Helper modules of many tasks build paths from it, and fail where it is not set.
+    # Helper modules of many tasks build paths from HF_HOME, and fail if it is not set.
     os.environ.setdefault("HF_HOME", str(Path("~/.cache/huggingface").expanduser()))
     _quiet_logger()
     try:
@@ -54,7 +54,7 @@ def module(name: str) -> ModuleType:
 @cache
 def _parsed_defaults() -> Namespace:
     """Return the options of lmms-eval's command line if no arguments are given."""
-    with warnings.catch_warnings():  # The module changes the filters of warnings.
+    with warnings.catch_warnings():  # Importing the module changes the warning filters.
         command_line = module("__main__")
     arguments_of_assay, sys.argv = sys.argv, sys.argv[:1]
     try:

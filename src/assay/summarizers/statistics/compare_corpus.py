@@ -138,7 +138,7 @@ def _difference(
         return Estimate.without_interval(value, n, reason, clusters=count)
     spread = jackknife_spread(without, np.zeros(len(units), int), n)
     stderr = math.sqrt(spread.variance)
-    # A spread that is lost beside the two values themselves is rounding.
+    # A spread that is tiny compared with the two values is rounding.
     if is_constant(size, size + stderr):
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen")
     half = t_quantile((1 + level) / 2, spread.df) * stderr

@@ -89,7 +89,7 @@ def compare_paired(
         clusters = None  # each sample is a cluster of its own
     if clusters is None and binary:
         difference = paired_share_difference(wins, losses, n, level)
-        # One sample has no interval, and the mid-p of one is no evidence either.
+        # A single sample has no interval, and its mid-p is no evidence.
         if n > 1:
             p = mcnemar(wins, losses)
         else:
@@ -230,8 +230,8 @@ def difference_p(difference: Estimate) -> float:
         trials = difference.n
     else:
         trials = difference.clusters
-    # All differences are equal. For a mean of 0, a certain share of unseen ones must be at the far end of the scale.
-    # On an open scale it is only known that each could have had the other sign.
+    # All differences are equal. With a mean of 0, some share of unseen differences must be at the far end of the scale.
+    # On an open scale only the signs are known: each could have been the other.
     if difference.scale is None:
         far = None
     elif value > 0:

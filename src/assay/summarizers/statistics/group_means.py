@@ -171,7 +171,7 @@ def _combined_spread(
     inverse_base = math.fsum(inverse_bases)
     priors = [s.prior * x for s, x in zip(spreads, inverse_bases, strict=True)]
 
-    # Each variance as a share of the sum: the square of a small one may be 0 as a float.
+    # Use each variance as a share of the sum, because the square of a small variance may be 0 as a float.
     per_unit = []
     per_df = []
     skews = []

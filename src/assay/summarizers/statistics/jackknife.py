@@ -121,7 +121,7 @@ def jackknife_spread(
     largest = float(np.abs(contributions).max())
     if not largest:
         return Spread(0.0, n)
-    scaled = contributions / largest  # the square of a small one may be 0 as a float
+    scaled = contributions / largest  # the square of a small number may be 0 as a float
     second = float((scaled**2).sum())
     units = second**2 / float((scaled**4).sum())
     most_df = len(without) - len(sizes)

@@ -25,7 +25,7 @@ def mcnemar(b: int, c: int) -> float:
         return 1.0
     fewer = min(b, c)
     whole = 1 << n
-    # Each binomial term follows from the one before. They are integers until the last division, so exact for any n.
+    # Each binomial term follows from the previous one. They stay integers until the last division, so they are exact.
     term = tail = 1
     for i in range(fewer):
         term = term * (n - i) // (i + 1)

@@ -26,7 +26,7 @@ def wilson(
     """Return Wilson's score interval of k successes in n."""
     _check_counts(k, n)
     low, high = score_limits(k / n, n, _z(level))
-    # At the ends the bound is exactly the end; rounding would move it by 1e-17.
+    # If k is 0 or n, the bound is exactly 0 or 1; rounding would move it by 1e-17.
     return (0.0 if k == 0 else low), (1.0 if k == n else high)
 
 
