@@ -1,10 +1,10 @@
 // @ts-check
-/** Drawings: a few small functions from numbers to SVG, the same in the app, the bundle and the report. */
+/** Charts: small functions that draw numbers as SVG, for the app, the bundle and the report. */
 
 import { count, h, interval, num, outcomeClass, outcomeWords, plural, s } from "./dom.js";
 
 /**
- * A drawing with its name for those who cannot see it.
+ * Returns an SVG drawing with an accessible name.
  * @param {number} width @param {number} height @param {string} label @param {(SVGElement | null)[]} children
  */
 function drawing(width, height, label, children) {
@@ -17,7 +17,7 @@ function label(x, y, text, anchor = "middle", cls = "tick") {
   return s("text", { x, y, "text-anchor": anchor, class: cls }, text);
 }
 
-/** Round numbers that divide a range. @param {number} low @param {number} high @param {number} most @returns {number[]} */
+/** Returns round numbers that divide a range. @param {number} low @param {number} high @param {number} most @returns {number[]} */
 export function ticks(low, high, most = 5) {
   if (!(high > low)) return [low];
   const rough = (high - low) / most;
@@ -28,7 +28,7 @@ export function ticks(low, high, most = 5) {
   return found;
 }
 
-/** Logarithms of 1, 2 and 5 times powers of ten inside a range, or of the powers alone where these are many. @param {number} low @param {number} high */
+/** Returns the logarithms of 1, 2 and 5 times powers of ten in a range, or of the powers alone if these are many. @param {number} low @param {number} high */
 function decades(low, high) {
   const steps = high - low > 2.5 ? [0] : [0, Math.log10(2), Math.log10(5)];
   const found = [];
@@ -43,7 +43,7 @@ function short(value) {
 }
 
 /**
- * The range that a set of numbers is drawn to: the scale if it holds them all, 0 to 1 for shares, else a small margin around.
+ * Returns the range of an axis: the scale if it covers all numbers, 0 to 1 for shares, else with a small margin.
  * @param {{value: number | null, ci?: number[] | null, scale?: number[] | null}[]} results
  * @returns {[number, number]}
  */
@@ -60,7 +60,7 @@ export function domainOf(results) {
 }
 
 /**
- * A value with its interval, drawn to a scale whose ends are written below.
+ * Draws a value with its interval above the ends of the scale.
  * @param {{value: number | null, ci?: number[] | null}} result
  * @param {[number, number]} domain
  * @param {number} [width]
@@ -80,7 +80,7 @@ export function intervalDot(result, domain, width = 180) {
 }
 
 /**
- * What became of the samples, as one strip.
+ * Draws a strip that is divided by the share of each outcome.
  * @param {Record<string, number> | null | undefined} outcomes
  * @param {number} [width]
  */
@@ -100,16 +100,16 @@ export function outcomeStrip(outcomes, width = 120) {
 }
 
 const LOG_RATIO = 20;
-/** Numbers that differ by less are drawn on a linear axis. */
+/** A logarithmic axis is used if the largest number is at least this many times the smallest. */
 
-/** Whether there are two different values, so that a chart shows something. @param {ArrayLike<number | null>} values */
+/** Returns true if there are two different values; otherwise a chart would show nothing. @param {ArrayLike<number | null>} values */
 export function hasShape(values) {
   const first = Array.prototype.find.call(values, (v) => v !== null && Number.isFinite(v));
   return Array.prototype.some.call(values, (v) => v !== null && Number.isFinite(v) && v !== first);
 }
 
 /**
- * How many values are in each range. With `log`, the axis is logarithmic if the largest is 20 times the smallest or more.
+ * Draws a histogram. With `log`, the axis is logarithmic if the largest number is 20 times the smallest or more.
  * @param {ArrayLike<number | null>} values
  * @param {{label: string, width?: number, height?: number, log?: boolean, unit?: string, bins?: number, axis?: string}} options
  */
@@ -151,7 +151,7 @@ export function histogram(values, { label: name, width = 360, height = 166, log 
 }
 
 /**
- * Counts by name.
+ * Draws a bar for each count.
  * @param {{name: string, n: number, cls?: string}[]} rows
  * @param {{label: string, width?: number, height?: number, axis?: string}} options
  */
@@ -173,7 +173,7 @@ export function bars(rows, { label: name, width = 360, height = 166, axis = "" }
 }
 
 /**
- * How often answers given with a certain confidence are right.
+ * Draws a calibration chart: how often answers of each confidence are right.
  * @param {ArrayLike<number | null>} confidence
  * @param {ArrayLike<number | null>} right
  */
@@ -202,7 +202,7 @@ export function calibration(confidence, right, width = 260, height = 260) {
 }
 
 /**
- * Groups of two runs against each other; above the line the later run is higher.
+ * Draws a scatter plot of groups in two runs; above the diagonal the later run is higher.
  * @param {{name: string, before: number, after: number, n: number}[]} points
  */
 export function scatter(points, width = 460, height = 340, higherIsBetter = true) {
@@ -227,7 +227,7 @@ export function scatter(points, width = 460, height = 340, higherIsBetter = true
 const NAMED_DOTS = 10;
 const DOT_NAME_LENGTH = 24;
 const DOT_ROOM = 8;
-/** Pixels around the centre of a dot that no name covers. */
+/** Half the side of the square around a dot that labels must not cover, in pixels. */
 const LETTER_WIDTH = 6.5;
 
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box */
@@ -260,7 +260,7 @@ function dotNames(dots, frame) {
 }
 
 /**
- * A difference with its interval, around nothing.
+ * Draws a difference with its interval on a scale around 0.
  * @param {{difference: number, ci: number[] | null, verdict: string}} row
  * @param {number} reach
  */
@@ -276,7 +276,7 @@ export function differenceDot(row, reach, width = 220) {
 }
 
 /**
- * A value as samples come in.
+ * Draws a value as more samples are scored.
  * @param {number[][]} points pairs of n and value
  * @param {string} name
  */
@@ -294,7 +294,7 @@ export function runningLine(points, name, width = 420, height = 140) {
 }
 
 /**
- * How loud audio is over its length, with the part that was played filled in.
+ * Draws the volume of audio over time, with the played part filled.
  * @param {Uint8Array} peaks
  */
 export function waveform(peaks, width = 600, height = 56) {
@@ -309,7 +309,7 @@ export function waveform(peaks, width = 600, height = 56) {
 }
 
 /**
- * A drawing with its title, and a button that saves it.
+ * Returns a drawing with its title and a button that saves it.
  * @param {string} title @param {SVGElement | null} svg @param {string} [note]
  */
 export function figure(title, svg, note) {
@@ -320,7 +320,7 @@ export function figure(title, svg, note) {
 
 const PAINTED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight", "text-anchor"];
 
-/** Saves a drawing with its colours written into it. @param {SVGElement} svg @param {string} title */
+/** Saves a drawing as a file that contains its colours. @param {SVGElement} svg @param {string} title */
 function saveSvg(svg, title) {
   const copy = /** @type {SVGElement} */ (svg.cloneNode(true));
   const pairs = [svg, ...svg.querySelectorAll("*")].map((from, i) => [from, [copy, ...copy.querySelectorAll("*")][i]]);

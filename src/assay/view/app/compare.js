@@ -1,5 +1,5 @@
 // @ts-check
-/** Two runs or more beside each other: the sentence, every difference with its interval, and who changed. */
+/** The comparison page: a sentence for each run, every difference with its interval, and the changed samples. */
 
 import { asText, count, h, num, replace, trouble } from "./dom.js";
 import { differenceDot, figure, scatter } from "./charts.js";
@@ -7,7 +7,7 @@ import { samplePanel } from "./sample.js";
 
 const STEP = 60;
 const LONGEST = 3000;
-/** Words of one answer that a word diff takes: it grows with the product of both. */
+/** Longer answers (in words) get no word diff, because its time grows with the product of both lengths. */
 
 /** @param {import("./source.js").Source} source @param {string[]} ids the earliest first @returns {Promise<import("./main.js").Page>} */
 export async function comparePage(source, ids) {
@@ -37,7 +37,7 @@ export function comparison(c, source) {
     ...compared.filter((/** @type {any} */ r) => r.flips.length).map((/** @type {any} */ r) => flips(r, c, source)));
 }
 
-/** A chart of the groups of both runs for each metric that has some. @param {any[]} compared */
+/** Draws a chart of the groups in both runs for each metric with groups. @param {any[]} compared */
 function groupCharts(compared) {
   const tasks = new Set(compared.map((r) => r.task)), metrics = [...new Set(compared.map((r) => r.metric))];
   return metrics.map((metric) => {
@@ -66,7 +66,7 @@ function chance(p) { return p === null ? "n/a" : p < 0.001 ? "< 0.001" : p.toPre
 /** @param {number} value */
 function signed(value) { return `${value > 0 ? "+" : value < 0 ? "−" : ""}${num(Math.abs(value))}`; }
 
-/** Who changed: a list that opens both answers beside each other. @param {any} r @param {any} c @param {import("./source.js").Source} source */
+/** Lists changed samples; opening one shows both answers side by side. @param {any} r @param {any} c @param {import("./source.js").Source} source */
 function flips(r, c, source) {
   const list = h("div", { class: "flips" });
   let shown = 0, way = "all";
@@ -137,7 +137,7 @@ function answerText(sample) {
 }
 
 /**
- * Both texts with what is only in one of them marked: the longest common subsequence of their words.
+ * Marks the words that are in only one of two texts, by their longest common subsequence of words.
  * @param {string} a @param {string} b @returns {[(Node | string)[], (Node | string)[]]}
  */
 export function wordDiff(a, b) {

@@ -1,12 +1,12 @@
 // @ts-check
-/** Elements: everything on the page is made here, from text that is never read as markup. */
+/** Creates all elements of the page. Text is never interpreted as markup. */
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element with attributes and children. Names that start with `on` are listeners; `style` is an object.
+ * Creates an element with attributes and children. Names that start with `on` are listeners; `style` is an object.
  * @param {string} tag
  * @param {Record<string, any> | null} [props]
  * @param {...(Child | Child[])} children
@@ -17,7 +17,7 @@ export function h(tag, props, ...children) {
 }
 
 /**
- * The same for drawings.
+ * Creates an SVG element in the same way.
  * @param {string} tag
  * @param {Record<string, any> | null} [props]
  * @param {...(Child | Child[])} children
@@ -56,7 +56,7 @@ export function append(element, children) {
 }
 
 /**
- * Takes the place of all that an element holds.
+ * Replaces the children of an element.
  * @param {Element} element
  * @param {...(Child | Child[])} children
  */
@@ -66,7 +66,7 @@ export function replace(element, ...children) {
 }
 
 /**
- * A number with as many digits as are worth reading; the tables of the terminal have the same.
+ * Formats a number with its meaningful digits, as tables on the terminal do.
  * @param {number | null | undefined} value
  */
 export function num(value) {
@@ -76,7 +76,7 @@ export function num(value) {
   return value.toFixed(3);
 }
 
-/** A count with its thousands set apart. @param {number} n */
+/** Formats a count with separated thousands. @param {number} n */
 export function count(n) {
   return n.toLocaleString("en");
 }
@@ -91,7 +91,7 @@ export function interval(ci) {
   return ci ? `${num(ci[0])} – ${num(ci[1])}` : "no interval";
 }
 
-/** A length of time as people say it. @param {number} seconds */
+/** Formats a duration. @param {number} seconds */
 export function duration(seconds) {
   if (seconds < 0.0001) return seconds > 0 ? "< 0.1 ms" : "0 s";
   if (seconds < 0.095) return `${Math.max(seconds * 1000, 0).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
@@ -102,7 +102,7 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A time as a reader near its date would say it. @param {string | null | undefined} text */
+/** Formats a point in time. @param {string | null | undefined} text */
 export function when(text) {
   const time = text ? new Date(text.replace(/([+-]\d\d)(\d\d)$/, "$1:$2")) : null;
   if (!time || Number.isNaN(time.getTime())) return "";
@@ -110,18 +110,18 @@ export function when(text) {
   return `${day}, ${time.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })}`;
 }
 
-/** How long a run took. @param {{started?: string, finished?: string}} run */
+/** Returns the duration of a run. @param {{started?: string, finished?: string}} run */
 export function took(run) {
   const [from, to] = [run.started, run.finished].map((t) => Date.parse((t ?? "").replace(/([+-]\d\d)(\d\d)$/, "$1:$2")));
   return Number.isFinite(to - from) ? duration((to - from) / 1000) : "";
 }
 
-/** A name that may break after its punctuation, before it breaks inside a word. @param {string} name @returns {Child[]} */
+/** Lets a name break after punctuation rather than inside a word. @param {string} name @returns {Child[]} */
 export function breakable(name) {
   return String(name).split(/(?<=[/:._+=@-])(?=[^/:._+=@-])/).flatMap((part, i) => (i ? [h("wbr", null), part] : [part]));
 }
 
-/** A value of a record as text: strings as they are, all else as JSON. @param {any} value */
+/** Returns a value as text: a string unchanged, anything else as JSON. @param {any} value */
 export function asText(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 1) ?? "";
 }
@@ -142,7 +142,7 @@ export function outcomeWords(name) {
   return OUTCOME_WORDS[name] ?? name.replaceAll("_", " ");
 }
 
-/** The class that colours an outcome. @param {string} name */
+/** Returns the CSS class with the colour of an outcome. @param {string} name */
 export function outcomeClass(name) {
   if (name === "scored") return "o-scored";
   if (name === "unparsed" || name === "truncated") return "o-unparsed";
@@ -150,13 +150,13 @@ export function outcomeClass(name) {
   return name === "" || name === "waiting" ? "o-none" : "o-error";
 }
 
-/** A message with a capital at its start, unless it starts with a name. @param {string} text */
+/** Capitalizes a message, unless it starts with a name. @param {string} text */
 function sentence(text) {
   return /^[a-z]+[ ,;]/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
 }
 
 /**
- * A box that says what is wrong, in place of what cannot be shown.
+ * Creates a box with an error message.
  * @param {any} error
  */
 export function trouble(error) {
@@ -165,7 +165,7 @@ export function trouble(error) {
 }
 
 /**
- * A button that copies a text.
+ * Creates a button that copies a text.
  * @param {string} text
  */
 export function copyButton(text) {
@@ -176,7 +176,7 @@ export function copyButton(text) {
 }
 
 /**
- * The colour of a score: as good as can be, as bad as can be, or in between.
+ * Returns the colour of a score: best value, worst value, or in between.
  * @param {number | null | undefined} value @param {{higher_is_better: boolean, scale?: number[] | null}} cell
  */
 export function scoreTone(value, cell) {
@@ -187,7 +187,7 @@ export function scoreTone(value, cell) {
   return good ? "t-good" : bad ? "t-bad" : "t-mid";
 }
 
-/** The beginning of a text, its media by their kind instead of their digest. @param {string | undefined} words */
+/** Shortens a text, and names media by their kind instead of their digest. @param {string | undefined} words */
 export function mediaWords(words) {
   return (words ?? "").replace(/\[(image|audio|video) [0-9a-f]{12}\]/g, "($1) ").trim();
 }

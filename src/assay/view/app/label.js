@@ -1,5 +1,5 @@
 // @ts-check
-/** Labels of people: one key for each verdict, blind to model and judge, and what the labels say as they come. */
+/** The label page: one key for each label, samples without model and judge, and a summary of the labels. */
 
 import { count, h, interval, num, replace, trouble } from "./dom.js";
 import { domainOf, intervalDot } from "./charts.js";
@@ -35,7 +35,7 @@ class LabelDesk {
     this.progress = h("p", { class: "muted small", role: "status" });
     this.summary = h("aside", { class: "card", "aria-label": "What the labels say" });
     const picks = cells.length < 2 ? null : h("select", { "aria-label": "Task", onchange: (/** @type {any} */ e) => { location.hash = `#/run/${id}/label?cell=${e.target.value}`; } }, cells.map((c, i) => h("option", { value: i, selected: i === cell }, c.task)));
-    this.body = h("div", { class: "page" }, h("div", { class: "head" }, h("h1", null, "Label"), h("p", { class: "muted" }, "Samples in random order, without model, scores and judge. Your labels are kept beside the run; none is ever overwritten.")),
+    this.body = h("div", { class: "page" }, h("div", { class: "head" }, h("h1", null, "Label"), h("p", { class: "muted" }, "Samples in random order, without model, scores and judge. Your labels are stored in the run folder; no label is ever overwritten.")),
       h("div", { class: "tools" }, this.by, picks), h("div", { class: "labelling" }, h("div", null, this.progress, this.keys, this.box), this.summary));
   }
 
@@ -45,10 +45,10 @@ class LabelDesk {
     await this.next(0);
   }
 
-  /** What this person said of a row, if anything. @param {number} row */
+  /** Returns this person's label of a row, if there is one. @param {number} row */
   mine(row) { return this.state.said[row]?.[this.by.value || "me"]; }
 
-  /** Goes to the first sample from a place on that this person has not labelled. @param {number} from */
+  /** Goes to the first sample, from a position on, that this person has not labelled. @param {number} from */
   async next(from) {
     const { order } = this.state;
     let at = from;
@@ -63,7 +63,7 @@ class LabelDesk {
     this.progress.textContent = `${count(done)} of ${count(total)} labelled by ${this.by.value || "me"} · seed ${this.seed}`;
     if (this.at >= order.length) {
       replace(this.keys);
-      replace(this.box, h("p", { class: "lonely" }, "Nothing is left to label."));
+      replace(this.box, h("p", { class: "lonely" }, "All samples are labelled."));
       return;
     }
     const row = order[this.at], now = this.mine(row);
@@ -127,4 +127,4 @@ class LabelDesk {
 function remembered() { try { return localStorage.getItem("assay-name") ?? ""; } catch { return ""; } }
 
 /** @param {string} name */
-function remember(name) { try { localStorage.setItem("assay-name", name); } catch { /* no storage: asked again next time */ } }
+function remember(name) { try { localStorage.setItem("assay-name", name); } catch { /* without storage, the name is asked again next time */ } }

@@ -1,5 +1,5 @@
 // @ts-check
-/** The leaderboard: models over the tasks of all runs, with intervals, and ranks with ties. */
+/** The leaderboard page: models and their results in all tasks, with intervals, and ranks with ties. */
 
 import { h, interval, num, plural } from "./dom.js";
 import { intervalDot } from "./charts.js";

@@ -1,5 +1,5 @@
 // @ts-check
-/** A run in progress: how far it is, how fast, its value so far, and what fails. */
+/** The page of a run in progress: progress, speed, values so far, and failures. */
 
 import { count, duration, h, num, outcomeClass, outcomeWords, plural, replace, trouble, when } from "./dom.js";
 import { figure, outcomeStrip, runningLine } from "./charts.js";

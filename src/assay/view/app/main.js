@@ -1,5 +1,5 @@
 // @ts-check
-/** The frame of the page: the bar above, and which page the address asks for. */
+/** The frame of all pages: the bar at the top, and the page that the address selects. */
 
 import { h, replace, trouble } from "./dom.js";
 import { FileSource, chooseSource } from "./source.js";
@@ -31,9 +31,9 @@ let page = null;
 let shown = "";
 let asked = 0;
 const LOADING_AFTER = 250;
-/** Milliseconds after which the old page gives way to a sign that the new one is loading. */
+/** Milliseconds after which a loading message replaces the old page. */
 
-/** Page and query of an address. */
+/** Splits an address into page and query. */
 function address() {
   const [path, query] = location.hash.replace(/^#/, "").split("?");
   return { parts: path.split("/").filter(Boolean).map(decodeURIComponent), path, query: new URLSearchParams(query ?? "") };
@@ -60,7 +60,7 @@ function missingPage(hash) {
   return { title: "No such page", path: [{ name: "Runs", href: "#/" }], body };
 }
 
-/** Shows that a page is on its way, if it takes longer than a moment. @returns {() => void} what ends it */
+/** Shows a loading message if a page takes longer than a moment. @returns {() => void} what ends it */
 function showLoading() {
   const timer = setTimeout(() => {
     main.className = "";

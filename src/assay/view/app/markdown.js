@@ -1,16 +1,15 @@
 // @ts-check
 /**
- * Markdown as elements: headings, lists, quotes, tables, code, emphasis and formulas. Text is never read as HTML, and
- * nothing is loaded: links and images are shown as text.
+ * Converts Markdown to elements: headings, lists, quotes, tables, code, emphasis and formulas. Text is never interpreted as HTML, and nothing is loaded: links and images are shown as text.
  */
 
 import { h } from "./dom.js";
 import { formula } from "./math.js";
 
-/** Longer texts are shown as they are. */
+/** Longer texts are not formatted. */
 export const LONGEST_FORMATTED = 60000;
 const DEEPEST = 6;
-/** Characters for private use mark where the answer was read, so that marks survive the formatting. */
+/** Private-use characters mark the extracted answer, so that the marks survive the formatting. */
 const MARK_START = "\ue000", MARK_END = "\ue001";
 const MARKS = /[\ue000\ue001]/;
 const SIGNS = /(^|\n)\s{0,3}(#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\|.*\|)|\*\*|`[^`\n]{1,500}`|\$[^$\n]{1,500}\$|\$\$|\\\(|\\\[|\\boxed\{|\[[^\]\n]{1,300}\]\([^)\n]{1,600}\)|(^|\W)[*_]\w[^*_\n]*[*_](\W|$)/;
@@ -18,9 +17,9 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`\s]*)[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(\s+)(?=\S)/;
-/** Lines of one formula. */
+/** The maximum number of lines of a formula. */
 const LONGEST_FORMULA = 40;
-/** Longer lines are no fences, rules or tables: expressions with two free parts would take long on them. */
+/** Longer lines are not matched as fences, rules or tables, because some regular expressions would take long. */
 const LONGEST_SIGN = 400;
 
 /** @param {string} line */
@@ -33,25 +32,25 @@ function isRule(line) {
   return line.length < LONGEST_SIGN && RULE.test(line);
 }
 
-/** The cells of a line of a table. @param {string} line */
+/** Returns the cells in a line of a table. @param {string} line */
 function cellsOf(line) {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** Whether a text has anything to format. @param {string} text */
+/** Returns true if a text contains Markdown or a formula. @param {string} text */
 export function isFormatted(text) {
   return text.length <= LONGEST_FORMATTED && !MARKS.test(text) && SIGNS.test(text);
 }
 
-/** A text as elements; the part from `start` to `end` is marked. @param {string} text @param {number} [start] @param {number} [end] @returns {Node[]} */
+/** Converts a text to elements; the part from `start` to `end` is marked. @param {string} text @param {number} [start] @param {number} [end] @returns {Node[]} */
 export function formatted(text, start = -1, end = -1) {
   const from = start + blockMarker(text, start, end);
   const source = start < 0 ? text : text.slice(0, from) + MARK_START + text.slice(from, end) + MARK_END + text.slice(end);
   return new Formatter().blocks(source.replace(/\r\n?/g, "\n").split("\n"), 0);
 }
 
-/** Length of the sign of a heading, a list or a quotation that a mark begins with: the sign must stay first in its line. @param {string} text @param {number} start @param {number} end */
+/** Returns the length of the heading, list or quote sign at the start of a mark. The sign must stay first in its line. @param {string} text @param {number} start @param {number} end */
 function blockMarker(text, start, end) {
   if (start < 0 || (start > 0 && text[start - 1] !== "\n")) return 0;
   return /^ {0,3}(?:#{1,6}|[-*+]|\d{1,9}[.)]|>)[ \t]+(?=\S)/.exec(text.slice(start, end))?.[0].length ?? 0;
@@ -59,7 +58,7 @@ function blockMarker(text, start, end) {
 
 const LONGEST_BOX = 400;
 
-/** Where the brace that opens at a place is closed; -1 if it is not, or far away. @param {string} text @param {number} open */
+/** Returns the position of the brace that closes the one at a position; -1 if there is none nearby. @param {string} text @param {number} open */
 function closingBrace(text, open) {
   let depth = 0;
   for (let at = open; at < Math.min(text.length, open + LONGEST_BOX); at++) {
@@ -70,7 +69,7 @@ function closingBrace(text, open) {
 }
 
 class Formatter {
-  /** Whether the text here is within the mark. */
+  /** True while the text is inside the mark. */
   isMarked = false;
 
   /** @param {string[]} lines @param {number} depth @returns {Node[]} */
@@ -124,7 +123,7 @@ class Formatter {
     return end;
   }
 
-  /** A heading of the answer, which is none of the page. @param {string} line */
+  /** Creates a heading of the answer, which must not count as a heading of the page. @param {string} line */
   heading(line) {
     const [, marks, words] = /** @type {RegExpExecArray} */ (HEADING.exec(line));
     return h("p", { class: `heading level-${marks.length}`, dir: "auto" }, this.inline(words.replace(/ #+$/, ""), 0));
@@ -160,7 +159,7 @@ class Formatter {
     return end;
   }
 
-  /** Whether a line belongs to the item above it. @param {string[]} lines @param {number} at @param {number} indent */
+  /** Returns true if a line belongs to the list item above. @param {string[]} lines @param {number} at @param {number} indent */
   continuesItem(lines, at, indent) {
     const line = lines[at];
     const isIndented = /^\s/.test(line) && line.search(/\S/) > indent;
@@ -169,7 +168,7 @@ class Formatter {
     return next.trim() !== "" && next.search(/\S/) > indent;
   }
 
-  /** The content of an item: one line is not a paragraph of its own. @param {string[]} lines @param {number} depth */
+  /** Returns the content of a list item. A single line is not wrapped in a paragraph. @param {string[]} lines @param {number} depth */
   itemContent(lines, depth) {
     const [first, ...rest] = lines;
     if (fenceOf(first) || ITEM.test(first)) return this.blocks(lines, depth + 1);
@@ -204,12 +203,12 @@ class Formatter {
     return end;
   }
 
-  /** Text with emphasis, code, formulas and links. @param {string} text @param {number} depth @returns {Node[]} */
+  /** Converts text with emphasis, code, formulas and links. @param {string} text @param {number} depth @returns {Node[]} */
   inline(text, depth) {
     /** @type {Node[]} */
     const nodes = [];
     let plain = "";
-    /** Signs that have no partner further on. @type {Set<string>} */
+    /** Signs without a matching closing sign in the rest of the text. @type {Set<string>} */
     const dead = new Set();
     const flush = () => { nodes.push(...this.leaf(plain)); plain = ""; };
     let at = 0;
@@ -229,7 +228,7 @@ class Formatter {
   }
 
   /**
-   * What starts at a place of a text, and where it ends; null if it is plain text.
+   * Returns the element that starts at a position, and its end; null for plain text.
    * @param {string} text @param {number} at @param {Set<string>} dead @returns {{end: number, make: (depth: number) => Node[]} | null}
    */
   span(text, at, dead) {
@@ -281,7 +280,7 @@ class Formatter {
     return { end: end + signs.length, make: () => [h("code", { dir: "ltr" }, this.leaf(inner))] };
   }
 
-  /** A link or an image: its words, and its address as text. @param {string} text @param {number} at */
+  /** Shows a link or an image as its words and its address. @param {string} text @param {number} at */
   link(text, at) {
     const match = /^(!?)\[([^\]\n]{0,300})\]\(([^()\s]{0,600})(?:\s+"[^"\n]{0,200}")?\)/.exec(text.slice(at, at + 1200));
     if (!match) return null;
@@ -304,7 +303,7 @@ class Formatter {
     return [wasMarked || clean !== source ? h("mark", { title: "read as the answer" }, node) : node];
   }
 
-  /** Text as nodes, with the mark. @param {string} text @returns {Node[]} */
+  /** Converts plain text to nodes, with the mark. @param {string} text @returns {Node[]} */
   leaf(text) {
     /** @type {Node[]} */
     const nodes = [];

@@ -1,5 +1,5 @@
 // @ts-check
-/** LaTeX formulas as MathML: the common subset. A formula with anything else is shown as its source. */
+/** Converts LaTeX formulas to MathML. Only a common subset is supported; other formulas are shown as their source. */
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const LONGEST = 2000;
@@ -29,7 +29,7 @@ function m(tag, ...children) {
   return element;
 }
 
-/** A formula as MathML; null if it has a part that is not known here. @param {string} source @param {boolean} display */
+/** Returns a formula as MathML; null if a part is not supported. @param {string} source @param {boolean} display */
 export function formula(source, display) {
   if (source.length > LONGEST) return null;
   try {
@@ -43,7 +43,7 @@ export function formula(source, display) {
   }
 }
 
-/** A part of a formula that is not known here. */
+/** Thrown for a part of a formula that is not supported. */
 class Unknown extends Error {}
 
 /** @param {string} source @returns {string[]} */
@@ -59,14 +59,14 @@ class Reader {
     this.depth = 0;
   }
 
-  /** Everything to the end. @returns {Element[]} */
+  /** Reads everything to the end. @returns {Element[]} */
   all() {
     const parts = this.until(null);
     if (this.next < this.list.length) throw new Unknown();
     return parts;
   }
 
-  /** Everything up to a closing bracket. @param {string | null} end @returns {Element[]} */
+  /** Reads everything up to a closing bracket. @param {string | null} end @returns {Element[]} */
   until(end) {
     if (++this.depth > DEEPEST) throw new Unknown();
     /** @type {Element[]} */
@@ -81,7 +81,7 @@ class Reader {
     return parts;
   }
 
-  /** One part with what is written above and below it. @returns {Element | null} */
+  /** Reads one part with its superscript and subscript. @returns {Element | null} */
   part() {
     const base = this.atom();
     if (!base) return null;
@@ -108,7 +108,7 @@ class Reader {
     return this.argument();
   }
 
-  /** What a command takes: a group in braces, or the next part. @returns {Element} */
+  /** Reads the argument of a command: a group in braces, or the next part. @returns {Element} */
   argument() {
     this.skip();
     if (this.list[this.next] === "{") {
@@ -120,7 +120,7 @@ class Reader {
     return part;
   }
 
-  /** The words in braces, as they are. */
+  /** Reads the text in braces unchanged. */
   words() {
     this.skip();
     if (this.list[this.next++] !== "{") throw new Unknown();

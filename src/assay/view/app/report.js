@@ -1,5 +1,5 @@
 // @ts-check
-/** The one-file report: every run with its drawings and a choice of its samples, and how the runs compare. */
+/** The one-file report: every run with its charts and selected samples, and the comparisons of runs. */
 
 import { count, h, mediaWords, num, outcomeClass, outcomeWords, plural, replace, scoreTone, trouble } from "./dom.js";
 import { comparison } from "./compare.js";
@@ -37,7 +37,7 @@ async function oneRun(source, id, run, several) {
     gallery.length ? h("h2", null, "Samples", h("span", { class: "muted" }, ` ${count(gallery.length)} of ${count(columns.n)}, failures first`)) : null, h("div", { class: "gallery-list" }, gallery));
 }
 
-/** One sample, closed: a line with what was asked and answered. It is drawn when it is opened. @param {import("./source.js").FileSource} source @param {string} id @param {number} row @param {any} snippet @param {any} columns @param {number} i */
+/** A folded sample with the beginnings of question and answer. The sample is drawn when it is opened. @param {import("./source.js").FileSource} source @param {string} id @param {number} row @param {any} snippet @param {any} columns @param {number} i */
 function tile(source, id, row, snippet, columns, i) {
   const cell = columns.cells[columns.cell[i]], outcome = columns.outcomes[columns.outcome[i]], value = columns.metrics[cell.metric]?.[i] ?? null;
   const tone = outcome === "scored" ? scoreTone(value, cell) : outcomeClass(outcome);

@@ -1,5 +1,5 @@
 // @ts-check
-/** One run: its numbers with their groups, charts of its samples, and how it was made. */
+/** The page of a run: its numbers with their groups, charts of its samples, and its settings. */
 
 import { append, asText, copyButton, count, h, interval, num, outcomeClass, outcomeWords, plural, replace, took, trouble, when } from "./dom.js";
 import { bars, calibration, domainOf, figure, hasShape, histogram, intervalDot } from "./charts.js";
@@ -56,7 +56,7 @@ function groupSections(results, run) {
   })))];
 }
 
-/** Charts of the samples of one task and model; a click shows another. @param {any} columns */
+/** Shows charts about the samples of one task and model; a click selects another. @param {any} columns */
 export function distributions(columns) {
   const codes = columns.cells.map((/** @type {any} */ _, /** @type {number} */ code) => code).filter((/** @type {number} */ code) => columns.cell.includes(code));
   if (!codes.length) return [];
@@ -67,11 +67,11 @@ export function distributions(columns) {
     replace(shown, ...cellFigures(columns, code));
   } }, columns.cells[code].task, models ? ` · ${columns.cells[code].model}` : "")));
   replace(shown, ...cellFigures(columns, codes[0]));
-  const left = columns.left_out ? h("p", { class: "muted small" }, `The journal also holds ${plural(columns.left_out, "sample")} from other settings; this table leaves ${columns.left_out === 1 ? "it" : "them"} out.`) : null;
+  const left = columns.left_out ? h("p", { class: "muted small" }, `The journal also contains ${plural(columns.left_out, "sample")} from other settings; this table leaves ${columns.left_out === 1 ? "it" : "them"} out.`) : null;
   return [h("h2", null, "Overview"), picks, shown, left];
 }
 
-/** The charts of one task and model; what is the same for all samples is a sentence. @param {any} columns @param {number} code */
+/** Draws the charts of one task and model. A value that all samples share becomes a sentence. @param {any} columns @param {number} code */
 function cellFigures(columns, code) {
   const cell = columns.cells[code], own = positions(columns, code);
   const pick = (/** @type {any[] | null} */ column) => (column ? own.map((i) => column[i]) : []);
@@ -94,7 +94,7 @@ function cellFigures(columns, code) {
 }
 
 const SHORTEST_TIME = 0.001;
-/** Seconds of the longest answer below which times are only those of the clock. */
+/** If the longest answer took fewer seconds, the times are too short to be meaningful. */
 
 /** @param {(number | null)[]} seconds */
 function timeFigure(seconds) {
@@ -106,7 +106,7 @@ function timeFigure(seconds) {
   return figure("Time of an answer", histogram(values, { label: axis, log: true, axis }));
 }
 
-/** Where the samples of a cell lie in the columns. @param {any} columns @param {number} code @returns {number[]} */
+/** Returns the positions of a task's and model's samples in the columns. @param {any} columns @param {number} code @returns {number[]} */
 export function positions(columns, code) {
   const found = [];
   for (let i = 0; i < columns.n; i++) if (columns.cell[i] === code) found.push(i);

@@ -1,5 +1,5 @@
 // @ts-check
-/** The list of runs: every number with its interval, drawn to scale; tick two or more to compare. */
+/** The list of runs: every number with its interval, drawn to scale. Two or more ticked runs can be compared. */
 
 import { breakable, count, h, interval, num, outcomeWords, plural, replace, took, when } from "./dom.js";
 import { intervalDot, outcomeStrip } from "./charts.js";
@@ -7,7 +7,7 @@ import { intervalDot, outcomeStrip } from "./charts.js";
 const SHOWN_RESULTS = 6;
 const EVERY = 5000;
 const PREPARED = 4;
-/** The newest runs, whose journals are read while the list is looked at: their pages then open at once. */
+/** The journals of the newest runs are read while the user looks at the list, so that their pages open quickly. */
 
 /** @param {import("./source.js").Source} source @returns {Promise<import("./main.js").Page>} */
 export async function runsPage(source) {
@@ -98,7 +98,7 @@ function card(run, state, ticked, domains) {
     more > 0 ? h("a", { class: "quiet-link", href: `#/run/${run.id}` }, `${count(more)} more numbers`) : null);
 }
 
-/** The heads of the columns; a screen reader gets them with each line. */
+/** The headings of the columns; screen readers get them with each line. */
 export function heads() {
   return h("div", { class: "result heads", "aria-hidden": "true" }, ["Task", "Model", "Metric", "Value", "95 % interval", "n", "Outcomes"].map((name, i) => h("div", { class: i === 5 ? "r-n" : "" }, name)));
 }
@@ -119,7 +119,7 @@ export function statusBadge(status) {
 }
 
 /**
- * One number on one line: what, of whom, value with interval, how many, and what became of them.
+ * One result per line: task, metric and model, value with interval, number of samples, and outcomes.
  * @param {any} r @param {[number, number]} domain @param {string} [href]
  */
 export function resultLine(r, domain, href) {

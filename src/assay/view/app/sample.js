@@ -1,5 +1,5 @@
 // @ts-check
-/** One sample: the conversation, what was answered and read in it, the verdicts and why, and the record itself. */
+/** The page of a sample: the conversation, the extracted answer, the verdicts with their reasons, and the raw record. */
 
 import { asText, count, duration, h, num, outcomeClass, outcomeWords, plural, replace, scoreTone } from "./dom.js";
 import { waveform } from "./charts.js";
@@ -18,7 +18,7 @@ import { formatted, isFormatted } from "./markdown.js";
 
 const MEDIA = new Set(["image", "audio", "video"]);
 const WHY = ["rule", "reason", "error", "reply", "replies"];
-/** Characters of arguments, and of a result, from which their block is folded at first. */
+/** Arguments and results with more characters are folded at first. */
 const LONG_CALL = 300;
 const LONG_RESULT = 1500;
 const FOLDED = 2400;
@@ -34,13 +34,13 @@ export function samplePanel(sample, given) {
 
 const PLAIN = "assay-plain-text";
 
-/** Whether texts are shown as they are. */
+/** True if texts are shown without formatting. */
 function isPlain() {
   try { return localStorage.getItem(PLAIN) === "1"; } catch { return plainHere; }
 }
 let plainHere = false;
 
-/** A button that turns between formatted and plain text. @param {Place} place */
+/** Creates a button that switches between formatted and plain text. @param {Place} place */
 function formatButton(place) {
   const button = h("button", { type: "button", class: "chip format", "aria-pressed": String(isPlain()), onclick: () => {
     plainHere = !isPlain();
@@ -89,14 +89,14 @@ function tagChips(verdict) {
   return tags.length ? h("p", { class: "tags" }, tags.map(([name, value]) => h("span", { class: "tag" }, h("span", { class: "muted" }, `${name} `), h("bdi", null, asText(value))))) : null;
 }
 
-/** Rounds as turns: of a later one only what came after the earlier prompt and its answer. @param {any} sample @param {Place} place */
+/** Returns the turns of all rounds; of a later round only those after the earlier prompt and answer. @param {any} sample @param {Place} place */
 function conversation(sample, place) {
   const turns = [];
   /** @type {any[] | null} */
   let before = null;
   for (const [i, round] of sample.rounds.entries()) {
     const spoken = (round.prompt ?? []).filter((/** @type {any} */ t) => t.content !== undefined && t.content !== null);
-    // A later round of a task with tools holds only what is new: the answer of the round before, and what followed it.
+    // A later round of a task with tools contains only new turns: the previous answer and what followed.
     const isTail = round.follows && before;
     const goesOn = !isTail && before && before.length < spoken.length && before.every((t, k) => JSON.stringify(t) === JSON.stringify(spoken[k]));
     const shown = isTail ? spoken.slice(1) : goesOn ? spoken.slice(/** @type {any[]} */ (before).length + 1) : spoken;
@@ -106,7 +106,7 @@ function conversation(sample, place) {
     turns.push(...answers(round, i === sample.rounds.length - 1 ? sample.verdicts : [], place));
     before = spoken;
   }
-  // No later prompt holds the results of the last calls, such as a submitted answer.
+  // The results of the last calls, such as a submitted answer, are in no later prompt.
   if (sample.results?.length) turns.push(turnBox("tool", sample.results, place));
   return h("section", { class: "conversation", "aria-label": "Conversation" }, turns.length ? turns : h("p", { class: "muted" }, "This sample was never asked: its row could not be used."));
 }
@@ -132,7 +132,7 @@ function parts(content, place, mark) {
     if (part?.type === "image" && images.length > 1) {
       if (part === images[0]) found.push(h("div", { class: "gallery" }, images.map((p) => medium(p, place))));
     } else if (MEDIA.has(part?.type) && part.sha256) found.push(medium(part, place));
-    else if (part?.type === "reasoning") found.push(h("details", { class: "thought" }, h("summary", null, `Thought (${count((part.text ?? "").length)} characters)`), text(part.text ?? "", place)));
+    else if (part?.type === "reasoning") found.push(h("details", { class: "thought" }, h("summary", null, `Reasoning (${count((part.text ?? "").length)} characters)`), text(part.text ?? "", place)));
     else if (part?.type === "tool_call") found.push(callBlock(part));
     else if (part?.type === "tool_result") found.push(resultBlock(part, place));
     else if (part?.type === "json") found.push(h("pre", null, asText(part.value)));
@@ -141,7 +141,7 @@ function parts(content, place, mark) {
   return found;
 }
 
-/** A call as a block that folds: the tool, and its arguments by name. @param {any} call */
+/** Shows a call as a block that can be folded: the tool, and its arguments by name. @param {any} call */
 function callBlock(call) {
   const isReadable = call.arguments && typeof call.arguments === "object";
   const values = isReadable ? Object.entries(call.arguments) : [];
@@ -150,19 +150,19 @@ function callBlock(call) {
   return h("details", { class: "call", open: line.length < LONG_CALL }, h("summary", null, h("b", null, "call "), h("code", null, call.name), line.length < LONG_CALL ? null : h("span", { class: "muted" }, ` ${line.slice(0, 80)} …`)), inner);
 }
 
-/** What a tool returned, as a block that folds. @param {any} result @param {Place} place */
+/** Shows the result of a tool as a block that can be folded. @param {any} result @param {Place} place */
 function resultBlock(result, place) {
   const content = result.content ?? [];
   const words = content.map((/** @type {any} */ p) => p?.text ?? "").join("");
   return h("details", { class: result.error ? "call failed" : "call", open: words.length < LONG_RESULT }, h("summary", null, h("b", null, result.error ? `result (${result.error}) ` : "result "), words.length < LONG_RESULT ? null : h("span", { class: "muted" }, `${words.slice(0, 80)} … (${count(words.length)} characters)`)), ...parts(content, place));
 }
 
-/** What was weighed after the prompt, with how likely each was. @param {any} round */
+/** Shows the continuations that were scored after the prompt, with their likelihoods. @param {any} round */
 function continuations(round) {
   const weights = (round.output?.likelihoods ?? []).map((/** @type {any} */ l) => Number(l[0]));
   const best = Math.max(...weights);
   const total = weights.reduce((/** @type {number} */ sum, /** @type {number} */ w) => sum + Math.exp(w - best), 0);
-  return h("table", { class: "plain weights" }, h("caption", null, "Continuations that were weighed"), h("tbody", null, round.continuations.map((/** @type {string} */ words, /** @type {number} */ i) => {
+  return h("table", { class: "plain weights" }, h("caption", null, "Continuations and their likelihoods"), h("tbody", null, round.continuations.map((/** @type {string} */ words, /** @type {number} */ i) => {
     const share = weights.length ? Math.exp(weights[i] - best) / total : 0;
     return h("tr", { class: weights[i] === best ? "best" : "" }, h("td", { class: "pre", dir: "auto" }, words), h("td", { class: "number mono small" }, weights.length ? weights[i].toFixed(3) : ""),
       h("td", { class: "share" }, h("span", { class: "meter", style: { width: `${(share * 100).toFixed(1)}%` } })), h("td", { class: "number small muted" }, weights.length ? `${(share * 100).toFixed(1)} %` : ""));
@@ -187,11 +187,11 @@ function answers(round, verdicts, place) {
   });
   if (each.length > 1) boxes.push(h("div", { class: "beside" }, each));
   else boxes.push(...each);
-  if (!each.length && !output.error && !round.continuations) boxes.push(h("p", { class: "muted" }, "The model answered nothing."));
+  if (!each.length && !output.error && !round.continuations) boxes.push(h("p", { class: "muted" }, "The answer is empty."));
   return boxes;
 }
 
-/** Tokens shaded by how sure the model was of each. @param {any[] | undefined} tokens */
+/** Shows tokens shaded by their probability. @param {any[] | undefined} tokens */
 function tokenStrip(tokens) {
   if (!tokens?.length) return null;
   return h("details", { class: "tokens" }, h("summary", null, `${plural(tokens.length, "token")} with their likelihoods`), h("p", { class: "mono small" }, tokens.map(([words, logprob]) => {
@@ -201,7 +201,7 @@ function tokenStrip(tokens) {
 }
 
 /**
- * A text: formatted if it is Markdown, unless the reader wants it plain; long ones folded; what was read as the answer is marked.
+ * Shows a text: formatted if it is Markdown, unless the user prefers plain text; folded if it is long; with the extracted answer marked.
  * @param {string} words @param {Place} place @param {Mark} [mark]
  */
 function text(words, place, mark) {
@@ -224,7 +224,7 @@ function text(words, place, mark) {
   return h("div", null, box, more);
 }
 
-/** Start and end of what was read: as its scorer said, else where it most likely stands. @param {string} words @param {Mark} [mark] */
+/** Returns start and end of the extracted answer: as the scorer gave them, else its most likely position. @param {string} words @param {Mark} [mark] */
 export function marked(words, mark) {
   const [start, end] = Array.isArray(mark?.span) ? mark.span.map((n) => units(words, n)) : [-1, -1];
   const whole = words.trim().length;
@@ -234,12 +234,12 @@ export function marked(words, mark) {
   return [place, place + (read?.length ?? 0)];
 }
 
-/** Characters of Python as units of a text here: those beyond the first plane are two. @param {string} words @param {number} characters */
+/** Converts Python's character positions to JavaScript's, in which some characters count as two. @param {string} words @param {number} characters */
 function units(words, characters) {
   return /[\ud800-\udfff]/.test(words) ? [...words].slice(0, characters).join("").length : characters;
 }
 
-/** Where an answer was most likely read: the last place where it stands as a word of its own. @param {string} words @param {string} read */
+/** Returns the most likely position of an extracted answer: its last occurrence as a whole word. @param {string} words @param {string} read */
 export function locate(words, read) {
   const edge = (/** @type {string} */ c) => !c || !/[\p{L}\p{N}]/u.test(c);
   for (const [hay, needle] of [[words, read], [words.toLowerCase(), read.toLowerCase()]]) {
@@ -271,10 +271,10 @@ function verdictBox(v, place) {
     Object.keys(rest).length ? h("details", null, h("summary", null, "Details"), h("pre", null, asText(rest))) : null);
 }
 
-/** What a judge was asked, and what it replied. @param {any} call @param {Place} place */
+/** Shows the prompt of a judge and its reply. @param {any} call @param {Place} place */
 function callBox(call, place) {
   return h("div", { class: "card judge" }, h("div", { class: "verdict-line" }, h("b", null, call.role), h("span", { class: "muted" }, call.model), call.output?.seconds !== undefined ? h("span", { class: "muted small" }, duration(call.output.seconds)) : null),
-    h("details", null, h("summary", null, "What it was asked"), (call.prompt ?? []).filter((/** @type {any} */ t) => t.content !== undefined).map((/** @type {any} */ t) => turnBox(t.role, t.content, place))),
+    h("details", null, h("summary", null, "Its prompt"), (call.prompt ?? []).filter((/** @type {any} */ t) => t.content !== undefined).map((/** @type {any} */ t) => turnBox(t.role, t.content, place))),
     answers(call, [], place));
 }
 
@@ -283,7 +283,7 @@ function costs(rounds) {
   const sum = (/** @type {(r: any) => number | undefined} */ of) => { const all = rounds.map(of).filter((v) => typeof v === "number"); return all.length ? all.reduce((a, b) => /** @type {number} */ (a) + /** @type {number} */ (b), 0) : undefined; };
   const pairs = [["time", sum((r) => r.output?.seconds), duration], ["tokens in", sum((r) => r.output?.usage?.input_tokens), count], ["tokens out", sum((r) => r.output?.usage?.output_tokens), count], ["from cache", sum((r) => r.output?.usage?.cached_tokens), count], ["thinking", sum((r) => r.output?.usage?.reasoning_tokens), count], ["cost", sum((r) => r.output?.usage?.cost), (/** @type {number} */ c) => c.toFixed(5)]];
   const known = pairs.filter(([, value]) => value !== undefined);
-  return h("p", { class: "pairs" }, known.length ? known.map(([name, value, show]) => h("span", { class: "pair" }, h("span", { class: "muted small" }, String(name)), h("b", { class: "mono" }, /** @type {any} */ (show)(value)))) : h("span", { class: "muted" }, "Nothing was counted."));
+  return h("p", { class: "pairs" }, known.length ? known.map(([name, value, show]) => h("span", { class: "pair" }, h("span", { class: "muted small" }, String(name)), h("b", { class: "mono" }, /** @type {any} */ (show)(value)))) : h("span", { class: "muted" }, "No usage was recorded."));
 }
 
 /** @param {any} sample @param {Place} place */
@@ -294,7 +294,7 @@ function rawBox(sample, place) {
   return h("section", null, box, url ? h("a", { href: url, class: "quiet-link", download: "record.txt" }, "Save the journal lines") : null);
 }
 
-/** An image, audio or video; what cannot be shown says why. @param {any} part @param {Place} place */
+/** Shows an image, audio or video, or the reason why it cannot be shown. @param {any} part @param {Place} place */
 export function medium(part, place) {
   const url = place.source.medium(place.id, place.row, part, "full");
   const facts = [part.format, part.width && `${part.width} × ${part.height}`, part.seconds && duration(part.seconds), part.rate && `${part.rate} Hz`, part.bytes && `${count(Math.ceil(part.bytes / 1000))} kB`].filter(Boolean).join(" · ");
@@ -318,7 +318,7 @@ function enlarge(url) {
   dialog.showModal();
 }
 
-/** A waveform that is also the slider of a player. @param {any} part @param {string} url @param {Place} place @param {() => void} failed */
+/** Creates a waveform that is also the slider of an audio player. @param {any} part @param {string} url @param {Place} place @param {() => void} failed */
 function player(part, url, place, failed) {
   const audio = /** @type {HTMLAudioElement} */ (h("audio", { src: url, preload: "metadata", onerror: failed }));
   const time = h("span", { class: "mono small" }, part.seconds ? clock(part.seconds) : "–:––");

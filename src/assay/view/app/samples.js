@@ -1,12 +1,12 @@
 // @ts-check
-/** The samples of a run: a list of any length, filters, arrow keys, and the sample that is open beside it. */
+/** The samples of a run: a list of any length, filters, arrow keys, and the open sample next to the list. */
 
 import { count, h, mediaWords, num, outcomeClass, outcomeWords, replace, scoreTone, trouble } from "./dom.js";
 import { samplePanel } from "./sample.js";
 
 const ROW = 62;
 const TALLEST = 8_000_000;
-/** Pixels of the list; browsers draw nothing beyond some tens of millions. */
+/** The maximum height of the list in pixels; browsers draw nothing beyond some tens of millions. */
 const MOST_VALUES = 60;
 const PAUSE = 180;
 
@@ -35,7 +35,7 @@ function queryOf(f) {
 }
 
 /**
- * The positions that a filter leaves, in their order. One pass over columns of numbers: 100,000 take a few milliseconds.
+ * Returns the positions of the samples that pass a filter, sorted. One pass over columns of numbers takes a few milliseconds for 100,000 samples.
  * @param {any} columns @param {Filter} f @param {Set<number> | null} hits rows that hold the words
  * @returns {Int32Array}
  */
@@ -69,7 +69,7 @@ function intersection(first, second) {
   return new Set([...first].filter((row) => second.has(row)));
 }
 
-/** `0.2..0.8`, one end or both. @param {string} text @returns {[number, number]} */
+/** Parses a range such as `0.2..0.8`; one end may be missing. @param {string} text @returns {[number, number]} */
 function scoreRange(text) {
   const [low, high] = text.split("..");
   return [low ? Number(low) : -Infinity, high ? Number(high) : Infinity];
@@ -110,7 +110,7 @@ export async function samplesPage(source, id, query) {
   };
 }
 
-/** Filters for the lower and the upper half of the scale; of 0 to 1, where the tasks differ or have no end. @param {any[]} cells @returns {[string, string][]} */
+/** Returns filters for the lower and the upper half of the scale; the scale is 0 to 1 if tasks differ or have no ends. @param {any[]} cells @returns {[string, string][]} */
 function halves(cells) {
   const scales = cells.map((cell) => cell.scale ?? [0, 1]);
   const [low, high] = scales[0];
@@ -132,7 +132,7 @@ class SampleList {
     /** @type {Set<number> | null} */
     this.hits = null;
     this.searched = "";
-    /** Rows that the expression chooses. @type {Set<number> | null} */
+    /** The rows that the expression selects. @type {Set<number> | null} */
     this.chosen = null;
     this.expression = "";
     this.at = -1;
@@ -164,7 +164,7 @@ class SampleList {
   async start() {
     this.drawTools();
     await this.apply();
-    // Only once the list stands on the page is it known how many rows it shows.
+    // The number of visible rows is only known after the list is on the page.
     requestAnimationFrame(() => { if (this.at >= 0) this.reveal(); this.draw(); });
   }
 
@@ -179,7 +179,7 @@ class SampleList {
     else { this.drawTools(); this.apply(); }
   }
 
-  /** Writes the filter into the address, so that a link says what is seen. @param {Partial<Filter>} change @param {boolean} [step] */
+  /** Writes the filter into the address, so that a link shows the same list. @param {Partial<Filter>} change @param {boolean} [step] */
   go(change, step = false) {
     const query = queryOf({ ...this.filter, ...change }).toString();
     const hash = `#/run/${this.id}/samples${query ? "?" + query : ""}`;
@@ -199,7 +199,7 @@ class SampleList {
     this.find();
   }
 
-  /** Finds the rows that hold the words. @param {string} words */
+  /** Finds the rows that contain the words. @param {string} words */
   async applyWords(words) {
     if (!words) {
       this.hits = null;
@@ -215,7 +215,7 @@ class SampleList {
     }
   }
 
-  /** Finds the rows that the expression chooses; a fault in it is said below its box, and nothing is left out. @param {string} where */
+  /** Finds the rows that the expression selects. An error in it is shown below its box, and nothing is filtered. @param {string} where */
   async applyExpression(where) {
     if (where === this.expression) return;
     this.expression = where;
@@ -230,7 +230,7 @@ class SampleList {
     }
   }
 
-  /** The rows that words, expression and what was saved have in common; null if none of them leaves any out. @returns {Set<number> | null} */
+  /** Returns the rows that match the words and the expression and were saved; null if all rows do. @returns {Set<number> | null} */
   common() {
     /** @type {Set<number> | null} */
     let common = null;
@@ -247,7 +247,7 @@ class SampleList {
     this.status.textContent = `${this.at >= 0 ? `${count(this.at + 1)} / ` : ""}${count(kept)}${of} ${total === 1 ? "sample" : "samples"}`;
   }
 
-  /** Says in the panel that no sample is left. */
+  /** Shows a message if no sample passes the filters. */
   showNone() {
     this.opened = -1;
     this.turns++;
@@ -261,11 +261,11 @@ class SampleList {
     this.go({ task: "", model: "", outcome: "", score: "", words: "", where: "", tags: {}, id: "" });
   }
 
-  /** Opens the sample that the address names. */
+  /** Opens the sample in the address. */
   find() {
     const { id, epoch, of, by } = this.filter;
     if (!id) {
-      // On a wide screen the first sample is open beside the list; on a phone it would hide the list.
+      // On a wide screen the first sample is opened next to the list; on a phone it would hide the list.
       const opensFirst = this.kept.length > 0 && matchMedia("(min-width: 761px)").matches;
       this.at = opensFirst ? 0 : -1;
       if (opensFirst) this.open(this.kept[0]);
@@ -308,7 +308,7 @@ class SampleList {
     this.body.classList.add("reading");
   }
 
-  /** The other answers to the same sample, where it was asked several times. @param {number} position */
+  /** Shows the other answers to the same sample, if it was asked several times. @param {number} position */
   siblings(position) {
     const c = this.columns;
     if (!c.epoch) return [];
@@ -336,7 +336,7 @@ class SampleList {
     return this.columns.metrics[metric]?.[position] ?? null;
   }
 
-  /** Chooses the sample at a place of the list. @param {number} at @param {boolean} [step] */
+  /** Selects the sample at a position in the list. @param {number} at @param {boolean} [step] */
   choose(at, step = false) {
     if (!this.kept.length) return;
     const place = Math.max(0, Math.min(this.kept.length - 1, at));
@@ -358,7 +358,7 @@ class SampleList {
     event.preventDefault();
   }
 
-  /** How many rows lie above the upper edge, and how far they are shifted. */
+  /** Returns how many rows are above the visible part, and by how many pixels the rows are shifted. */
   first() {
     const natural = this.kept.length * ROW, room = this.list.clientHeight || 600;
     if (natural <= TALLEST) return { from: Math.floor(this.list.scrollTop / ROW), shift: 0 };

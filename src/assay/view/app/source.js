@@ -1,10 +1,10 @@
 // @ts-check
-/** Where the page reads from: a server on this machine, the files of a bundle, or what the one-file report holds. */
+/** The data of the page: from a server on this machine, the files of a bundle, or inside the one-file report. */
 
 /** @typedef {{type: string, sha256: string, format?: string, bytes?: number, seconds?: number, width?: number, height?: number}} Medium */
 /** @typedef {{rows: number[]}} Found */
 
-/** An answer that is an error, with how to mend it. */
+/** An error that the server reported, with its fix. */
 export class Told extends Error {
   /** @param {string} message @param {string | null} [fix] @param {number} [status] */
   constructor(message, fix, status) {
@@ -25,7 +25,7 @@ async function json(path, options) {
   if (response.ok) return response.json().catch(() => { throw new Told("The answer is not complete.", "Reload the page."); });
   const text = await response.text();
   let value = null;
-  try { value = JSON.parse(text); } catch { /* a sentence and no JSON */ }
+  try { value = JSON.parse(text); } catch { /* the body is a sentence, not JSON */ }
   throw new Told(value?.error ?? (text.slice(0, 300) || `error ${response.status}`), value?.fix, response.status);
 }
 
@@ -34,13 +34,13 @@ class LiveSource {
   kind = "live";
   isReport = false;
 
-  /** The cookie for the token behind `#`, which then leaves the address. */
+  /** Exchanges the token behind `#` for a cookie, and removes the token from the address. */
   async open() {
     const token = new URLSearchParams(location.hash.slice(1)).get("token");
     if (!token) return;
     history.replaceState(null, "", location.pathname);
     await json("api/session", { method: "POST", body: token, headers: { "X-Assay": "1" } }).catch((error) => {
-      // A page that is loaded again has its cookie already; whether it has, the next request says.
+      // A reloaded page already has its cookie; if it has not, the next request fails.
       if (error.status !== 403) throw error;
     });
   }
@@ -60,9 +60,9 @@ class LiveSource {
   sample(id, row) { return json(`api/sample?run=${id}&row=${row}`); }
   /** @param {string} id @param {string} words */
   search(id, words) { return json(`api/search?run=${id}&words=${encodeURIComponent(words)}`); }
-  /** The rows that an expression chooses. @param {string} id @param {string} expression */
+  /** Returns the rows that an expression selects. @param {string} id @param {string} expression */
   where(id, expression) { return json(`api/where?run=${id}&expression=${encodeURIComponent(expression)}`); }
-  /** Has the server read a run's journal before its samples are asked for. @param {string} id */
+  /** Makes the server read a run's journal before its samples are requested. @param {string} id */
   prepare(id) { return json(`api/prepare?run=${id}`); }
   leaderboard() { return json("api/leaderboard"); }
   /** @param {string} id @param {number} cell @param {number} seed */
@@ -90,7 +90,7 @@ class LiveSource {
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** Why a medium could not be shown. @param {string} url */
+  /** Returns the reason why a medium could not be shown. @param {string} url */
   async why(url) {
     try {
       const response = await fetch(url);
@@ -101,7 +101,7 @@ class LiveSource {
   }
 }
 
-/** What files hold: those of a bundle, or those inside the one-file report. */
+/** Reads data from files: those of a bundle, or those inside the one-file report. */
 export class FileSource {
   kind = "file";
   /** @type {Map<string, Promise<any>>} */
@@ -155,7 +155,7 @@ export class FileSource {
   }
 
   /**
-   * Looks through the samples chunk by chunk; there is no server that could.
+   * Searches the samples chunk by chunk, because there is no server to do so.
    * @param {string} id @param {string} words
    */
   async search(id, words) {
@@ -176,7 +176,7 @@ export class FileSource {
   async prepare(_id) { return {}; }
   leaderboard() { return this.get("leaderboard").catch(() => { throw new Told("No leaderboard was saved with this page."); }); }
 
-  /** The rows whose samples were saved, in the order they are shown; null if all of them were. @param {string} id @returns {Promise<Set<number> | null>} */
+  /** Returns the rows whose samples were saved, in display order; null if all samples were saved. @param {string} id @returns {Promise<Set<number> | null>} */
   async only(id) {
     const places = await this.get(`places-${id}`);
     if (places.whole) return null;
@@ -209,7 +209,7 @@ export class FileSource {
   async why(url) { return url ? "the browser cannot show it" : "it was not saved with this page"; }
 }
 
-/** Columns with those written out that go without saying. @param {any} columns */
+/** Adds the columns that were left out because their values are trivial. @param {any} columns */
 export function expanded(columns) {
   const { n } = columns;
   const row = columns.row ?? new Int32Array(n);
@@ -217,14 +217,14 @@ export function expanded(columns) {
   return { ...columns, row, cell: columns.cell ?? new Int32Array(n) };
 }
 
-/** All texts of a sample, one under another. @param {any} value @returns {string} */
+/** Returns all texts of a sample, joined by line breaks. @param {any} value @returns {string} */
 function said(value) {
   if (typeof value === "string") return value + "\n";
   if (value && typeof value === "object") return Object.values(value).map(said).join("");
   return "";
 }
 
-/** The source of this page: what was embedded, else the files of a bundle, else the server. */
+/** Returns the source of this page: the embedded data, else the files of a bundle, else the server. */
 export function chooseSource() {
   const inline = document.getElementById("assay-data");
   if (inline) {
