@@ -611,7 +611,7 @@ def test_the_official_table_of_propositions_is_read_as_it_is(tmp_path):
         "1, 2",
     ]
     assert (
-        "dpg_bench.csv:6:question_natural_language: a proposition of the prompt asks nothing"
+        "dpg_bench.csv:6:question_natural_language: a proposition of the prompt has no question"
         in str(third.error)
     )
 

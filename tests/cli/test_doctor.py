@@ -126,7 +126,7 @@ def test_the_sandbox_of_this_machine_is_named_and_why_there_is_no_better_one(
     said = assay("doctor")
 
     assert (
-        "sandbox: none holds here" in said.out
+        "sandbox: none works here" in said.out
         and "not bubblewrap: bwrap is not installed" in said.out
     )
     assert "fix: pip install 'assay[sandbox]'" in said.out

@@ -295,7 +295,9 @@ def test_weighted_sums_are_distinguished_from_other_formulas():
 
 def test_a_count_without_an_expression_is_refused():
     # What YAML reads from `counts: {both: min(a, b)}`.
-    with pytest.raises(UsageError, match=r"count 'b\)' is no expression.*into quotes"):
+    with pytest.raises(
+        UsageError, match=r"count 'b\)' is not an expression.*into quotes"
+    ):
         Formula("both", "both", {"both": "a", "b)": None})
 
 

@@ -139,7 +139,7 @@ class Gathered(ShardOver):
         if any(
             is_blank(question["question_natural_language"]) for question in questions
         ):
-            reason = "a proposition of the prompt asks nothing"
+            reason = "a proposition of the prompt has no question"
             column = "question_natural_language"
             return DataError(
                 reason,

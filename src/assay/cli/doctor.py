@@ -172,7 +172,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"hf models: on the CPU ({local['no_cuda']})"
     yield "  those that do not fit the engine use transformers' generate; a run's notes say which way and why"
     sandbox = found["sandbox"]
-    yield f"sandbox: {sandbox['tier'] or 'none holds here, so nothing a model writes is run'}"
+    yield f"sandbox: {sandbox['tier'] or 'none works here, so no program of a model is run'}"
     if sandbox["no_forks"]:
         yield f"  started anew for each execution, which takes longer: {sandbox['no_forks']}"
     for refused in sandbox["refused"]:
@@ -245,9 +245,9 @@ def _scan_command(folder: Path, is_json: bool) -> int:
     else:
         for entry in hits:
             print(
-                f"{entry['file']}, byte {entry['byte']}: holds the value of {entry['variable']}"
+                f"{entry['file']}, byte {entry['byte']}: contains the value of {entry['variable']}"
             )
         print(
-            f"{folder}: {len(hits)} places hold one of {len(secrets)} secret-looking variables"
+            f"{folder}: {len(hits)} places contain one of {len(secrets)} secret-looking variables"
         )
     return 1 if hits else 0

@@ -157,7 +157,7 @@ def remedy(
 ) -> str | None:
     """Return the usual fix for such an error; `None` if there is none."""
     if " must return " in str(error):
-        return "look at its `return`: is there one on every way through?"
+        return "check its `return` statements: every path needs one"
     if isinstance(error, SyntaxError):
         return "correct the syntax of that line"
     if isinstance(error, ModuleNotFoundError):
@@ -175,7 +175,7 @@ def remedy(
     if isinstance(error, ZeroDivisionError):
         return "look whether it is 0 before dividing"
     if isinstance(error, (TypeError, ValueError)):
-        return "look at what that line is given; sample.input, sample.target and output.text are mostly text"
+        return "check the values on that line; sample.input, sample.target and output.text are usually text"
     return None
 
 

@@ -182,7 +182,7 @@ HABITS: Mapping[str, Habit] = {
         "data comes from --data PATH, $ASSAY_DATA or the Hugging Face hub"
     ),
     "model_id": _unused("--model_id: results carry the model's name"),
-    "model_task": _unused("--model_task: the task says what is asked for"),
+    "model_task": _unused("--model_task: the task defines what the model produces"),
     "no_timestamp": _nothing(
         "--no_timestamp: the folder's name is made from the options"
     ),

@@ -11,7 +11,7 @@ from ..registry import ALL
 from ..report.grid import write_lines
 from .arguments import Parser
 
-UNKNOWN = "depends on what it is given"
+UNKNOWN = "depends on its options"
 
 
 def command(arguments: Sequence[str]) -> int:

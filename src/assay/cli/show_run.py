@@ -375,7 +375,7 @@ class ShownRun:
         for note in summary.get("notes", ()):
             yield printable(note_line(note))
         if not summary and self.reader.layout.summary.exists():
-            yield "no numbers: summary.json is not what this run ended with"
+            yield "no numbers: summary.json was changed after the run ended"
         yield printable(
             f"{self.reader.manifest_if_any.get('status', 'unknown')}: {self.reader.source}"
         )

@@ -587,7 +587,7 @@ def _failure(message: str) -> ModelError:
     """Return an error of a model with the usual fix for such a message."""
     if "return" in message:
         return ModelError(
-            message, fix="look at its `return`: it must give that on every way through"
+            message, fix="check its `return` statements: every path must return that"
         )
     return ModelError(message, fix=FAILURES.get(message.partition(":")[0]))
 

@@ -208,7 +208,7 @@ class Formula:
                 continue
             if not isinstance(count, Sequence):
                 raise UsageError(
-                    f"count {name!r} is no expression: {count!r}",
+                    f"count {name!r} is not an expression: {count!r}",
                     where=WHERE,
                     fix="in YAML put an expression with a comma into quotes",
                 )

@@ -491,7 +491,7 @@ def _flags(
     flags = []
     if absent:
         names = ", ".join(absent)
-        flags.append(f"without {names}: weights of the rest made to add up to 1")
+        flags.append(f"without {names}: the other weights were scaled to add up to 1")
     if strange:
         flags.append(f"left out, {by} not known: {', '.join(strange[:5])}")
     return flags

@@ -41,7 +41,7 @@ HEADER = "x-assay"
 
 LONGEST_BODY = 16_384
 """Maximum size of a request body in bytes. It is checked before the sender is known."""
-TOO_LONG = 413, f"a request may hold {LONGEST_BODY} bytes"
+TOO_LONG = 413, f"a request may have at most {LONGEST_BODY} bytes"
 
 _LOOPBACK = re.compile(
     r"(?:localhost|127((?:\.[0-9]{1,3}){3})|\[::1\])(?::[0-9]{1,5})?", re.ASCII
@@ -149,7 +149,7 @@ class Guard:
         if HAS_SESSION not in scope:
             return (
                 401,
-                "open the link that `assay view` printed: it holds the key to this page",
+                "open the link that `assay view` printed: it contains the key to this page",
             )
         return None
 

@@ -46,12 +46,12 @@ class RunFolders:
         if not root.exists():
             raise UsageError(
                 f"there is no folder {root}",
-                fix="name a run folder, or the folder that holds your runs",
+                fix="name a run folder, or the folder of your runs",
             )
         if root.is_file() and not holds_results(root):
             raise UsageError(
                 f"{root} is a file",
-                fix="name a run folder, results of another tool, or the folder that holds your runs",
+                fix="name a run folder, results of another tool, or the folder of your runs",
             )
         self._is_results = not is_run_folder(root) and _is_results(root)
         if self._is_results:

@@ -105,7 +105,7 @@ FAULTS = [
     (f"{HEAD}{ASKS}", "a base file of lm-eval without a name", "key `task`"),
     (
         f'task: bad\n{HEAD}doc_to_text: "{{{{question"\ndoc_to_target: answer\n',
-        "`doc_to_text` is no valid template",
+        "`doc_to_text` is not a valid template",
         "correct the template",
     ),
     (
@@ -127,7 +127,7 @@ FAULTS = [
     ),
     (
         f"task: bad\n{HEAD}{ASKS}metric_list: exact_match\n",
-        "`metric_list` is no list of mappings",
+        "`metric_list` is not a list of mappings",
         "`- `",
     ),
     (
@@ -222,7 +222,7 @@ FAULTS = [
     ),
     (
         "group: bad\ntask: [bad]\n",
-        "holds itself",
+        "contains itself",
         "bad -> bad",
     ),
 ]
@@ -339,7 +339,7 @@ def test_group_that_holds_a_task_twice_is_refused(here, text_task):
         "group: twice\ntask: [sums, sums]\naggregate_metric_list: [{metric: exact_match}]\n",
     )
 
-    assert "holds the task 'sums' twice" in fault(group, here.sums())
+    assert "contains the task 'sums' twice" in fault(group, here.sums())
 
 
 def test_likelihood_task_is_refused_for_a_model_without_likelihoods(here, choice_task):

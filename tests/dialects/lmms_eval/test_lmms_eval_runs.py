@@ -343,7 +343,7 @@ FAULTS = [
         "imports 'no_such_package', which is not installed",
     ),
     ("include: gone.yaml\n", "'gone.yaml', which does not exist"),
-    ('doc_to_text: "{{question"\n', "`doc_to_text` is no valid template"),
+    ('doc_to_text: "{{question"\n', "`doc_to_text` is not a valid template"),
     ("doc_to_txt: x\n", "unknown key 'doc_to_txt'; fix: did you mean 'doc_to_text'?"),
     (
         "filter_list: [{name: x, filter: [{function: regx}]}]\n",

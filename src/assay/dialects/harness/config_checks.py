@@ -218,7 +218,7 @@ def check_group_values(
             raise _fault(
                 where,
                 "task",
-                f"holds {shorten(member)}, which is no name",
+                f"contains {shorten(member)}, which is not a name",
                 "list names of tasks",
             )
     for entry in _mappings_in(config, "aggregate_metric_list", where):
@@ -401,7 +401,7 @@ def _mappings_in(
         raise _fault(
             where,
             key,
-            f"is no list of mappings: {shorten(value)}",
+            f"is not a list of mappings: {shorten(value)}",
             "begin each entry with `- `",
         )
     yield from entries
@@ -419,7 +419,7 @@ def _check_function(
         raise _fault(
             where,
             key,
-            f"is no function: {shorten(value)}",
+            f"is not a function: {shorten(value)}",
             "write `!function MODULE.NAME`",
         )
 
@@ -473,7 +473,10 @@ def check_templates(
         except TemplateError as error:
             message = str(error).rstrip(".")
             return _fault(
-                where, key, f"is no valid template: {message}", "correct the template"
+                where,
+                key,
+                f"is not a valid template: {message}",
+                "correct the template",
             )
     return None
 

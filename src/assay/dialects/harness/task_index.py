@@ -40,7 +40,7 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Functions in Python files that the task names."""
     description: str = ""
     family: str = ""
-    """The folder of the package that holds the task."""
+    """The folder of the package that contains the task."""
 
 
 Index = Mapping[str, IndexEntry]
@@ -104,7 +104,7 @@ def leaf_names(
     """Return the names of the tasks in a group or tag, at any depth and in order. Unknown names are kept."""
     if name in chain:
         names = " -> ".join((*chain, name))
-        raise UsageError(f"group {name!r} holds itself: {names}", where=name)
+        raise UsageError(f"group {name!r} contains itself: {names}", where=name)
     entry = index.get(name)
     if entry is None or entry.kind == "task":
         return [name]
@@ -120,7 +120,7 @@ def different_leaf_names(name: str, index: Index) -> list[str]:
     for leaf in leaves:
         if leaves.count(leaf) > 1:
             raise UsageError(
-                f"holds the task {leaf!r} twice",
+                f"contains the task {leaf!r} twice",
                 where=f"group {name!r}",
                 fix="name each task once in the group",
             )

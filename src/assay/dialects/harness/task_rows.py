@@ -137,7 +137,7 @@ def read_dataset(path: Path, where: str) -> "Dataset":
         return datasets.Dataset.from_list(rows)
     except Exception as error:
         raise DataError(
-            f"a column holds values of different kinds: {shorten(error)}",
+            f"a column contains values of different types: {shorten(error)}",
             file=str(path),
             fix="write numbers or texts in a column, not both",
         ) from error

@@ -57,7 +57,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         problem = getattr(error, "problem", None) or error
         raise UsageError(f"not valid YAML: {problem}", where=where) from error
     if not isinstance(loaded, dict):
-        raise UsageError("not a task: it holds no keys", where=str(path))
+        raise UsageError("not a task: it has no keys", where=str(path))
     return loaded
 
 

@@ -131,7 +131,9 @@ def _check_whole(entry: Mapping[str, Any]) -> None:
     """Raise if an entry requests a part of a video, because models get whole files."""
     cut = {key: entry[key] for key in CUT_KEYS if entry.get(key) is not None}
     if cut:
-        raise DataError(f"a part of a video ({shorten(cut)}), which no model is sent")
+        raise DataError(
+            f"a part of a video ({shorten(cut)}), but models get whole files"
+        )
 
 
 def _suffix(name: str) -> str:
