@@ -7,22 +7,24 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .grid import Markup
 from .svg import (
     Ends,
     Numbers,
     Scale,
+    circle,
     decades,
     domain_of,
     drawing,
     element,
     finite,
+    line,
+    rect,
     short,
     tick,
     ticks,
-    titled,
 )
 from .table import format_value
 
@@ -93,43 +95,17 @@ def interval_marks(
     first = DOT_MARGIN
     last = width - DOT_MARGIN
     scale = Scale(*domain, first, last)
-    marks = [
-        element(
-            "line",
-            "track",
-            x1=first,
-            x2=last,
-            y1=11,
-            y2=11,
-        )
-    ]
+    marks = [line("track", first, 11, last, 11)]
     for quarter in range(5):
         x = first + quarter / 4 * (last - first)
         half_height = 3 if quarter % 2 == 0 else 1.5
         top = 11 - half_height
         bottom = 11 + half_height
-        marks.append(
-            element(
-                "line",
-                "track",
-                x1=x,
-                x2=x,
-                y1=top,
-                y2=bottom,
-            )
-        )
+        marks.append(line("track", x, top, x, bottom))
     if ends is not None:
         marks.append(_interval_bar(ends, scale, "ci"))
     if value is not None and math.isfinite(value):
-        marks.append(
-            element(
-                "circle",
-                "dot",
-                cx=scale(value),
-                cy=11,
-                r=4.2,
-            )
-        )
+        marks.append(circle("dot", scale(value), 11, 4.2))
     return marks
 
 
@@ -142,15 +118,7 @@ def _interval_bar(
     left = scale(ends[0])
     right = scale(ends[1])
     width = max(1.5, right - left)
-    return element(
-        "rect",
-        look,
-        x=left,
-        width=width,
-        y=7.5,
-        height=7,
-        rx=3.5,
-    )
+    return rect(look, left, 7.5, width, 7, 3.5)
 
 
 def interval_dot(
@@ -180,32 +148,16 @@ def outcome_strip(
     entries = [(name, n) for name, n in outcomes.items() if n > 0]
     entries.sort(key=lambda entry: entry[0] != "scored")
     total = sum(n for _, n in entries)
-    marks = [
-        element(
-            "rect",
-            "bed",
-            x=0,
-            y=7,
-            width=width,
-            height=8,
-        ),
-    ]
+    marks = [rect("bed", 0, 7, width, 8)]
     labels = []
     x = 0.0
     for name, n in entries:
         words = outcome_words(name)
         wide = max(n / total * width, 1.5)
         visible = min(wide, width - x)
-        mark = titled(
-            "rect",
-            outcome_look(name),
-            f"{words}: {n:,}",
-            x=x,
-            y=7,
-            width=max(0.0, visible),
-            height=8,
-        )
-        marks.append(mark)
+        look = outcome_look(name)
+        title = f"{words}: {n:,}"
+        marks.append(rect(look, x, 7, max(0.0, visible), 8, title=title))
         labels.append(f"{n:,} {words}")
         x += wide
     label = ", ".join(labels) or "no samples"
@@ -285,14 +237,9 @@ def _columns(
     for number, n in enumerate(counts):
         tall = n / most * (base - 14)
         title = f"{names[number]} to {names[number + 1]}: {n:,}"
-        shape: dict[str, Any] = {
-            "x": MARGIN + number * inner / len(counts) + 0.5,
-            "width": step - 1,
-            "y": base - tall,
-            "height": max(1.0 if n else 0.0, tall),
-            "rx": 1,
-        }
-        marks.append(titled("rect", "col", title, **shape))
+        x = MARGIN + number * inner / len(counts) + 0.5
+        visible = max(1.0 if n else 0.0, tall)
+        marks.append(rect("col", x, base - tall, step - 1, visible, 1, title))
     marks.append(_axis(width, base))
     return marks
 
@@ -300,14 +247,7 @@ def _columns(
 def _axis(width: float, base: float) -> Markup:
     """Return the line under a bar chart."""
     y = base + 0.5
-    return element(
-        "line",
-        "axis",
-        x1=MARGIN,
-        x2=width - MARGIN,
-        y1=y,
-        y2=y,
-    )
+    return line("axis", MARGIN, y, width - MARGIN, y)
 
 
 def bars(
@@ -326,16 +266,9 @@ def bars(
     for number, row in enumerate(rows):
         x = MARGIN + each * (number + 0.5)
         tall = row.n / most * (base - 24)
-        shape: dict[str, Any] = {
-            "x": x - wide / 2,
-            "width": wide,
-            "y": base - tall,
-            "height": max(tall, 1.0 if row.n else 0.0),
-            "rx": 2,
-        }
-        marks.append(element("rect", row.look, **shape))
-        mark = tick(x, base - tall - 5, f"{row.n:,}", look="tick strong")
-        marks.append(mark)
+        visible = max(tall, 1.0 if row.n else 0.0)
+        marks.append(rect(row.look, x - wide / 2, base - tall, wide, visible, 2))
+        marks.append(tick(x, base - tall - 5, f"{row.n:,}", look="tick strong"))
         marks.append(tick(x, height - 22, row.name))
     marks.append(_axis(width, base))
     if axis:
@@ -383,18 +316,7 @@ def calibration(
         share = bin.right / bin.n
         title = f"sure {sure:.2f}, right {share:.2f}, n {bin.n:,}"
         radius = 2.5 + 5 * math.sqrt(bin.n / most)
-        x = across(sure)
-        y = up(share)
-        marks.append(
-            titled(
-                "circle",
-                "dot soft",
-                title,
-                cx=x,
-                cy=y,
-                r=radius,
-            )
-        )
+        marks.append(circle("dot soft", across(sure), up(share), radius, title))
     middle = across(0.5)
     marks.append(tick(middle, height - 1, "confidence"))
     text = f"ECE {error:.3f}"
@@ -427,22 +349,8 @@ def _frame(across: Scale, up: Scale) -> list[Markup]:
     bottom = up.start
     top = up.end
     return [
-        element(
-            "rect",
-            "frame",
-            x=left,
-            y=top,
-            width=right - left,
-            height=bottom - top,
-        ),
-        element(
-            "line",
-            "diagonal",
-            x1=left,
-            y1=bottom,
-            x2=right,
-            y2=top,
-        ),
+        rect("frame", left, top, right - left, bottom - top),
+        line("diagonal", left, bottom, right, top),
     ]
 
 
@@ -553,14 +461,10 @@ def _scatter_dot(
     before = format_value(point.before)
     after = format_value(point.after)
     share = (point.n or 1) / most
-    return titled(
-        "circle",
-        "dot up" if is_good else "dot down",
-        f"{point.name}: {before} → {after}, n {point.n}",
-        cx=across(point.before),
-        cy=up(point.after),
-        r=3 + 4 * math.sqrt(share),
-    )
+    look = "dot up" if is_good else "dot down"
+    radius = 3 + 4 * math.sqrt(share)
+    title = f"{point.name}: {before} → {after}, n {point.n}"
+    return circle(look, across(point.before), up(point.after), radius, title)
 
 
 def difference_dot(
@@ -579,22 +483,8 @@ def difference_dot(
     way = {"better": " up", "worse": " down"}.get(verdict, "")
     middle = width / 2
     marks = [
-        element(
-            "line",
-            "track",
-            x1=MARGIN,
-            x2=width - MARGIN,
-            y1=11,
-            y2=11,
-        ),
-        element(
-            "line",
-            "axis",
-            x1=middle,
-            x2=middle,
-            y1=2,
-            y2=20,
-        ),
+        line("track", MARGIN, 11, width - MARGIN, 11),
+        line("axis", middle, 2, middle, 20),
     ]
     if ends is not None:
         visible = inside(ends[0]), inside(ends[1])
@@ -603,15 +493,7 @@ def difference_dot(
         x = scale(inside(difference))
     else:
         x = middle
-    marks.append(
-        element(
-            "circle",
-            f"dot{way}",
-            cx=x,
-            cy=11,
-            r=4.2,
-        )
-    )
+    marks.append(circle(f"dot{way}", x, 11, 4.2))
     interval = interval_words(ends)
     label = f"difference {format_value(difference)}, 95 % interval {interval}"
     return drawing(width, 22, label, marks)
@@ -645,16 +527,7 @@ def interval_rows(
     if around_zero:
         domain = _symmetric_domain(rows)
         middle = NAMES_WIDTH + track / 2
-        marks.append(
-            element(
-                "line",
-                "axis",
-                x1=middle,
-                x2=middle,
-                y1=0,
-                y2=bottom,
-            )
-        )
+        marks.append(line("axis", middle, 0, middle, bottom))
     else:
         values = [row.value for row in rows]
         domain = domain_of(values, [row.ends for row in rows], scale)

@@ -89,6 +89,48 @@ def drawing(
     )
 
 
+def line(
+    look: str,
+    x1: float,
+    y1: float,
+    x2: float,
+    y2: float,
+) -> Markup:
+    """Return a line between two points."""
+    return element("line", look, x1=x1, x2=x2, y1=y1, y2=y2)
+
+
+def circle(
+    look: str,
+    x: float,
+    y: float,
+    radius: float,
+    title: str = "",
+) -> Markup:
+    """Return a circle around a point; `title` is its tooltip."""
+    return element("circle", look, _tooltip(title), cx=x, cy=y, r=radius)
+
+
+def rect(
+    look: str,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    radius: float | None = None,
+    title: str = "",
+) -> Markup:
+    """Return a rectangle, with rounded corners if it has a `radius`; `title` is its tooltip."""
+    box: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height}
+    if radius is not None:
+        box["rx"] = radius
+    return element("rect", look, _tooltip(title), **box)
+
+
+def _tooltip(title: str) -> list[Markup]:
+    return [element("title", text=title)] if title else []
+
+
 def tick(
     x: float,
     y: float,
@@ -105,16 +147,6 @@ def tick(
         y=y,
         text_anchor=anchor,
     )
-
-
-def titled(
-    tag: str,
-    look: str,
-    title: str,
-    **attributes: Any,
-) -> Markup:
-    """Return an SVG element with a tooltip."""
-    return element(tag, look, [element("title", text=title)], **attributes)
 
 
 def _number(value: object) -> str:
