@@ -1,12 +1,14 @@
-"""Models for `assay check`: scripted answers for scorers, and helper models for judges."""
+"""Try scorers in `assay check`: scripted answers for them, helper models for judges, and one event loop."""
 
+import asyncio
 import inspect
 import io
 import math
 import struct
 import wave
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
 from ..core import (
@@ -22,8 +24,10 @@ from ..core import (
     Request,
     Round,
     Sample,
+    Score,
     Token,
     ToolCall,
+    as_score,
 )
 from ..core.message import Part
 from ..core.record import prompt_to_plain
@@ -34,6 +38,7 @@ from ..runner.options import RunOptions
 from ..runner.scoring.scoring import with_rounds
 from ..scorers.given_models import GivenModel, ModelsByRole
 from ..tooling import ToolSet, smallest_arguments
+from .explain import Fault, explained, place_of
 
 T = TypeVar("T")
 
@@ -302,3 +307,65 @@ def _tiny_audio() -> Part:
 
 
 MEDIA = {"image": _tiny_image, "audio": _tiny_audio}
+
+
+@dataclass
+class Trial:
+    """What trying scorers needs: the user's file, the helper models, and one event loop for all calls."""
+
+    file: Path
+    run: RunOptions = field(default_factory=RunOptions)
+
+    def __post_init__(self) -> None:
+        self.models = TrialModels(self.run)
+        self._loop = asyncio.Runner()
+
+    def close(self) -> None:
+        """Close the event loop."""
+        self._loop.close()
+
+    def score(
+        self,
+        scorer: Callable[..., object],
+        sample: Sample,
+        output: Output,
+        line: int | None,
+    ) -> Score:
+        """Return the scorer's verdict. Raise a fault of the file if it fails or gives no number."""
+        try:
+            reply = scorer(sample, output)
+            if inspect.isawaitable(reply):
+                reply = self._loop.run(_awaited(reply))
+            score = as_score(reply)
+        except Exception as error:
+            raise explained(
+                error,
+                self.file,
+                line=line,
+                sample=sample,
+            ) from error
+        _check_numbers(score, place_of(self.file, line))
+        return score
+
+
+async def _awaited(reply: Awaitable[T]) -> T:
+    return await reply
+
+
+def _check_numbers(score: Score, where: str) -> None:
+    values: Iterable[float | None]
+    if isinstance(score.value, Mapping):
+        values = score.value.values()
+    else:
+        values = [score.value]
+    for value in values:
+        if value is not None and not math.isfinite(value):
+            fix = "return a number, or Score.unparsed()"
+            raise Fault(
+                f"the score is {value}",
+                where=where,
+                fix=fix,
+            )
+    if isinstance(score.value, Mapping) and not score.value:
+        fix = "return a number, or a dict of numbers"
+        raise Fault("the score is an empty dict", where=where, fix=fix)

@@ -5,12 +5,10 @@ Each trial yields lines to print and raises at the first fault.
 
 import asyncio
 import inspect
-import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ..core import (
     Abilities,
@@ -27,7 +25,6 @@ from ..core import (
     ScoreRecord,
     Task,
     Text,
-    as_score,
 )
 from ..core.errors import shorten
 from ..core.protocols import Model
@@ -42,7 +39,7 @@ from .trial_models import (
     WRONG_ANSWER,
     WRONG_LABEL,
     Scripted,
-    TrialModels,
+    Trial,
     WouldAsk,
     scripted_answers,
 )
@@ -55,8 +52,6 @@ from .trial_notes import (
     why_unscored,
 )
 
-T = TypeVar("T")
-
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
@@ -67,68 +62,6 @@ ANY_MODEL = Abilities(
     tools=True,
 )
 """A model that supports every measure, so that a task's first measure is tried."""
-
-
-@dataclass
-class Trial:
-    """What trying scorers needs: the user's file, the helper models, and one event loop for all calls."""
-
-    file: Path
-    run: RunOptions = field(default_factory=RunOptions)
-
-    def __post_init__(self) -> None:
-        self.models = TrialModels(self.run)
-        self._loop = asyncio.Runner()
-
-    def close(self) -> None:
-        """Close the event loop."""
-        self._loop.close()
-
-    def score(
-        self,
-        scorer: Callable[..., object],
-        sample: Sample,
-        output: Output,
-        line: int | None,
-    ) -> Score:
-        """Return the scorer's verdict. Raise a fault of the file if it fails or gives no number."""
-        try:
-            reply = scorer(sample, output)
-            if inspect.isawaitable(reply):
-                reply = self._loop.run(_awaited(reply))
-            score = as_score(reply)
-        except Exception as error:
-            raise explained(
-                error,
-                self.file,
-                line=line,
-                sample=sample,
-            ) from error
-        _check_numbers(score, place_of(self.file, line))
-        return score
-
-
-async def _awaited(reply: Awaitable[T]) -> T:
-    return await reply
-
-
-def _check_numbers(score: Score, where: str) -> None:
-    values: Iterable[float | None]
-    if isinstance(score.value, Mapping):
-        values = score.value.values()
-    else:
-        values = [score.value]
-    for value in values:
-        if value is not None and not math.isfinite(value):
-            fix = "return a number, or Score.unparsed()"
-            raise Fault(
-                f"the score is {value}",
-                where=where,
-                fix=fix,
-            )
-    if isinstance(score.value, Mapping) and not score.value:
-        fix = "return a number, or a dict of numbers"
-        raise Fault("the score is an empty dict", where=where, fix=fix)
 
 
 def try_task(
