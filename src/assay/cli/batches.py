@@ -4,6 +4,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -175,12 +176,9 @@ async def _cancel_one(
     api = batch_api_of(trusted_model(batch.model, options), batch.model)
     log = BatchLog(Layout(folder).batches)
     limits = BatchLimits.of(api, {})
-    service = BatchService(api, log, limits, f"model {batch.model!r}", _say)
+    say = partial(print, file=sys.stderr)
+    service = BatchService(api, log, limits, f"model {batch.model!r}", say)
     try:
         await service.cancel(batch)
     finally:
         await api.close()
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)

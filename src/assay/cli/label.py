@@ -83,7 +83,9 @@ def _import(
 ) -> int:
     """Add the labels of a file: all of them, or none if one is wrong."""
     rows = _read_rows(path)
-    described = _described_cells(reader)
+    described = {}
+    for description in described_cells(_view_of(reader)):
+        described[description["task"], description["model"]] = description
     samples = {cell: set(index.places) for cell, index in reader.index.cells.items()}
     faults: list[AssayError] = []
     labels = []
@@ -136,12 +138,6 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
             fix="write at least one row",
         )
     return rows
-
-
-def _described_cells(reader: RunReader) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return metric and scale of each task × model of the run."""
-    run = _view_of(reader)
-    return {(cell["task"], cell["model"]): cell for cell in described_cells(run)}
 
 
 def _view_of(reader: RunReader) -> RunView:

@@ -474,7 +474,8 @@ def _unscored(
     """Say which scorer of this run the baseline lacks, and how to add it; empty if the scorer is not the reason."""
     ways = []
     for reader, of in ((before, model), (after, result.model)):
-        ways.append(_way(reader, result.task, of))
+        way = recorded_measures(reader.manifest).get((result.task, of))
+        ways.append(way or "the task's own measure")
     if ways[0] != ways[1]:
         return f"the baseline was measured by {ways[0]}, this run by {ways[1]}: two different numbers"
     scorers = before.scorers(result.task, model)
@@ -485,16 +486,6 @@ def _unscored(
             again = f"assay score {folder} --scorer {shlex.quote(scorer)}"
             return f"the baseline was not scored by {scorer!r}; fix: {again}"
     return ""
-
-
-def _way(
-    reader: RunReader,
-    task: str,
-    model: str,
-) -> str:
-    """Return the measure by which a model was asked a task."""
-    measures = recorded_measures(reader.manifest)
-    return measures.get((task, model)) or "the task's own measure"
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:

@@ -351,18 +351,13 @@ def _early_difference(
     else:
         earlier = None
     difference = None
-    if earlier is not None and _same_folder(str(earlier), baseline):
-        difference = rule.get("difference")
+    if earlier is not None:
+        earlier_folder = Path(str(earlier)).expanduser().resolve()
+        if earlier_folder == Path(baseline).expanduser().resolve():
+            difference = rule.get("difference")
     if difference or rule.get("stopped"):
         return difference or {}
     return None
-
-
-def _same_folder(first: str, second: str) -> bool:
-    first_folder, second_folder = (
-        Path(name).expanduser().resolve() for name in (first, second)
-    )
-    return first_folder == second_folder
 
 
 def _early_drop(

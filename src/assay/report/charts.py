@@ -264,12 +264,15 @@ def bars(
     most = max([1, *(row.n for row in rows)])
     marks = []
     for number, row in enumerate(rows):
-        x = MARGIN + each * (number + 0.5)
+        middle = MARGIN + each * (number + 0.5)
+        left = middle - wide / 2
         tall = row.n / most * (base - 24)
+        top = base - tall
         visible = max(tall, 1.0 if row.n else 0.0)
-        marks.append(rect(row.look, x - wide / 2, base - tall, wide, visible, 2))
-        marks.append(tick(x, base - tall - 5, f"{row.n:,}", look="tick strong"))
-        marks.append(tick(x, height - 22, row.name))
+        marks.append(rect(row.look, left, top, wide, visible, 2))
+        count = f"{row.n:,}"
+        marks.append(tick(middle, top - 5, count, look="tick strong"))
+        marks.append(tick(middle, height - 22, row.name))
     marks.append(_axis(width, base))
     if axis:
         marks.append(tick(width / 2, height - 6, axis))

@@ -244,11 +244,8 @@ def _comparison_paragraphs(before: RunView, after: RunView) -> Iterator[str]:
     for note in page["notes"]:
         yield f"- {markdown_text(note)}"
     for row in page["rows"]:
-        yield f"- {markdown_text(_line(row))}"
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    return f"{row['task']} {row['metric']}: {row['words']}"
+        line = f"{row['task']} {row['metric']}: {row['words']}"
+        yield f"- {markdown_text(line)}"
 
 
 def csv_report(folders: Sequence[Path]) -> str:

@@ -182,22 +182,19 @@ def _combined_spread(
         per_unit.append(part * part / spread.seen)
         per_df.append(part * part / spread.df)
         skews.append(part**1.5 * spread.skew)
+    units_seen = 0.0
+    df = float(sum(part.n for part in parts))
     if per_unit:
         units_seen = 1 / math.fsum(per_unit)
-    else:
-        units_seen = 0.0
+        df = max(1.0, 1 / math.fsum(per_df))
     return Spread(
         variance=total + single_variance,
         base=1 / inverse_base,
         prior=math.fsum(priors) / inverse_base,
         seen=units_seen,
-        df=max(1.0, 1 / math.fsum(per_df)) if per_df else _total_samples(parts),
+        df=df,
         skew=math.fsum(skews),
     )
-
-
-def _total_samples(parts: Sequence[Estimate]) -> float:
-    return float(sum(part.n for part in parts))
 
 
 def _spread_of(part: Estimate) -> Spread:
