@@ -176,7 +176,7 @@ class SystemSession:
             calls = executable_text(output.text)
             if calls:
                 results = await self._threads.run(lambda: self._run(calls))
-                return [Message.of("user", _spoken_results(calls, results))]
+                return [Message.of("user", _results_text(calls, results))]
         self._turn += 1
         questions = self._entry["question"]
         if self._turn >= len(questions):
@@ -201,7 +201,7 @@ def _late_text(functions: object, mode: str) -> str:
     return str(template.format(functions=functions))
 
 
-def _spoken_results(
+def _results_text(
     calls: Sequence[str],
     results: Sequence[str],
 ) -> str:

@@ -131,7 +131,9 @@ async def run_call(
     calls = inspect_module("model._call_tools")
     arguments = call.arguments
     if isinstance(arguments, str):
-        parsed = calls.parse_tool_call(call.id, call.name, arguments, _described(tools))
+        parsed = calls.parse_tool_call(
+            call.id, call.name, arguments, _descriptions(tools)
+        )
         if parsed.parse_error:
             return str(parsed.parse_error), "bad_arguments"
         arguments = parsed.arguments
@@ -154,7 +156,7 @@ async def run_call(
     return str(resolved.content), ""
 
 
-def _described(tools: Mapping[str, PackageTool]) -> list[Any]:
+def _descriptions(tools: Mapping[str, PackageTool]) -> list[Any]:
     """Return the tool descriptions that inspect_ai's parser of arguments needs."""
     kind = inspect_module("tool").ToolInfo
     definition = inspect_module("tool").ToolDef

@@ -65,11 +65,11 @@ def command(arguments: Sequence[str]) -> int:
     if options.cancel is not None and options.forget is not None:
         raise UsageError("--cancel and --forget together", fix="give one of them")
     if options.cancel is not None:
-        return _cancel(folder, _chosen(log, options.cancel, folder))
+        return _cancel(folder, _choose(log, options.cancel, folder))
     if options.forget is not None:
         with FolderLock(layout.lock):
             log = BatchLog(layout.batches)
-            return _forget(log, _chosen(log, options.forget, folder))
+            return _forget(log, _choose(log, options.forget, folder))
     return _list(log, folder)
 
 
@@ -91,7 +91,7 @@ def _list(log: BatchLog, folder: Path) -> int:
     return 0
 
 
-def _chosen(
+def _choose(
     log: BatchLog,
     name: str,
     folder: Path,

@@ -263,12 +263,12 @@ def forecast(
         output_tokens,
         prices,
         earlier,
-        _answered(cell, folder),
+        _count_answered(cell, folder),
         list(roles),
     )
     input_tokens = round(ahead.usual_input)
     warnings = (
-        *_unasked(cell.task.name, failed, len(looked_at)),
+        *_warn_of_missing_prompts(cell.task.name, failed, len(looked_at)),
         *leaks.lines(cell.task.name),
     )
     return Forecast(
@@ -288,7 +288,7 @@ def forecast(
     )
 
 
-def _answered(cell: PlannedTask, folder: Path) -> int:
+def _count_answered(cell: PlannedTask, folder: Path) -> int:
     """Return how many answers the run folder already has; 0 if it has no readable run."""
     try:
         answers = RunReader(folder).index.cell(cell.task.name, cell.model_name).answers
@@ -300,7 +300,7 @@ def _answered(cell: PlannedTask, folder: Path) -> int:
         return 0
 
 
-def _unasked(
+def _warn_of_missing_prompts(
     task: str,
     failed: Sequence[str],
     looked_at: int,

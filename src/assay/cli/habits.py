@@ -350,10 +350,10 @@ def generation_options(
 
 def unescape(text: str) -> str:
     r"""Replace `\n` and other escapes in a typed stop string by the characters that they stand for."""
-    return _ESCAPE.sub(_unescaped, text)
+    return _ESCAPE.sub(_unescape_match, text)
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     return match[0].encode("ascii").decode("unicode_escape")
 
 
@@ -426,7 +426,7 @@ def batch_size(text: str) -> int | str:
     """Return the batch size, or `auto`, which depends on the available memory. lm-eval's `auto:N` is also accepted."""
     if text.lower().partition(":")[0] == "auto":
         return "auto"
-    return _whole(text, "a whole number, or auto")
+    return _whole_number(text, "a whole number, or auto")
 
 
 def seed(text: str) -> int:
@@ -437,10 +437,10 @@ def seed(text: str) -> int:
         raise argparse.ArgumentTypeError(
             f"all that is drawn comes from one seed, got {text!r}; write --seed {last}"
         )
-    return _whole(next(iter(parts), ""), "a whole number")
+    return _whole_number(next(iter(parts), ""), "a whole number")
 
 
-def _whole(text: str, wanted: str) -> int:
+def _whole_number(text: str, wanted: str) -> int:
     try:
         return int(text)
     except ValueError as error:

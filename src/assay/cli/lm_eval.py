@@ -49,13 +49,13 @@ def with_prefixes(words: Sequence[str]) -> list[str]:
     for word in words:
         flag, equals, value = word.partition("=")
         if flag in TASK_FLAGS and equals:
-            translated.append(f"{flag}={_prefixed(value, folder)}")
+            translated.append(f"{flag}={_add_prefix(value, folder)}")
             is_task = False
         elif word.startswith("-"):
             is_task = word in TASK_FLAGS
             translated.append(word)
         else:
-            translated.append(_prefixed(word, folder) if is_task else word)
+            translated.append(_add_prefix(word, folder) if is_task else word)
     return translated
 
 
@@ -71,7 +71,7 @@ def _include_path(words: Sequence[str]) -> Path | None:
     return None
 
 
-def _prefixed(
+def _add_prefix(
     names: str,
     folder: Path | None,
 ) -> str:

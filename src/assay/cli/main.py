@@ -205,7 +205,7 @@ def _run(arguments: list[str] | None) -> int:
     verb = ALIASES.get(words[0].replace("_", "-"), words[0])
     if verb.replace("_", "-") == "eval-retry":
         verb = "run"
-        words = _again(words)
+        words = _retry_arguments(words)
     if verb.startswith("-"):
         verb, words = (
             "run",
@@ -218,15 +218,17 @@ def _run(arguments: list[str] | None) -> int:
     try:
         return _call(verb, words[1:])
     except AssayError as error:
-        return _ended(error, error.exit_code, str(error).split("\n"), verb, words)
+        return _report_failure(
+            error, error.exit_code, str(error).split("\n"), verb, words
+        )
     except KeyboardInterrupt as error:
-        return _ended(error, 130, ["interrupted"], verb, words)
+        return _report_failure(error, 130, ["interrupted"], verb, words)
     except SystemExit as error:
         location = users_line(error, libraries=False)
         if not location or verb == "python":
             raise  # `--help`, or a script that set its own exit code
         line = f"called sys.exit({error.code!r}){location}; fix: raise an error there, or return"
-        return _ended(error, 1, [line], verb, words)
+        return _report_failure(error, 1, [line], verb, words)
     except BrokenPipeError:
         raise
     except (
@@ -237,13 +239,13 @@ def _run(arguments: list[str] | None) -> int:
         if isinstance(error, OSError) and error.errno in UNUSABLE:
             where = f"{error.filename}: " if error.filename else ""
             line = f"{where}{error.strerror}; fix: {UNUSABLE[error.errno]}"
-            return _ended(error, 2, [line], verb, words)
+            return _report_failure(error, 2, [line], verb, words)
         if isinstance(error, FileNotFoundError) and not _has_working_folder():
             line = "the working folder has been removed; fix: cd to another folder"
-            return _ended(error, 2, [line], verb, words)
+            return _report_failure(error, 2, [line], verb, words)
         message = " ".join(f"{type(error).__name__}: {error}".split())
         line = f"unexpected {message}; fix: run it again with --debug and report what it prints"
-        return _ended(error, 1, [line], verb, words)
+        return _report_failure(error, 1, [line], verb, words)
 
 
 def _has_working_folder() -> bool:
@@ -254,7 +256,7 @@ def _has_working_folder() -> bool:
     return True
 
 
-def _again(words: list[str]) -> list[str]:
+def _retry_arguments(words: list[str]) -> list[str]:
     """Translate inspect_ai's `eval-retry RUN` into `run` with the settings and the folder of that run."""
     if len(words) < 2 or words[1].startswith("-"):
         return ["run", *words[1:]]
@@ -262,7 +264,7 @@ def _again(words: list[str]) -> list[str]:
     return ["run", "--config", f"{folder}/run.json", "-o", folder, *words[2:]]
 
 
-def _ended(
+def _report_failure(
     error: BaseException,
     exit_code: int,
     lines: list[str],

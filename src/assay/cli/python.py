@@ -68,7 +68,7 @@ def command(arguments: Sequence[str]) -> int:
             fix="check the path",
         )
     if "--register" not in script.read_text(encoding="utf-8", errors="replace"):
-        register += _taken_out(words)
+        register += _take_registered_files(words)
     names = names_for(script, dialect_name)
     for dialect in names:
         choose(dialect, protocol)
@@ -76,14 +76,14 @@ def command(arguments: Sequence[str]) -> int:
         _register(Path(file).expanduser(), dialect_name)
     guest = Guest(
         "+".join(names) or "python",
-        _merged(names),
+        _merge(names),
         home_of(script, names),
         force=dialect_name is not None,
     )
     return _run(guest, script, words)
 
 
-def _taken_out(words: list[str]) -> list[str]:
+def _take_registered_files(words: list[str]) -> list[str]:
     """Remove `--register FILE` from the words after the script, and return the files."""
     files = []
     while "--register" in words[1:-1]:
@@ -161,7 +161,7 @@ def _covers(name: str, imported: str) -> bool:
     )
 
 
-def _merged(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def _merge(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Merge the module names of several dialects. A name that two of them provide belongs to the first."""
     merged: dict[str, str] = {}
     for provided in names.values():

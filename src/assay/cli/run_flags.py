@@ -108,7 +108,7 @@ def _add(
     if name in FLAGS:
         group.add_argument(
             *FLAGS[name].flags,
-            dest=_place(name),
+            dest=_attribute_of(name),
             **{**_settings(FLAGS[name]), **changes},
         )
         return
@@ -125,7 +125,7 @@ def _add(
     )
 
 
-def _place(name: str) -> str:
+def _attribute_of(name: str) -> str:
     """Return the attribute in which the parser stores a flag. Tasks have a second one, because they need no flag."""
     return "more_tasks" if name == "tasks" else name
 
@@ -177,11 +177,11 @@ def changes_of(
     """Return the options that a command sets, except tasks. Add unreadable values to the faults."""
     changes = {}
     for name in (name for name in FLAGS if name in names and name != "tasks"):
-        value = getattr(flags, _place(name))
+        value = getattr(flags, _attribute_of(name))
         if value is None or (value is False and FLAGS[name].reads == "switch"):
             continue
         try:
-            changes[name] = _whole(name, value)
+            changes[name] = _option_value(name, value)
         except AssayError as error:
             faults.append(error)
     generation = {
@@ -196,7 +196,7 @@ def changes_of(
     return changes
 
 
-def _whole(name: str, value: Any) -> Any:
+def _option_value(name: str, value: Any) -> Any:
     """Return the value of an option. Lists and pairs may have been typed in several flags."""
     flag = FLAGS[name]
     if flag.reads == "names":
@@ -302,7 +302,9 @@ def _environment_value(
 ) -> object:
     flag = FLAGS[name]
     if flag.reads in ("list", "names", "pairs"):
-        return _whole(name, [text] if flag.reads == "pairs" else flatten_list([text]))
+        return _option_value(
+            name, [text] if flag.reads == "pairs" else flatten_list([text])
+        )
     value = _read(READERS[flag.reads], text, variable)
     if flag.choices and value not in flag.choices:
         raise UsageError(

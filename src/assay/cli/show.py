@@ -169,7 +169,7 @@ def command(arguments: Sequence[str]) -> int:
         help="print directly instead of opening $PAGER",
     )
     _add_choices(p.add_argument_group("of a run: which samples, and how"))
-    options = p.parse(_joined(arguments))
+    options = p.parse(_join_sort(arguments))
     folder = Path(options.what).expanduser()
     if is_run_folder(folder):
         return _show_run(folder, options)
@@ -191,7 +191,7 @@ def command(arguments: Sequence[str]) -> int:
 CHOICES = ("sample", "wrong", "failures", "outcome", "tag", "where", "grep", "sort")
 
 
-def _joined(arguments: Sequence[str]) -> list[str]:
+def _join_sort(arguments: Sequence[str]) -> list[str]:
     """Join `--sort -score` to one argument, because argparse takes a leading dash for an option."""
     words: list[str] = []
     for argument in arguments:
@@ -494,7 +494,7 @@ def _example(
         yield f"  {line}"
 
 
-def _changed(value: "DataclassInstance") -> str:
+def _describe_changes(value: "DataclassInstance") -> str:
     """Return the name of a dataclass and its options that differ from their defaults, as text."""
     options = []
     for f in fields(value):
@@ -518,7 +518,7 @@ def _short(value: object, most: int = 300) -> str:
     if isinstance(value, Suite):
         return value.name
     if is_dataclass(value) and not isinstance(value, type):
-        return _changed(value)
+        return _describe_changes(value)
     if isinstance(value, str):
         text = value
     else:

@@ -335,7 +335,7 @@ class Trial:
         try:
             reply = scorer(sample, output)
             if inspect.isawaitable(reply):
-                reply = self._loop.run(_awaited(reply))
+                reply = self._loop.run(_await_reply(reply))
             score = as_score(reply)
         except Exception as error:
             raise explained(
@@ -348,7 +348,7 @@ class Trial:
         return score
 
 
-async def _awaited(reply: Awaitable[T]) -> T:
+async def _await_reply(reply: Awaitable[T]) -> T:
     return await reply
 
 

@@ -232,7 +232,7 @@ def try_summarizers(
     A shipped summarizer may need more answers than a trial has, so its failure is only a note, unless it uses a name
     that no scorer gives.
     """
-    beside = {each.name: _repeated(each.records, task) for each in tried}
+    beside = {each.name: _repeat(each.records, task) for each in tried}
     for each in tried:
         if not each.records:
             continue
@@ -241,7 +241,7 @@ def try_summarizers(
                 yield from _try(entry, task, each, beside, file)
 
 
-def _repeated(
+def _repeat(
     records: Sequence[ScoreRecord],
     task: Task,
 ) -> list[ScoreRecord]:

@@ -273,10 +273,10 @@ class TriedScorer:
             try:
                 score = self.verdict(sample, (label, output))
             except WouldAsk as question:
-                yield from self._shown_question(question, label)
+                yield from self._describe_question(question, label)
                 return
             scores.append(score)
-            yield f"  {self.name}: {_shown(score)} {label}"
+            yield f"  {self.name}: {_score_text(score)} {label}"
         if len(scores) == 2 and _first(scores[0]) == _first(scores[1]):
             yield f"  note: {self.name} does not tell the target from {WRONG_ANSWER!r}"
         self.records += [
@@ -327,7 +327,7 @@ class TriedScorer:
             fix="give a target that the scorer can compare with, or name another scorer",
         )
 
-    def _shown_question(self, question: WouldAsk, label: str) -> Iterator[str]:
+    def _describe_question(self, question: WouldAsk, label: str) -> Iterator[str]:
         """Yield the first question to a helper model that the user did not name."""
         if question.role == "judge":
             named = "MODEL"
@@ -374,7 +374,7 @@ def _first(score: Score) -> float | None:
     return score.value
 
 
-def _shown(score: Score) -> str:
+def _score_text(score: Score) -> str:
     value = score.value
     if isinstance(value, Mapping):
         value = dict(value)
@@ -468,12 +468,12 @@ def try_model(
         (Message("user", (Text("What is 2 + 2? Answer with the number only."),)),)
     )
     yield from prompt_lines(prompt)
-    output = _asked(model.generate, prompt, file, line)
+    output = _ask(model.generate, prompt, file, line)
     yield from answer_lines(output_to_plain(output))
     if abilities.likelihood:
         weighed = Prompt(prompt.messages, continuations=("4", "5"))
         likelihood = getattr(model, "likelihood")  # noqa: B009
-        output = _asked(likelihood, weighed, file, line)
+        output = _ask(likelihood, weighed, file, line)
         yield from answer_lines(output_to_plain(output))
 
 
@@ -491,7 +491,7 @@ def _abilities_line(model: Model) -> str:
     return f"takes {takes}; {verb} {makes} (annotate it, def generate(text: str) -> str, or set accepts and produces)"
 
 
-def _asked(
+def _ask(
     ask: Callable[..., Any],
     prompt: Prompt,
     file: Path,

@@ -117,13 +117,13 @@ def remarks(board: Leaderboard) -> Iterator[str]:
     for index, name in enumerate(names):
         behind = [other for other in names[index + 1 :] if other in ranks[name].ties]
         if behind:
-            yield f"{name} cannot be distinguished from {_listed(behind)}"
+            yield f"{name} cannot be distinguished from {_join_names(behind)}"
     if len(board.columns) > 1 and board.ranks:
         yield "#: the rank in a column; a range of ranks says that those in it cannot be distinguished"
     for entry in board.entries:
         gaps = [column.title for name, column in board.missing if name == entry.name]
         if gaps:
-            yield f"{entry.name} has no number in {_listed(gaps)}"
+            yield f"{entry.name} has no number in {_join_names(gaps)}"
     if any(_is_flagged(entry) for entry in board.entries):
         yield "⚑: failures or an interval to be careful with; `assay show RUN` says which"
     yield from board.notes
@@ -133,7 +133,7 @@ def _is_flagged(entry: Entry) -> bool:
     return any(result.flags for result, _ in entry.numbers.values())
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     more = len(names) - MOST_NAMED
     listed = ", ".join(names[:MOST_NAMED])
     if more > 0:

@@ -331,7 +331,7 @@ def compare_number(
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
         row.refused = (
-            _unscored(result, before, after, baseline_model)
+            _explain_missing_scorer(result, before, after, baseline_model)
             or f"{whose} has no value for each sample"
         )
         return row
@@ -423,8 +423,8 @@ def _compare_weighted(
     if any(weights_before.get(id) != weights_after.get(id) for id in common):
         row.refused = "its samples have other weights in the baseline"
         return
-    theirs = _weighted(row.before, weights_before)
-    ours = _weighted(row.after, weights_after)
+    theirs = _weigh(row.before, weights_before)
+    ours = _weigh(row.after, weights_after)
     total = sum(weight for _, weight in ours.values())
     mean = sum(product for product, _ in ours.values()) / total
     if result.value is None or abs(mean - result.value) > ROUNDING * max(1.0, mean):
@@ -441,7 +441,7 @@ def _compare_weighted(
         row.refused = str(error).partition(";")[0]
 
 
-def _weighted(
+def _weigh(
     values: Mapping[str, float],
     weights: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
@@ -465,7 +465,7 @@ def _each(
     return finite
 
 
-def _unscored(
+def _explain_missing_scorer(
     result: Result,
     before: RunReader,
     after: RunReader,

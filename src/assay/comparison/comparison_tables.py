@@ -126,13 +126,13 @@ def _flip_grid(
     after = min(after, free - before)
     cells = []
     for *values, old, new in rows:
-        old_cell = _cut(old, before)
-        new_cell = _cut(new, after)
+        old_cell = _shorten(old, before)
+        new_cell = _shorten(new, after)
         cells.append([*values, old_cell, new_cell])
     return text_grid(cells[0], cells[1:], (1, 2), indent="  ")
 
 
-def _cut(text: str, length: int) -> str:
+def _shorten(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     return text[: length - 1] + "…"
@@ -181,15 +181,15 @@ def html(report: RunComparison) -> str:
     body = []
     for row, cells in zip(report.rows, rows, strict=True):
         drawing = _dot(row, ranges)
-        body.append(_inserted(cells, column, drawing))
+        body.append(_insert(cells, column, drawing))
     parts = [_paragraph(line) for line in caveats(report)]
     parts += [_paragraph(line, "b") for line in report.sentences]
-    parts.append(html_grid(_inserted(headings, column, ""), body))
+    parts.append(html_grid(_insert(headings, column, ""), body))
     parts += [_paragraph(line) for line in footnotes(report)]
     return "".join(parts)
 
 
-def _inserted(
+def _insert(
     cells: Sequence[str],
     column: int,
     cell: str,

@@ -171,7 +171,7 @@ def judge_run(
             fix="--baseline RUN",
         )
     after = _sound_run(run, policy)
-    chosen = list(_chosen(policy, after.results, str(run)))
+    chosen = list(_choose_results(policy, after.results, str(run)))
     tasks = {result.task for _, result in chosen}
     notes: list[str] = []
     rows: dict[tuple[str, str, str], Row] = {}
@@ -228,7 +228,7 @@ def _kinds(rule: Rule) -> Iterator[str]:
         yield "min_above_floor"
 
 
-def _chosen(
+def _choose_results(
     policy: Policy,
     results: Sequence[Result],
     where: str,

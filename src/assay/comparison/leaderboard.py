@@ -249,7 +249,7 @@ def _entries(
     """Return the models of the runs, the last run first. Different models that share a name get different names."""
     readers = sorted(
         map(_reader, folders),
-        key=_finished,
+        key=_finish_time,
         reverse=True,
     )
     names = dict(
@@ -303,7 +303,7 @@ def _reader(folder: Path | RunReader) -> RunReader:
     return open_run(folder)
 
 
-def _finished(reader: RunReader) -> tuple[str, int]:
+def _finish_time(reader: RunReader) -> tuple[str, int]:
     """Return a sort key: when the run ended; for runs of the same second, when its manifest was written."""
     manifest = reader.manifest_if_any
     if not manifest:

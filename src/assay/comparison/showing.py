@@ -81,7 +81,7 @@ class Scores:
         differences: Sequence[float],
     ) -> Iterator[str]:
         """Yield the lines for a terminal."""
-        yield f"{self.name}: {self._described()}"
+        yield f"{self.name}: {self._describe()}"
         for n in counts:
             smallest = self.smallest_difference(n)
             if smallest is None:
@@ -92,7 +92,7 @@ class Scores:
         for difference in differences:
             yield f"  a difference of {difference:g} takes about {rounded_up(self.needed(difference)):,} samples"
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         if self.pairs is not None:
             share = f", and two runs differ on {self.pairs:.1%} of samples"
         else:

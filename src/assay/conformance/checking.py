@@ -114,14 +114,14 @@ def _scorer_differences(
         case_name = f"{fixture.name}, case {number}"
         with blame(ScorerError, f"scorer {name!r}", sample=case_name):
             output = output_of(case.output)
-            score = _scored(scorer, sample, output)
+            score = _score(scorer, sample, output)
         record = _record(score, sample, name, number)
         records.append(record)
         outcome = str(score.outcome)
         if case.outcome is not None and outcome != case.outcome:
             yield Difference(str(number), "outcome", case.outcome, outcome)
         if case.score is not None:
-            yield from _unlike(str(number), case.score, score.value, fixture.tolerance)
+            yield from _compare(str(number), case.score, score.value, fixture.tolerance)
 
 
 def _function_differences(fixture: Fixture) -> Iterator[Difference]:
@@ -139,7 +139,7 @@ def _function_differences(fixture: Fixture) -> Iterator[Difference]:
         if is_dataclass(result) and not isinstance(result, type):
             result = asdict(result)
         case_name = str(number)
-        yield from _unlike(case_name, case.score, result, fixture.tolerance)
+        yield from _compare(case_name, case.score, result, fixture.tolerance)
 
 
 def _corpus_differences(
@@ -161,7 +161,7 @@ def _corpus_differences(
         values = {
             result.metric: result.value for result in summarizer(records, context)
         }
-        yield from _unlike(
+        yield from _compare(
             f"corpus {number}",
             entry["results"],
             values,
@@ -169,7 +169,7 @@ def _corpus_differences(
         )
 
 
-def _scored(
+def _score(
     scorer: Scorer,
     sample: Sample,
     output: Output,
@@ -178,7 +178,7 @@ def _scored(
     return as_score(asyncio.run(score) if inspect.iscoroutine(score) else score)
 
 
-def _unlike(
+def _compare(
     case: str,
     official: object,
     ours: object,

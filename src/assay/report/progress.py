@@ -65,7 +65,7 @@ class Pace:
         """Return a text such as `8 begun, 340 tokens/s, about 4 min left`, without the parts that are unknown."""
         if cell.state != "running":
             return ""
-        ended = self._ended(cell)
+        ended = self._count_ended(cell)
         if self._started is None:
             self._started = now
             self._ended_before = ended
@@ -77,12 +77,12 @@ class Pace:
         speed = self._tokens_a_second(cell, now)
         if speed:
             parts.append(f"{speed:,.0f} tokens/s")
-        seconds = self._left(cell, ended, now)
+        seconds = self._seconds_left(cell, ended, now)
         if seconds is not None:
             parts.append(f"about {duration(seconds)} left")
         return ", ".join(parts)
 
-    def _ended(self, cell: WatchedTask) -> float:
+    def _count_ended(self, cell: WatchedTask) -> float:
         """Return the number of finished samples plus fractions for samples in progress, at most the number begun."""
         answered = float(cell.done - cell.reused)
         ended = float(cell.meter.ended)
@@ -106,7 +106,7 @@ class Pace:
         rate: float = (counted - before) / seconds
         return rate
 
-    def _left(
+    def _seconds_left(
         self,
         cell: WatchedTask,
         ended: float,

@@ -163,14 +163,14 @@ def show_table(
 def short_names(models: Iterable[str]) -> dict[str, str]:
     """Shorten long paths to their ends, `hf/…/weights.gguf`, unless two models would look alike."""
     models = sorted(models)
-    short = {name: _shortened(name) for name in models}
+    short = {name: _shorten(name) for name in models}
     return {
         name: name if list(short.values()).count(short[name]) > 1 else short[name]
         for name in models
     }
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     pieces = name.split("/")
     if len(name) <= LONGEST_NAME or len(pieces) < 3:
         return name

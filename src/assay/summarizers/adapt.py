@@ -96,7 +96,7 @@ class FilledRecords(Sequence[ScoreRecord]):
         return cls(records, tuple(names) or (context.scorer,), scale)
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        return map(self._filled, self.records)
+        return map(self._fill, self.records)
 
     def __len__(self) -> int:
         return len(self.records)
@@ -107,10 +107,10 @@ class FilledRecords(Sequence[ScoreRecord]):
     def __getitem__(self, position: slice) -> list[ScoreRecord]: ...
     def __getitem__(self, position: int | slice) -> ScoreRecord | list[ScoreRecord]:
         if isinstance(position, slice):
-            return [self._filled(record) for record in self.records[position]]
-        return self._filled(self.records[position])
+            return [self._fill(record) for record in self.records[position]]
+        return self._fill(self.records[position])
 
-    def _filled(self, record: ScoreRecord) -> ScoreRecord:
+    def _fill(self, record: ScoreRecord) -> ScoreRecord:
         """Return the record with a value for every metric."""
         if record.outcome not in FAILED:
             values = NamedValues(record.values, record.scorer, None)

@@ -102,16 +102,16 @@ def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
     for index, number in enumerate(record.candidates):
         yield replace(
             record,
-            values=_values(record, _at(details, "values", index, number)),
-            outcome=_at(details, "outcomes", index, _outcome_of(record, number)),
+            values=_values(record, _entry_of(details, "values", index, number)),
+            outcome=_entry_of(details, "outcomes", index, _outcome_of(record, number)),
             epoch=first + index,
-            answer=_at(details, "answers", index, None),
-            details=_at(details, "candidates", index, EMPTY),
+            answer=_entry_of(details, "answers", index, None),
+            details=_entry_of(details, "candidates", index, EMPTY),
             candidates=(),
         )
 
 
-def _at(
+def _entry_of(
     details: Mapping[str, Any],
     name: str,
     place: int,

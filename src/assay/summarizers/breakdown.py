@@ -71,7 +71,7 @@ def break_down(
         groups[name] = {}
         for value in in_order(members):
             codes = members[value]
-            numbers = _joined([values[code] for code in codes])
+            numbers = _concatenate([values[code] for code in codes])
             counts: Counter[str] = Counter()
             for code in codes:
                 counts.update(outcomes[code])
@@ -81,11 +81,11 @@ def break_down(
             }
             if numbers:
                 if clusters:
-                    keys = _joined([clusters[code] for code in codes])
+                    keys = _concatenate([clusters[code] for code in codes])
                 else:
                     keys = None
                 if weights:
-                    shares = _joined([weights[code] for code in codes])
+                    shares = _concatenate([weights[code] for code in codes])
                 else:
                     shares = None
                 estimate = estimate_weighted(numbers, shares, keys, binary, ends)
@@ -170,20 +170,20 @@ def _by_tag_set(
     rows = units.rows
     tag_sets = [table.tags[row] for row in rows]
     count = len(table.tag_sets)
-    values = _distributed(units.values, tag_sets, count, "d")
+    values = _split_by_tag_set(units.values, tag_sets, count, "d")
     clusters: list[array[int]] = []
     weights: list[array[float]] = []
     all_clusters = table.clusters
     if all_clusters is not None:
         own_clusters = [all_clusters[row] for row in rows]
-        clusters = _distributed(own_clusters, tag_sets, count, "l")
+        clusters = _split_by_tag_set(own_clusters, tag_sets, count, "l")
     own_weights = table.weights_of(rows)
     if own_weights is not None:
-        weights = _distributed(own_weights, tag_sets, count, "d")
+        weights = _split_by_tag_set(own_weights, tag_sets, count, "d")
     return values, clusters, weights
 
 
-def _distributed(
+def _split_by_tag_set(
     numbers: Sequence[Any],
     tag_sets: Sequence[int],
     count: int,
@@ -205,7 +205,7 @@ def _outcomes_by_tag_set(table: Table) -> list[dict[str, int]]:
     return counts
 
 
-def _joined(parts: Sequence["array[Any]"]) -> Sequence[Any]:
+def _concatenate(parts: Sequence["array[Any]"]) -> Sequence[Any]:
     if len(parts) == 1:
         return parts[0]
     return [number for part in parts for number in part]

@@ -53,7 +53,7 @@ def _cider_result(
     if len(images) == 1:
         result = corpus_result(records, context, "cider", _rouge)
         why = "CIDEr of one image is always 0: it weighs words by how many images mention them; take two or more"
-        return _refused(result, why)
+        return _without_value(result, why)
     weights = Idf(list(images.values()))
 
     def value(record: ScoreRecord) -> Sequence[float] | None:
@@ -76,7 +76,7 @@ def _cider_result(
     )
 
 
-def _refused(result: Result, why: str) -> Result:
+def _without_value(result: Result, why: str) -> Result:
     """Return a result without a value, with the reason as interval and flag."""
     nothing: dict[str, Any] = {
         "value": None,

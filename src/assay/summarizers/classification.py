@@ -82,7 +82,7 @@ def auroc(
     golds: dict[str, bool] = {}
     lacking = 0
     for record in records:
-        pair = _ranked(record)
+        pair = _rank_and_target(record)
         if pair is not None:
             scores.setdefault(record.id, []).append(pair[0])
             golds[record.id] = pair[1]
@@ -201,7 +201,7 @@ def _has_rank(record: ScoreRecord) -> bool:
     return record.details.get("score") is not None or record.answer in ("yes", "no")
 
 
-def _ranked(record: ScoreRecord) -> tuple[float, bool] | None:
+def _rank_and_target(record: ScoreRecord) -> tuple[float, bool] | None:
     """Return rank score and target of one record; `None` if it lacks a verdict or a target."""
     gold = record.details.get("gold")
     if record.outcome in UNRESOLVED or gold not in ("yes", "no"):

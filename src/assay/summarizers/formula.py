@@ -140,7 +140,7 @@ class Formula:
     ) -> Reading | None:
         """Return how counts are read from these records; None if they are read from another scorer's records."""
         unread = unread_value((), context)
-        needed = self._needed()
+        needed = self._names_to_read()
         own_names = names_in(records)
         if needed <= own_names:
             return Reading(unread)
@@ -173,7 +173,7 @@ class Formula:
             prefix = f"{record.scorer}."
             for name in record.values:
                 in_values.update((name, name.removeprefix(prefix)))
-        in_details = self._needed() - in_values
+        in_details = self._names_to_read() - in_values
         lacking = 0
         for record in records:
             if record.outcome not in COUNTED_AS_ZERO:
@@ -184,7 +184,7 @@ class Formula:
             return ()
         return (f"{plural(lacking, 'unread answer')} without counts",)
 
-    def _needed(self) -> set[str]:
+    def _names_to_read(self) -> set[str]:
         """Return the names that the counts read from records."""
         needed: set[str] = set()
         for members in self._members():

@@ -84,7 +84,7 @@ def mean_of(
     common: dict[str, Any] = {
         **result_names(context, metric),
         "n": len(units.values),
-        "n_expected": _expected(table, metric, cells, context),
+        "n_expected": _expected_samples(table, metric, cells, context),
         "outcomes": table.outcome_counts(),
         "bounds": None
         if units.worst is None or units.best is None
@@ -150,7 +150,7 @@ def mean_of(
     )
 
 
-def _expected(
+def _expected_samples(
     table: Table,
     metric: str,
     cells: Sequence[float],

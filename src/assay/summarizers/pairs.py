@@ -152,12 +152,14 @@ class Mme:
         rows: list[Row] = []
         alone = torn = 0
         for (category, image), members in images.items():
-            right = _reduced(_together(members, counted, by_sample=True), reducer)
+            right = _reduce(_group_values(members, counted, by_sample=True), reducer)
             if len({record.id for record in members}) == 1:
                 alone += 1
                 both = None
             else:
-                (both,) = _reduced([_all_right(_together(members, counted))], reducer)
+                (both,) = _reduce(
+                    [_all_right(_group_values(members, counted))], reducer
+                )
                 torn += both is None
             numbers = [value for value in right if value is not None]
             if numbers:
@@ -177,7 +179,7 @@ class Mme:
         return rows, flags
 
 
-def _together(
+def _group_values(
     records: Sequence[ScoreRecord],
     counted: Counting,
     *,
@@ -204,7 +206,7 @@ def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]
     return verdicts
 
 
-def _reduced(
+def _reduce(
     units: Sequence[Sequence[float | None]],
     reducer: str,
 ) -> list[float | None]:
@@ -325,8 +327,8 @@ def _share_all_right(
     rows: list[Row] = []
     torn = 0
     for group in members.values():
-        (all_right,) = _reduced(
-            [_all_right(_together(group, counted))], reducer_of(context)
+        (all_right,) = _reduce(
+            [_all_right(_group_values(group, counted))], reducer_of(context)
         )
         if all_right is None:
             torn += 1

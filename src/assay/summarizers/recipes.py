@@ -143,7 +143,7 @@ class Reading:
         total = 0.0
         for member in members:
             try:
-                number = _parsed(member).evaluate(
+                number = _parse(member).evaluate(
                     lambda name: self._number(record, name)
                 )
             except (LookupError, ZeroDivisionError, ValueError):
@@ -168,7 +168,7 @@ class Reading:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Expression:
+def _parse(text: str) -> Expression:
     """Parse the formula of a recipe."""
     return Expression.parse(text, "a count of a formula")
 
@@ -235,10 +235,10 @@ class Recipe:
         """Return the recipe as JSON for `details` of a result."""
         plain: dict[str, Any] = {
             "formula": self.formula,
-            "counts": _listed(self.counts),
+            "counts": _to_lists(self.counts),
         }
         if self.weights is not None:
-            plain["weights"] = _listed(self.weights)
+            plain["weights"] = _to_lists(self.weights)
         if self.reading is not None:
             plain["reading"] = self.reading.to_plain()
         if self.options:
@@ -300,7 +300,7 @@ def expression_of_sums(
     import numpy as np
 
     columns = {name: sums[:, index] for index, name in enumerate(names)}
-    expression = _parsed(value)
+    expression = _parse(value)
     with np.errstate(divide="ignore", invalid="ignore"):
         result = expression.evaluate(columns.__getitem__)
     numbers = np.asarray(result, float)
@@ -328,8 +328,8 @@ ONE = "1"
 """Counts every answer once, instead of naming a member of `details`."""
 
 
-def _listed(names: object) -> object:
+def _to_lists(names: object) -> object:
     """Return nested names as JSON: tuples become lists."""
     if isinstance(names, (list, tuple)):
-        return [_listed(name) for name in names]
+        return [_to_lists(name) for name in names]
     return names

@@ -147,7 +147,7 @@ def _questions(
         for metric, questions in counts.items():
             answers = questions.get(record.id)
             if answers is None:
-                answers = questions[record.id] = _Answers(_bare(record))
+                answers = questions[record.id] = _Answers(_without_details(record))
             if record.outcome in COUNTED_AS_ZERO:
                 answers.judged += 1
                 continue
@@ -165,7 +165,7 @@ def _questions(
     return counts
 
 
-def _bare(record: ScoreRecord) -> ScoreRecord:
+def _without_details(record: ScoreRecord) -> ScoreRecord:
     """Return the record without parts that only its own scorer needs, to save memory."""
     return verdict(record, record.id, "", None, record.outcome)
 

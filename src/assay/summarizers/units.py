@@ -74,7 +74,7 @@ def units_of(
     `bounds` are the worst and the best value of the metric.
     """
     if table.samples is not None:
-        return _reduced(table, cells, reducer, bounds, metric)
+        return _reduce_samples(table, cells, reducer, bounds, metric)
     values = [value for value in cells if value < UNKNOWN]
     if values and not _enough(1, reducer):
         raise SummarizerError(
@@ -108,7 +108,7 @@ def mean_by_weight(
     return math.fsum(products) / math.fsum(weights)
 
 
-def _reduced(
+def _reduce_samples(
     table: Table,
     cells: Sequence[float],
     reducer: str,

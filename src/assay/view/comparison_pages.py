@@ -43,7 +43,7 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
             flips = row.flips()
         else:
             flips = []
-        plain["flips"] = _shown_flips((before, after), row, _cut_flips(flips))
+        plain["flips"] = _flip_rows((before, after), row, _cut_flips(flips))
         plain["flip_counts"] = _count_flips(flips)
         plain["groups"] = _groups(before, row, result)
         rows.append(plain)
@@ -57,7 +57,7 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
     }
 
 
-def _shown_flips(
+def _flip_rows(
     runs: tuple[RunView, RunView],
     row: Row,
     flips: Sequence[Flip],

@@ -60,7 +60,7 @@ class Guard:
         origin: str | None = None,
     ) -> None:
         self._app = app
-        self._origin = _parsed(origin) if origin else None
+        self._origin = _parse(origin) if origin else None
         self._token: str | None = secrets.token_urlsafe(24)
         self._session = secrets.token_urlsafe(32)
         # Browsers share cookies between ports, and two viewers on one machine must not overwrite each other's cookie.
@@ -191,7 +191,7 @@ def is_loopback(host: str) -> bool:
     )
 
 
-def _parsed(origin: str) -> tuple[str, str]:
+def _parse(origin: str) -> tuple[str, str]:
     parts = urlsplit(origin)
     if (
         parts.scheme not in ("http", "https")

@@ -41,8 +41,8 @@ def open_index(layout: Layout) -> JournalIndex:
 
 def save_index(index: JournalIndex, layout: Layout) -> Path | None:
     """Write the index to the first writable location and return it; `None` if there is none."""
-    data = _packed(index)
-    for path in _places(layout):
+    data = _pack(index)
+    for path in _locations(layout):
         try:
             if path.exists() and not _is_ours(path):
                 continue
@@ -59,7 +59,7 @@ def save_index(index: JournalIndex, layout: Layout) -> Path | None:
     return None
 
 
-def _places(layout: Layout) -> Iterator[Path]:
+def _locations(layout: Layout) -> Iterator[Path]:
     yield layout.view_index
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     name = hashlib.sha256(os.fsencode(layout.folder.resolve())).hexdigest()[:32]
@@ -75,11 +75,11 @@ def _is_ours(path: Path) -> bool:
 
 
 def _load(layout: Layout) -> JournalIndex | None:
-    for path in _places(layout):
+    for path in _locations(layout):
         try:
             if (
                 _is_ours(path)
-                and (index := _unpacked(path.read_bytes(), layout.journal)) is not None
+                and (index := _unpack(path.read_bytes(), layout.journal)) is not None
             ):
                 return index
         except (
@@ -104,7 +104,7 @@ def _mark(path: Path, end: int) -> dict[str, int]:
         return {"end": end, "first": first, "last": last}
 
 
-def _packed(index: JournalIndex) -> bytes:
+def _pack(index: JournalIndex) -> bytes:
     index.words.seal()
     columns: dict[str, Any] = {
         "offsets": index.offsets,
@@ -147,7 +147,7 @@ def _packed(index: JournalIndex) -> bytes:
     )
 
 
-def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
+def _unpack(data: bytes, journal: Path) -> JournalIndex | None:
     if not data.startswith(MAGIC):
         return None
     offset = len(MAGIC) + 8

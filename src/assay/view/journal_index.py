@@ -158,7 +158,7 @@ class JournalIndex:
         key: str,
     ) -> int:
         """Return the offset of a helper's call; -1 if there is none."""
-        return self.calls.get(_hashed(f"{task}#{role}", key), NONE)
+        return self.calls.get(_hash(f"{task}#{role}", key), NONE)
 
     def search(self, words: str) -> list[int]:
         """Return the rows whose samples or sample ids contain a text."""
@@ -246,7 +246,7 @@ class JournalIndex:
         """Add an answer. Those of judges (`TASK#ROLE`) are only remembered by their request key."""
         head = output_head(line)
         if "#" in head.task:
-            self.calls[_hashed(head.task, head.key)] = offset
+            self.calls[_hash(head.task, head.key)] = offset
             return
         row = self._row(head.task, head.model, head.id, head.epoch)
         is_changed = self._line(offset, row, head.round, output_text(head))
@@ -408,7 +408,7 @@ def _sorted_lines(line_rows: "array[int]") -> tuple[Any, Any]:
     return rows[lines], lines
 
 
-def _hashed(task: str, key: str) -> bytes:
+def _hash(task: str, key: str) -> bytes:
     return blake2b(
         f"{task}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8
     ).digest()

@@ -230,7 +230,7 @@ class TextLog:
         if self._open:
             self.firsts.append(self._count - len(self._open))
             compress = zstandard.ZstdCompressor(level=LEVEL).compress
-            self._blocks.append(self._compressor.submit(compress, _folded(self._open)))
+            self._blocks.append(self._compressor.submit(compress, _fold(self._open)))
             self._open = []
             self._size = 0
 
@@ -266,13 +266,13 @@ class TextLog:
             yield from _hits(expand(block), pattern, first)
         if self._open:
             yield from _hits(
-                _folded(self._open),
+                _fold(self._open),
                 pattern,
                 self._count - len(self._open),
             )
 
 
-def _folded(texts: list[str]) -> bytes:
+def _fold(texts: list[str]) -> bytes:
     return "\0".join(texts).lower().encode("utf-8", "surrogatepass")
 
 

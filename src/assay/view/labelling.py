@@ -32,7 +32,7 @@ def label_page(
     seed: int,
 ) -> dict[str, Any]:
     """Return the content of the label page: rows in the order of asking, labels so far, and their summary."""
-    described, rows, values = _judged(run, cell)
+    described, rows, values = _judged_rows(run, cell)
     order = list(rows)
     random.Random(seed).shuffle(order)
     labels = standing_labels(read_labels(run.layout))
@@ -221,7 +221,7 @@ def summary_of(
     }
 
 
-def _judged(
+def _judged_rows(
     run: RunView,
     cell: int,
 ) -> tuple[dict[str, Any], list[int], dict[int, float]]:

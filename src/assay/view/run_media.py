@@ -245,11 +245,11 @@ class MediaShelf:
 
     def thumbnail(self, found: Found) -> bytes:
         """Return a small WebP image. It is decoded in a separate process."""
-        return self._kept(("small", found.digest), lambda: _small(found.source))
+        return self._cached(("small", found.digest), lambda: _small(found.source))
 
     def waveform(self, found: Found) -> bytes:
         """Return the volume of an audio file over time: one byte for each of `PEAKS` pieces."""
-        return self._kept(("wave", found.digest), lambda: _peaks(found.source))
+        return self._cached(("wave", found.digest), lambda: _peaks(found.source))
 
     def _digest(self, path: Path) -> str:
         """Return the SHA-256 of a regular file. It is computed again only if the file has changed."""
@@ -268,7 +268,7 @@ class MediaShelf:
                 )
         return entry[2]
 
-    def _kept(
+    def _cached(
         self,
         name: tuple[str, str],
         make: Callable[[], bytes],

@@ -40,7 +40,7 @@ def run_page(
         "again": f"assay run --config {shlex.quote(f'{folder}/run.json')} -o NEW",
         "config": manifest.get("config", {}),
         "described": [
-            _described(cell)
+            _describe(cell)
             for cell in manifest.get("cells", ())
             if isinstance(cell, Mapping)
         ],
@@ -74,7 +74,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, "groups": groups}
 
 
-def _described(cell: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(cell: Mapping[str, Any]) -> dict[str, Any]:
     names = (
         "task",
         "protocol",

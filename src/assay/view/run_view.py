@@ -33,16 +33,16 @@ def json_bytes(value: object) -> bytes:
     try:
         return _encode(value)
     except (UnicodeEncodeError, OverflowError, TypeError, ValueError):
-        return _encode(_cleaned(value))
+        return _encode(_clean(value))
 
 
-def _cleaned(value: object) -> object:
+def _clean(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):
-        return {_cleaned(str(name)): _cleaned(inner) for name, inner in value.items()}
+        return {_clean(str(name)): _clean(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_cleaned(inner) for inner in value]
+        return [_clean(inner) for inner in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int) and not isinstance(value, bool):
@@ -159,7 +159,7 @@ class RunView:
                 for name in ("cell", "epoch", "order")
             )
             order = np.where(order < 0, np.arange(count), order)
-            places = np.flatnonzero(self._counted(index, cell, epoch))
+            places = np.flatnonzero(self._covered_rows(index, cell, epoch))
             return places[np.lexsort((epoch[places], order[places], cell[places]))]
 
     def cells(self) -> list[dict[str, Any]]:
@@ -197,7 +197,7 @@ class RunView:
             else None,
             "outcome": outcomes.tolist(),
             "metrics": {
-                name: _rounded(np.array(column)[rows])
+                name: _round(np.array(column)[rows])
                 for name, column in index.metrics.items()
             },
             "tags": {
@@ -218,7 +218,7 @@ class RunView:
             if np.isnan(column).all():
                 columns[name] = None
             else:
-                columns[name] = _rounded(column[rows], 4)
+                columns[name] = _round(column[rows], 4)
         return columns
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
@@ -281,7 +281,8 @@ class RunView:
                     "model": model,
                     "protocol": cell.get("protocol") or task,
                     "scorers": list(cell.get("scorers", {})),
-                    "metric": first or self._spoken_metric(index, task, model, cell),
+                    "metric": first
+                    or self._metric_without_table(index, task, model, cell),
                     "higher_is_better": next(
                         (r["higher_is_better"] for r in results), True
                     ),
@@ -300,7 +301,7 @@ class RunView:
             )
         return cells
 
-    def _spoken_metric(
+    def _metric_without_table(
         self,
         index: JournalIndex,
         task: str,
@@ -315,7 +316,7 @@ class RunView:
                     return name
         return next(iter(index.metrics), None)
 
-    def _counted(
+    def _covered_rows(
         self,
         index: JournalIndex,
         cell: "NDArray[Any]",
@@ -377,7 +378,7 @@ def rows_of(columns: Mapping[str, Any]) -> list[int]:
     return list(rows)
 
 
-def _rounded(column: "NDArray[Any]", digits: int = 6) -> list[float]:
+def _round(column: "NDArray[Any]", digits: int = 6) -> list[float]:
     """Return numbers rounded to the digits a page can use; nan becomes null."""
     import numpy as np
 

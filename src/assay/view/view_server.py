@@ -168,7 +168,7 @@ class Site:
         """Make an endpoint of a function that returns plain data for a query. Errors become sentences for the page."""
 
         async def endpoint(request: Request) -> Response:
-            return await _told(lambda: _json(read(self._query(request))))
+            return await _respond(lambda: _json(read(self._query(request))))
 
         return endpoint
 
@@ -184,7 +184,7 @@ class Site:
                 media_type="application/json",
             )
 
-        return await _told(work)
+        return await _respond(work)
 
     async def label(self, request: Request) -> Response:
         """Store a label: the only request that writes."""
@@ -204,7 +204,7 @@ class Site:
             )
             return _json({"ok": True})
 
-        return await _told(work)
+        return await _respond(work)
 
     async def raw(self, request: Request) -> Response:
         """Return the journal lines of a sample as plain text."""
@@ -219,7 +219,7 @@ class Site:
                 headers=headers,
             )
 
-        return await _told(work)
+        return await _respond(work)
 
     async def medium(self, request: Request) -> Response:
         """Return an image, audio or video of a sample: whole, small, or as a waveform."""
@@ -257,10 +257,10 @@ class Site:
                 headers=headers,
             )
 
-        return await _told(work)
+        return await _respond(work)
 
 
-async def _told(work: Callable[[], Response]) -> Response:
+async def _respond(work: Callable[[], Response]) -> Response:
     """Call `work` and return its response; turn an error into a sentence for the page."""
     try:
         return await run_in_threadpool(work)

@@ -173,7 +173,7 @@ class _Parser:
             if quoted is None or quoted.kind != "text":
                 self._fail(f"expected a quoted name after {name}.")
             self.at += 1
-            name = f"{name}.{_unquoted(quoted.text)}"
+            name = f"{name}.{_unquote(quoted.text)}"
         return name
 
     def _value(self) -> "float | str | None":
@@ -184,7 +184,7 @@ class _Parser:
         if token.kind == "number":
             return float(token.text)
         if token.kind == "text":
-            return _unquoted(token.text)
+            return _unquote(token.text)
         if token.text.lower() in NOTHING:
             return None
         return token.text
@@ -256,5 +256,5 @@ class _Parser:
         )
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1])

@@ -88,11 +88,11 @@ def read_dockerfile(text: str) -> Dockerfile:
         elif word == "ARG":
             name, equals, value = rest.partition("=")
             if equals:
-                arguments[name.strip()] = substitute(_unquoted(value), variables)
+                arguments[name.strip()] = substitute(_unquote(value), variables)
             else:
                 arguments.setdefault(name.strip(), "")
         elif word == "WORKDIR":
-            folder = _joined(folder, substitute(_unquoted(rest), variables))
+            folder = _absolute_path(folder, substitute(_unquote(rest), variables))
             steps.append(Step(word, rest, instruction.line, variables, folder=folder))
         elif word in ("COPY", "ADD"):
             steps.append(_copy_step(instruction, variables, folder))
@@ -279,7 +279,7 @@ def _pairs(
     if first and "=" not in first[0]:
         if len(first) < 2:
             raise ValueError(f"line {line}: ENV {text} has no value")
-        return {first[0]: substitute(_unquoted(first[1]), variables)}
+        return {first[0]: substitute(_unquote(first[1]), variables)}
     pairs: dict[str, str] = {}
     try:
         words = shlex.split(text)
@@ -293,14 +293,14 @@ def _pairs(
     return pairs
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     return text
 
 
-def _joined(folder: str, path: str) -> str:
+def _absolute_path(folder: str, path: str) -> str:
     """Return `path` as an absolute path; a relative one is relative to `folder`."""
     from posixpath import join, normpath
 

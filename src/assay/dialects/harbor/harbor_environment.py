@@ -276,7 +276,7 @@ class HarborEnvironment:
         workspace.put(script.parent, folder)
 
         config = f"{task.folder}/{CONFIG}"
-        variables = _resolved(task.config.solution_env, config)
+        variables = _resolve(task.config.solution_env, config)
         assignments = []
         for name, value in variables.items():
             assignments.append(f"{name}={value}")
@@ -331,7 +331,7 @@ def _prepare_container(workspace: ContainerWorkspace, task: HarborTask) -> Prepa
     where = f"{task.folder}/{CONFIG}"
     env = {
         **variables_inside(workspace),
-        **_resolved(task.config.environment_env, where),
+        **_resolve(task.config.environment_env, where),
     }
     folder = task.config.workdir or folder_inside(workspace)
     return Prepared(folder, env)
@@ -367,7 +367,7 @@ def _run_tests(workspace: AgentWorkspace, task: HarborTask) -> Execution:
         prepared = _prepare_container(workspace, task)
     else:
         prepared = Prepared(task.workdir, _variables(task))
-    env = {**prepared.env, **_resolved(task.config.verifier_env, where)}
+    env = {**prepared.env, **_resolve(task.config.verifier_env, where)}
     command = _script_command(task, f"{TESTS}/test.sh")
     seconds = task.config.verifier_seconds
     return workspace.exec(command, b"", seconds, env, prepared.folder)
@@ -410,7 +410,7 @@ def _variables(task: HarborTask) -> dict[str, str]:
     where = f"{task.folder}/{CONFIG}"
     env = {
         **task.dockerfile.env,
-        **_resolved(task.config.environment_env, where),
+        **_resolve(task.config.environment_env, where),
         "HOME": "/home/user",
     }
     if sys.prefix != sys.base_prefix:
@@ -421,7 +421,7 @@ def _variables(task: HarborTask) -> dict[str, str]:
     return {**env, "PATH": ":".join([*own_programs, PROGRAMS, usual])}
 
 
-def _resolved(
+def _resolve(
     env: Mapping[str, str],
     where: str,
 ) -> dict[str, str]:

@@ -253,7 +253,7 @@ def _harmless(step: Step, findings: _Findings) -> str:
         if piece in ("&&", "||", ";", "\n"):
             needed_pieces.append(piece)
             continue
-        needed = _needed(piece, step, findings)
+        needed = _keep_if_needed(piece, step, findings)
         has_effect = has_effect or needed != "true"
         needed_pieces.append(needed)
     return " ".join(needed_pieces) if has_effect else ""
@@ -315,7 +315,7 @@ def _split_outside_quotes(text: str) -> list[str]:
     return pieces
 
 
-def _needed(
+def _keep_if_needed(
     piece: str,
     step: Step,
     findings: _Findings,

@@ -121,8 +121,10 @@ def config_of(values: Mapping[str, Any]) -> TaskConfig:
         raise ConfigFault(f"multi_step_reward_strategy cannot be {shorten(strategy)}")
     return TaskConfig(
         agent_seconds=_optional(agent, "agent", "timeout_sec", number),
-        verifier_seconds=_given(verifier, "verifier", "timeout_sec", VERIFIER_SECONDS),
-        build_seconds=_given(
+        verifier_seconds=_number_or(
+            verifier, "verifier", "timeout_sec", VERIFIER_SECONDS
+        ),
+        build_seconds=_number_or(
             environment,
             "environment",
             "build_timeout_sec",
@@ -246,7 +248,7 @@ def _optional(
         raise ConfigFault(f"{reason}: {error}") from error
 
 
-def _given(
+def _number_or(
     table: Mapping[str, Any],
     section: str,
     key: str,
@@ -395,13 +397,13 @@ def _healthcheck(value: object) -> HealthCheck | None:
         raise ConfigFault("environment.healthcheck needs a command")
     section = "environment.healthcheck"
     retries = _optional(value, section, "retries", integer)
-    _given(value, section, "start_interval_sec", 5.0)
+    _number_or(value, section, "start_interval_sec", 5.0)
     return HealthCheck(
         value["command"],
-        _given(value, section, "interval_sec", 5.0),
-        _given(value, section, "timeout_sec", 30.0),
+        _number_or(value, section, "interval_sec", 5.0),
+        _number_or(value, section, "timeout_sec", 30.0),
         3 if retries is None else retries,
-        _given(value, section, "start_period_sec", 0.0),
+        _number_or(value, section, "start_period_sec", 0.0),
     )
 
 

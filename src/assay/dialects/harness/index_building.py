@@ -85,7 +85,7 @@ class _Reader:
     def entries_of(self, path: str) -> Iterator[tuple[IndexEntry, list[str]]]:
         """Yield each entry that a file defines, with its tags. A base file without a name yields nothing."""
         try:
-            config = self._merged(path, ())
+            config = self._merge(path, ())
         except (UsageError, OSError, RecursionError):
             return
         group = group_name(config, self._library)
@@ -104,7 +104,7 @@ class _Reader:
                 tags = shared_tags + _names_in(item.get("tag"))
                 yield self._task_entry(item_config, path), tags
 
-    def _merged(
+    def _merge(
         self,
         path: str,
         chain: tuple[str, ...],
@@ -119,7 +119,7 @@ class _Reader:
         for include in includes_of(config, self._library):
             base = os.path.normpath(os.path.join(os.path.dirname(path), str(include)))
             if base not in self._included:
-                self._included[base] = self._merged(base, (*chain, path))
+                self._included[base] = self._merge(base, (*chain, path))
             merged.update(self._included[base])
         merged.pop("task_list", None)
         merged.update(config)

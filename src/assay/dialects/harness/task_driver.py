@@ -202,7 +202,7 @@ class TaskDriver(ABC):
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         """Ask all requests, read the answers, and return the rows."""
-        chosen = self._chosen(recording)
+        chosen = self._choose_documents(recording)
         failures = self.ask(recording, chosen)
         with self.reading(recording):
             results = self._results(recording, chosen, failures)
@@ -212,7 +212,7 @@ class TaskDriver(ABC):
             n_expected=len(chosen),
         )
 
-    def _chosen(self, recording: RecordingEngine) -> Chosen:
+    def _choose_documents(self, recording: RecordingEngine) -> Chosen:
         """Return the documents of the run, each with its index in the run."""
         documents = self.documents()
         chosen = []
@@ -325,9 +325,9 @@ class TaskDriver(ABC):
             chunk = answered[start : start + SCORED_AT_ONCE]
             # Metrics of some tasks set alarms, which only work on the main thread.
             recording.call_on_loop(functools.partial(score, chunk))
-        return self._collected(subtask, answered), broken
+        return self._collect(subtask, answered), broken
 
-    def _collected(
+    def _collect(
         self,
         subtask: LoadedTask,
         answered: Sequence[Document],
@@ -399,7 +399,7 @@ class TaskDriver(ABC):
                 self.digest,
                 values,
                 outcome.value,
-                answer=_shown_answer(document, collected.label),
+                answer=_answer_of(document, collected.label),
                 details=details,
                 tags={SUBTASK: document.subtask.name} if is_group else {},
                 order=order,
@@ -435,7 +435,7 @@ def _outcome_of(
     return Outcome.SCORED, ""
 
 
-def _shown_answer(document: Document, label: str) -> str | None:
+def _answer_of(document: Document, label: str) -> str | None:
     """Return a generated answer after the metric's filter, for the record."""
     if document.instances:
         filtered = document.instances[0].filtered_resps

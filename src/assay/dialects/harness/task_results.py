@@ -144,7 +144,7 @@ def aggregation_of(
     library: str,
 ) -> Aggregation:
     """Return the aggregation function of a metric; the mean if the task names none."""
-    return task.aggregation().get(metric) or _registered("mean", library)
+    return task.aggregation().get(metric) or _library_metric("mean", library)
 
 
 def kind_of(aggregate: object, library: str) -> str:
@@ -154,12 +154,12 @@ def kind_of(aggregate: object, library: str) -> str:
     if aggregate in (numpy.mean, numpy.average):
         return "mean"
     for name in ("mean", "perplexity", "weighted_perplexity", "bits_per_byte"):
-        if aggregate is _registered(name, library):
+        if aggregate is _library_metric(name, library):
             return name
     return ""
 
 
-def _registered(name: str, library: str) -> Aggregation:
+def _library_metric(name: str, library: str) -> Aggregation:
     """Return the library's aggregation function with a name."""
     metrics = importlib.import_module(f"{library}.api.metrics")
     function: Aggregation = getattr(metrics, name)
@@ -187,13 +187,13 @@ def interval_fields(
         return {**without, "flags": (reason,)}
     if kind == "perplexity":
         losses = [-float(item) for item in items]
-        return _transformed(estimate_mean(losses, binary=False), math.exp, value)
+        return _transform(estimate_mean(losses, binary=False), math.exp, value)
     if kind in ("weighted_perplexity", "bits_per_byte"):
         losses = [-float(item[0]) for item in items]
         weights = [float(item[1]) for item in items]
         transform = math.exp if kind == "weighted_perplexity" else _bits
         if len(items) > 1 and any(weights):
-            return _transformed(ratio_estimate(losses, weights), transform, value)
+            return _transform(ratio_estimate(losses, weights), transform, value)
     return without
 
 
@@ -212,7 +212,7 @@ def _bits(nats: float) -> float:
     return nats / math.log(2)
 
 
-def _transformed(
+def _transform(
     estimate: Estimate,
     transform: Callable[[float], float],
     value: float | None,
@@ -271,7 +271,7 @@ def _group_row(
         if row.metric == label
     }
     is_top = group is loaded.group
-    fields = _pooled(group, label, parts, value)
+    fields = _pool(group, label, parts, value)
     return Result(
         task=summary.task,
         model=summary.model,
@@ -287,7 +287,7 @@ def _group_row(
     )
 
 
-def _pooled(
+def _pool(
     group: LibraryGroup,
     label: str,
     parts: Mapping[str, Result],

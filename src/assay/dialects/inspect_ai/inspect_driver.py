@@ -44,7 +44,7 @@ class InspectDriver:
     """True, because the function that creates a task takes the arguments of `-T`."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
-        orders = self._chosen(recording)
+        orders = self._choose_samples(recording)
         if not orders:
             return Driven(values={"samples": 0}, n=0)
         with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ class InspectDriver:
             n_expected=len(orders),
         )
 
-    def _chosen(self, recording: RecordingEngine) -> dict[str, int]:
+    def _choose_samples(self, recording: RecordingEngine) -> dict[str, int]:
         """Return the ids of the run's samples, with their index in the run."""
         orders: dict[str, int] = {}
         for order, item in enumerate(recording.planned.view()):

@@ -109,7 +109,7 @@ def judged_by(judge: RunJudge) -> Iterator[None]:
         *args: object,
         **settings: Any,
     ) -> "requests.Response":
-        body = settings.get("json") or _decoded(settings.get("data"))
+        body = settings.get("json") or _decode_body(settings.get("data"))
         if "messages" in body and str(url).split("?")[0].endswith(ADDRESS_END):
             return _http_response(completion(body))
         return original(url, *args, **settings)
@@ -168,7 +168,7 @@ class JudgeClient:
 
     def create(self, **request: object) -> "ChatCompletion | Awaitable[ChatCompletion]":
         """Return a chat completion."""
-        return _typed(completion(request))
+        return _completion_object(completion(request))
 
     def with_options(self, **_: object) -> "JudgeClient":
         """Return the client unchanged. The judge's time limits apply."""
@@ -183,7 +183,7 @@ class AsyncJudgeClient(JudgeClient):
 
     async def create(self, **request: object) -> "ChatCompletion":
         """Return a chat completion."""
-        return await asyncio.to_thread(lambda: _typed(completion(request)))
+        return await asyncio.to_thread(lambda: _completion_object(completion(request)))
 
     async def close(self) -> None:  # type: ignore[override]
         """Do nothing. The connection belongs to the judge."""
@@ -311,7 +311,7 @@ def _without_blanks(url: str) -> str:
     return url
 
 
-def _typed(document: dict[str, Any]) -> "ChatCompletion":
+def _completion_object(document: dict[str, Any]) -> "ChatCompletion":
     from openai.types.chat import ChatCompletion
 
     return ChatCompletion.model_validate(document)
@@ -326,7 +326,7 @@ def _http_response(document: dict[str, Any]) -> "requests.Response":
     return response
 
 
-def _decoded(data: object) -> Mapping[str, Any]:
+def _decode_body(data: object) -> Mapping[str, Any]:
     """Return the JSON object in the text of a body; empty if there is none."""
     if isinstance(data, (str, bytes)):
         with contextlib.suppress(ValueError):

@@ -103,7 +103,7 @@ def compare_paired(
     return Comparison(
         mean_a=math.fsum(first) / n,
         mean_b=math.fsum(second) / n,
-        difference=_cut(difference, ends),
+        difference=_clip(difference, ends),
         p=p,
         test=test,
         wins=wins,
@@ -154,7 +154,7 @@ def _widest(
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
-def _cut(
+def _clip(
     difference: Estimate,
     ends: Ends | None,
 ) -> Estimate:

@@ -58,7 +58,7 @@ def jackknife(
     """
     import numpy as np
 
-    table = _checked(statistics)
+    table = _check_sums(statistics)
     n = len(table)
     units, labels = unit_sums(table, clusters, strata)
     total = table.sum(axis=0)
@@ -155,7 +155,7 @@ def ratio_estimate(
             f"{len(numerators)} numerators but {len(denominators)} denominators"
         )
     columns = [np.asarray(numerators, float), np.asarray(denominators, float)]
-    table = _checked(np.column_stack(columns))
+    table = _check_sums(np.column_stack(columns))
     if ends is None or math.isinf(ends[1]):
         open_ends = _open_scale(table, ends)
         return jackknife(
@@ -289,7 +289,7 @@ def _open_scale(
     return ends
 
 
-def _checked(statistics: "Floats | Sequence[Sequence[float]]") -> "Floats":
+def _check_sums(statistics: "Floats | Sequence[Sequence[float]]") -> "Floats":
     import numpy as np
 
     table = np.asarray(statistics, float)
