@@ -155,7 +155,7 @@ class SystemSession:
         self._turn = 0
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call, and return its result or what is wrong with it."""
+        """Run one call, and return its result or an error message."""
         if isinstance(call.arguments, str):
             words = "Error during execution: the arguments are not a JSON object"
             return text_result(call, words, "bad_arguments")

@@ -128,7 +128,7 @@ COMPLETE_FUNCTION = (
 
 
 def humaneval_question(sample: Sample) -> Prompt:
-    """Return the function to complete, as a question."""
+    """Return a prompt with the function to complete, as a question."""
     return Prompt(
         (
             Message.of(
@@ -167,7 +167,7 @@ class AsPublished:
 
 
 def mbpp_question(sample: Sample) -> Prompt:
-    """Return the task with its tests, as a question."""
+    """Return a prompt with the task and its tests, as a question."""
     return Prompt(
         (
             Message.of(
@@ -202,7 +202,7 @@ _STARTS = "Use the following starter code and enclose your code within delimiter
 
 
 def livecodebench_question(sample: Sample) -> Prompt:
-    """Return the problem, and the required form of its solution."""
+    """Return a prompt with the problem and the required form of its solution."""
     starter = str(sample.fields.get("starter_code") or "")
     if starter:
         form = _STARTS.format(starter=starter)

@@ -177,7 +177,7 @@ ANNOTATORS = 10
 
 
 def short_answer(sample: Sample) -> Prompt:
-    """Return the image, the question, and the request for a word or phrase."""
+    """Return a prompt with the image, the question, and the request for a word or phrase."""
     text = (
         f"{question_text(sample)}\nAnswer the question using a single word or phrase."
     )
@@ -225,7 +225,7 @@ ASK_FOR_BOX = (
 
 
 def ask_for_box(sample: Sample) -> Prompt:
-    """Return the image and the request for a box."""
+    """Return a prompt with the image and the request for a box."""
     return Prompt((turn("user", sample, f"{ASK_FOR_BOX}{question_text(sample)}"),))
 
 
@@ -270,7 +270,7 @@ def verdict_of(row: Mapping[str, Any]) -> str | None:
 
 
 def ask_about_meme(sample: Sample) -> Prompt:
-    """Return the image, the words on it, and the question."""
+    """Return a prompt with the image, the words on it, and the question."""
     words = " ".join(str(sample.fields.get("text") or "").split())
     caption = f'The meme says: "{words}"\n' if words else ""
     parts: tuple[Part, ...] = (*sample.media, Text(f"{caption}{sample.input}"))  # type: ignore[arg-type]

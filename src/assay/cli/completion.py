@@ -110,7 +110,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def complete(typed: Sequence[str]) -> list[str]:
-    """Return the completions of the last word of a command; `--files--` stands for file names."""
+    """Return the completions of the last word of a command. `--files--` tells the shell to add file names."""
     *before, current = typed or [""]
     words = _words(before, current)
     return sorted({word for word in words if word.startswith(current) or word == FILES})

@@ -107,7 +107,7 @@ def _verdict_line(verdict: Verdict, width: int) -> str:
 
 
 def _difference_lines(verdict: Verdict, indent: str) -> Iterator[str]:
-    """Yield the first differences of a fixture, and how many more there are."""
+    """Yield a line for each of the first differences of a fixture, and one with the number of others."""
     for difference in verdict.differences[:SHOWN]:
         yield f"{indent}{difference}"
     more = len(verdict.differences) - SHOWN

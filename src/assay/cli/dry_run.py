@@ -99,7 +99,7 @@ class Forecast:
     folder: str
     """The folder that the run would use."""
     warnings: tuple[str, ...] = ()
-    """Faults of the examined prompts that do not depend on the model."""
+    """Warnings about the examined prompts that apply to every model."""
 
     def lines(self) -> Iterator[str]:
         """Return the lines to print."""

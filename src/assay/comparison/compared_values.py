@@ -132,7 +132,7 @@ class Values:
         model: str,
         recipe: Recipe,
     ) -> tuple[Counts, Clusters]:
-        """Return what `sample_counts` does for `table`, and remember it for `number`."""
+        """Return the counts and clusters of a number's samples, as `sample_counts` does. They are read only once."""
         key = str(reader.layout.folder), number.task, model, number.metric
         if key not in self._counts:
             self._counts[key] = sample_counts(reader, number.task, model, table, recipe)

@@ -157,7 +157,7 @@ def _setting_text(value: object) -> str:
 
 
 def open_baseline(baseline: str | Path | RunReader) -> RunReader:
-    """Return the reader of the earlier run. Raise if there is none, before a long run starts in vain."""
+    """Open the earlier run. Raise if that is impossible, so that no long run starts in vain."""
     if isinstance(baseline, RunReader):
         return baseline
     return open_run(baseline)
@@ -263,7 +263,7 @@ def _imported_rows(
     values: Values,
     force: bool,
 ) -> tuple[list[Row], list[str]]:
-    """Return the comparisons with results of another tool, and notes about what is unknown of these."""
+    """Return the comparisons with results of another tool, and notes about unknown properties of these results."""
     rows = []
     notes: dict[str, None] = {}
     for reader in (before, after):

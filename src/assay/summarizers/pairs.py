@@ -254,7 +254,7 @@ def _category(record: ScoreRecord, tag: str) -> str:
 @summarizers.register("hallusionbench")
 @dataclass(frozen=True, slots=True)
 class HallusionBench:
-    """aAcc of single questions, qAcc of questions with all their figures, fAcc of figures with all their questions.
+    """HallusionBench's accuracies: of single questions (aAcc), of questions over all figures (qAcc), of figures (fAcc).
 
     The samples have tags that name the set, the figure and the question. Samples of one set are drawn together.
     """

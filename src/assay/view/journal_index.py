@@ -79,7 +79,7 @@ class JournalIndex:
         """Lines sorted by row, valid until more lines are read."""
         self._rows: dict[tuple[str, str], dict[str | tuple[str, int], int]] = {}
         self._answers = array("i")
-        """For each row, the line of its first round and the line of the first scorer's verdict."""
+        """For each row, the line of its first round. `_judged` has the line of the first scorer's verdict."""
         self._judged = array("i")
         self._slots: dict[tuple[int, int], int] = {}
         """The lines of later rounds and further scorers."""

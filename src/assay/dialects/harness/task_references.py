@@ -241,7 +241,7 @@ def plan_tasks(
     *,
     chat: bool = False,
 ) -> list[Task]:
-    """Make the tasks of what the user typed: several for a tag, a single one for a group that aggregates."""
+    """Make the tasks that the user named: several for a tag, a single one for a group that aggregates."""
     bare, shots = split_shots(text)
     settings = TaskSettings.of(run, shots, library, chat)
     tasks = []

@@ -172,7 +172,7 @@ class LmDocuments(Documents):
         return self._by_id[id]
 
     def _build_all(self) -> Iterator[Document]:
-        """Yield all documents. Chunks are built at once, because switching random generators takes long."""
+        """Yield all documents. They are built in chunks, because each switch of the random generators takes time."""
         documents = self.in_turns()
         while True:
             with self.loaded.random_state.active():

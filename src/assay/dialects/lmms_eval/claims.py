@@ -51,7 +51,10 @@ def claims(
 
 
 def _claim_of_group(path: Path) -> str | None:
-    """Say why a group belongs to lmms-eval, or None. The tasks next to it decide, since lm-eval's groups look alike."""
+    """Say why a group belongs to lmms-eval, or None.
+
+    The tasks next to it decide, because lm-eval's groups look alike.
+    """
     for file in sorted(path.parent.glob("*.y*ml")):
         keys = top_level_keys(file.read_text(encoding="utf-8", errors="replace"))
         if "task" in keys and file != path and _own_keys(file, keys):

@@ -159,9 +159,9 @@ class PairwiseFold:
 
 
 def fold_verdicts(pairs: Sequence[tuple[Verdict, Verdict]]) -> PairwiseFold:
-    """Fold verdicts with A shown first and with B shown first; a win needs the same winner in both orders.
+    """Combine the verdicts on pairs that were shown in both orders. An answer wins a pair if it won in both orders.
 
-    Each verdict names the answer, not its position: the second is already mapped back.
+    Each verdict names the winning answer, `A` or `B`, whatever its position.
     """
     if not pairs:
         raise ValueError("no verdicts: there is nothing to fold")

@@ -84,7 +84,7 @@ def paired_binary_power(
     *,
     alpha: float = 0.05,
 ) -> float:
-    """Return the power of McNemar's mid-p test with n samples for a true `difference`, as a sum over all outcomes.
+    """Return the power of McNemar's mid-p test with n samples for a true `difference`, summed over all outcomes.
 
     Numbers of discordant samples more than 5 standard deviations from the expected one are left out.
     """
@@ -110,7 +110,7 @@ def paired_binary_power(
 
 @lru_cache(maxsize=65_536)
 def _most_losses(count: int, alpha: float) -> int:
-    """Return the most losses of `count` discordant samples at which the mid-p is below alpha; -1 if there are none."""
+    """Return the largest number of losses among `count` discordant samples with a mid-p below alpha; -1 if none has."""
     fewer = max(
         0,
         math.floor((count - normal_quantile(1 - alpha / 2) * math.sqrt(count)) / 2) + 2,
