@@ -89,14 +89,11 @@ class ToSample:
 
     def __call__(self, row: RowOf) -> Sample:
         table = self.table
-        row = {
-            **row,
-            **{
-                name: row[there]
-                for name, there in table.aliases.items()
-                if there in row
-            },
-        }
+        aliased = {}
+        for name, alias in table.aliases.items():
+            if alias in row:
+                aliased[name] = row[alias]
+        row = {**row, **aliased}
         question = row.get("question")
         if is_blank(question) and not table.question:
             raise RowFault(
@@ -111,19 +108,18 @@ class ToSample:
                 column="A",
                 fix="give columns A, B, … or a list in `choices`",
             )
+        target = answer_of(row, options) if table.target is None else table.target(row)
+        tags = usual_tags(row)
+        if table.tags is not None:
+            tags |= table.tags(row)
         return Sample(
             id="" if is_blank(row.get("index")) else str(row["index"]),
             input=table.question if is_blank(question) else str(question),
-            target=table.target(row)
-            if table.target is not None
-            else answer_of(row, options),
+            target=target,
             choices=options,
             fields=row,
             media=self._images(row),
-            tags={
-                **usual_tags(row),
-                **(table.tags(row) if table.tags is not None else {}),
-            },
+            tags=tags,
             group=None if table.group is None else table.group(row),
             cluster=None if table.cluster is None else table.cluster(row),
         )

@@ -31,7 +31,20 @@ def command(arguments: Sequence[str]) -> int:
         from ..dialects.ulmeval.ulmeval_pairs import Settings
         from .display import finish_all, watcher
 
-        extra = key_values(options.judge_args, option="--judge-args")
+        judge = None
+        helpers = {}
+        for typed in options.judge:
+            role = _role(typed)
+            if role:
+                helpers[role] = typed.partition("=")[2]
+            else:
+                judge = typed
+        judge_args = {
+            "nproc": options.api_nproc,
+            "verbose": options.verbose,
+            "retry": options.retry or 3,
+            **key_values(options.judge_args, option="--judge-args"),
+        }
         settings = Settings(
             data=tuple(options.data),
             model=tuple(options.model),
@@ -39,21 +52,10 @@ def command(arguments: Sequence[str]) -> int:
             work_dir=options.work_dir,
             mode=options.mode,
             num_generations=_positive(options.num_generations),
-            judge=next(
-                (judge for judge in reversed(options.judge) if not _role(judge)), None
-            ),
-            helpers={
-                role: judge.partition("=")[2]
-                for judge in options.judge
-                if (role := _role(judge))
-            },
+            judge=judge,
+            helpers=helpers,
             upstream=options.upstream,
-            judge_args={
-                "nproc": options.api_nproc,
-                "verbose": options.verbose,
-                "retry": options.retry or 3,
-                **extra,
-            },
+            judge_args=judge_args,
             api_nproc=options.api_nproc,
             ignore=options.ignore,
             reuse_aux=bool(options.reuse_aux),
@@ -65,13 +67,8 @@ def command(arguments: Sequence[str]) -> int:
             trust_pickle=options.trust_pickle,
             allow_private_urls=options.allow_private_urls,
         )
-        return max(
-            finish_all(
-                run_pairs(settings, lambda: watcher(options.json)),
-                stdout,
-                options.json,
-            )
-        )
+        results = run_pairs(settings, lambda: watcher(options.json))
+        return max(finish_all(results, stdout, options.json))
 
 
 def _positive(number: int | None) -> int | None:

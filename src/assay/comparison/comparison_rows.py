@@ -13,7 +13,6 @@ from ..core import EMPTY
 from ..datasets.files import natural_key
 from ..report import format_value
 from ..summarizers.statistics import Comparison as Paired
-from ..summarizers.statistics import PairedBootstrap
 
 SHARE = (0.0, 1.0)
 Plain = Mapping[str, Any]
@@ -250,15 +249,13 @@ class Row:
         if self.paired is None:
             return {**plain, "refused": self.refused}
         paired = self.paired
-        return {
-            **plain,
+        difference = paired.difference
+        plain |= {
             "value": paired.mean_a,
             "baseline_value": paired.mean_b,
-            "difference": paired.difference.value,
-            "stderr": paired.difference.stderr,
-            "ci": None
-            if paired.difference.low is None
-            else [paired.difference.low, paired.difference.high],
+            "difference": difference.value,
+            "stderr": difference.stderr,
+            "ci": None if difference.low is None else [difference.low, difference.high],
             "p": paired.p,
             "p_adjusted": self.p_adjusted,
             "test": paired.test,
@@ -266,17 +263,17 @@ class Row:
             "losses": paired.losses,
             "n": paired.n,
             "overlap": paired.overlap,
-            **(
-                {"unreliable": paired.difference.unreliable}
-                if paired.difference.unreliable
-                else {}
-            ),
-            **(
-                {}
-                if paired.bootstrap is None
-                else {"bootstrap": _bootstrap(paired.bootstrap)}
-            ),
         }
+        if difference.unreliable:
+            plain["unreliable"] = difference.unreliable
+        bootstrap = paired.bootstrap
+        if bootstrap is not None:
+            plain["bootstrap"] = {
+                "ci": [bootstrap.low, bootstrap.high],
+                "p": bootstrap.p,
+                "resamples": bootstrap.resamples,
+            }
+        return plain
 
 
 @dataclass(slots=True)
@@ -319,10 +316,6 @@ class Comparison:
             "rows": rows,
             "notes": self.notes,
         }
-
-
-def _bootstrap(found: PairedBootstrap) -> dict[str, Any]:
-    return {"ci": [found.low, found.high], "p": found.p, "resamples": found.resamples}
 
 
 def format_p(p: float | None) -> str:

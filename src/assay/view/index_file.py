@@ -8,7 +8,7 @@ the journal is unchanged since it was indexed.
 import hashlib
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -77,10 +77,10 @@ def _is_ours(path: Path) -> bool:
 def _load(layout: Layout) -> JournalIndex | None:
     for path in _locations(layout):
         try:
-            if (
-                _is_ours(path)
-                and (index := _unpack(path.read_bytes(), layout.journal)) is not None
-            ):
+            index = None
+            if _is_ours(path):
+                index = _unpack(path.read_bytes(), layout.journal)
+            if index is not None:
                 return index
         except (
             OSError,
@@ -105,21 +105,19 @@ def _mark(path: Path, end: int) -> dict[str, int]:
 
 
 def _pack(index: JournalIndex) -> bytes:
+    """Return an index as bytes: the magic bytes, a JSON head with its length, compressed columns and words."""
     index.words.seal()
     columns: dict[str, Any] = {
         "offsets": index.offsets,
         "line_rows": index.line_rows,
         "firsts": index.words.firsts,
-    }
-    columns |= {
         "line_slots": index.line_slots,
         "current": index.current,
         "failed": index.failed,
     }
     for kind in ("small", "real", "metrics", "tags", "verdicts"):
-        columns |= {
-            f"{kind}\0{name}": column for name, column in getattr(index, kind).items()
-        }
+        for name, column in getattr(index, kind).items():
+            columns[f"{kind}\0{name}"] = column
     columns["ids"] = "\0".join(index.ids).encode("utf-8", "surrogatepass")
     columns["calls"] = b"".join(
         key + offset.to_bytes(8, "little") for key, offset in index.calls.items()
@@ -147,7 +145,19 @@ def _pack(index: JournalIndex) -> bytes:
     )
 
 
+def _is_current(mark: Mapping[str, int], journal: Path) -> bool:
+    """Return True if the journal is unchanged since it was indexed, or has only grown."""
+    stat = journal.stat()
+    has_grown = stat.st_size > mark["size"]
+    is_same = (stat.st_size, stat.st_mtime_ns) == (mark["size"], mark["mtime_ns"])
+    if not has_grown and not is_same:
+        return False
+    parts = _mark(journal, mark["end"])
+    return all(mark[name] == value for name, value in parts.items())
+
+
 def _unpack(data: bytes, journal: Path) -> JournalIndex | None:
+    """Return the index in the bytes of a file; None if it is not an index, or not of this journal."""
     if not data.startswith(MAGIC):
         return None
     offset = len(MAGIC) + 8
@@ -155,14 +165,7 @@ def _unpack(data: bytes, journal: Path) -> JournalIndex | None:
     head = msgspec.json.decode(data[offset : offset + length])
     offset += length
     mark = head["journal"]
-    stat = journal.stat()
-    grew = stat.st_size > mark["size"]
-    if not grew and (stat.st_size, stat.st_mtime_ns) != (
-        mark["size"],
-        mark["mtime_ns"],
-    ):
-        return None
-    if any(value != mark[name] for name, value in _mark(journal, mark["end"]).items()):
+    if not _is_current(mark, journal):
         return None
     index = JournalIndex(journal)
     expand = zstandard.ZstdDecompressor().decompress
@@ -181,10 +184,7 @@ def _unpack(data: bytes, journal: Path) -> JournalIndex | None:
     index.tag_values = head["tag_values"]
     index.compound_scorers = set(head["compound_scorers"])
     ids = columns.pop("ids").decode("utf-8", "surrogatepass")
-    if ids or head["words"]:
-        index.ids = ids.split("\0")
-    else:
-        index.ids = []
+    index.ids = ids.split("\0") if ids or head["words"] else []
     calls = columns.pop("calls")
     for start in range(0, len(calls), 16):
         index.calls[calls[start : start + 8]] = int.from_bytes(

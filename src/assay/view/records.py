@@ -42,28 +42,25 @@ class Record:
     def to_plain(self, *, whole: bool = False) -> dict[str, Any]:
         """Return the record as JSON for a page."""
         limit = None if whole else LONGEST_TEXT
-        plain = {
+        targets = [line.get("target") for line in self.rounds]
+        known_targets = [target for target in targets if target is not None]
+        calls = []
+        for line in self.calls:
+            role = line["task"].rpartition("#")[2]
+            call = {**_round(line), "role": role}
+            calls.append(_slim(call, limit))
+        return {
             "task": self.task,
             "model": self.model,
             "id": self.id,
             "epoch": self.epoch,
             "rounds": [_slim(_round(line), limit) for line in self.rounds],
-            "target": _slim(
-                next(
-                    (r["target"] for r in self.rounds if r.get("target") is not None),
-                    None,
-                ),
-                limit,
-            ),
+            "target": _slim(next(iter(known_targets), None), limit),
             "verdicts": [_slim(_verdict(line), limit) for line in self.verdicts],
-            "calls": [
-                _slim({**_round(line), "role": line["task"].rpartition("#")[2]}, limit)
-                for line in self.calls
-            ],
+            "calls": calls,
             "results": _slim(self.last_results(), limit),
             "damage": self.damage,
         }
-        return plain
 
     def last_results(self) -> list[Any]:
         """Return what tools returned for the calls in the last answer."""

@@ -184,30 +184,32 @@ class RunView:
         cells = self._cells(index)
         rows = self.rows()
         outcomes = self._outcomes(index, rows)
+        metrics = {}
+        for name, values in index.metrics.items():
+            metrics[name] = _round(np.array(values)[rows])
+        tags = {}
+        for name, codes in index.tags.items():
+            codes_of_rows = np.array(codes)[rows].tolist()
+            tags[name] = {"values": index.tag_values[name], "codes": codes_of_rows}
         columns: dict[str, Any] = {
             "n": len(rows),
             "left_out": count - len(rows),
             "cells": cells,
             "outcomes": index.outcomes,
-            "row": None if (rows == np.arange(len(rows))).all() else rows.tolist(),
+            "row": None,
             "id": [index.ids[row] for row in rows.tolist()],
-            "cell": small["cell"][rows].tolist() if len(cells) > 1 else None,
-            "epoch": small["epoch"][rows].tolist()
-            if count and small["epoch"].max() > 0
-            else None,
+            "cell": None,
+            "epoch": None,
             "outcome": outcomes.tolist(),
-            "metrics": {
-                name: _round(np.array(column)[rows])
-                for name, column in index.metrics.items()
-            },
-            "tags": {
-                name: {
-                    "values": index.tag_values[name],
-                    "codes": np.array(codes)[rows].tolist(),
-                }
-                for name, codes in index.tags.items()
-            },
+            "metrics": metrics,
+            "tags": tags,
         }
+        if (rows != np.arange(len(rows))).any():
+            columns["row"] = rows.tolist()
+        if len(cells) > 1:
+            columns["cell"] = small["cell"][rows].tolist()
+        if count and small["epoch"].max() > 0:
+            columns["epoch"] = small["epoch"][rows].tolist()
         for name in ("chars", "tokens_in", "tokens_out"):
             if (small[name] >= 0).any():
                 columns[name] = small[name][rows].tolist()
@@ -275,46 +277,26 @@ class RunView:
             first = next(
                 (r["metric"] for r in results if r["metric"] in index.metrics), None
             )
-            cells.append(
-                {
-                    "task": task,
-                    "model": model,
-                    "protocol": cell.get("protocol") or task,
-                    "scorers": list(cell.get("scorers", {})),
-                    "metric": first
-                    or self._metric_without_table(index, task, model, cell),
-                    "higher_is_better": next(
-                        (r["higher_is_better"] for r in results), True
-                    ),
-                    "scale": next(
-                        (
-                            r["details"]["scale"]
-                            for r in results
-                            if r["metric"] == first
-                            and "scale" in (r.get("details") or {})
-                        ),
-                        None,
-                    ),
-                    "expected": cell.get("n_expected"),
-                    "epochs": cell.get("epochs"),
-                }
-            )
+            scale = None
+            for result in results:
+                details = result.get("details") or {}
+                if result["metric"] == first and scale is None:
+                    scale = details.get("scale")
+            description = {
+                "task": task,
+                "model": model,
+                "protocol": cell.get("protocol") or task,
+                "scorers": list(cell.get("scorers", {})),
+                "metric": first or _metric_without_table(index, cell),
+                "higher_is_better": True,
+                "scale": scale,
+                "expected": cell.get("n_expected"),
+                "epochs": cell.get("epochs"),
+            }
+            if results:
+                description["higher_is_better"] = results[0]["higher_is_better"]
+            cells.append(description)
         return cells
-
-    def _metric_without_table(
-        self,
-        index: JournalIndex,
-        task: str,
-        model: str,
-        cell: Mapping[str, Any],
-    ) -> str | None:
-        """Return the metric to show for a task × model without a table: one of its first scorer, else any."""
-        scorers = list(cell.get("scorers", {}))
-        for scorer in scorers:
-            for name in index.metrics:
-                if name == scorer or name.startswith(f"{scorer}."):
-                    return name
-        return next(iter(index.metrics), None)
 
     def _covered_rows(
         self,
@@ -368,6 +350,18 @@ class RunView:
                 outcomes,
             )
         return outcomes
+
+
+def _metric_without_table(
+    index: JournalIndex,
+    cell: Mapping[str, Any],
+) -> str | None:
+    """Return the metric to show for a task × model without a table: one of its first scorer, else any."""
+    for scorer in cell.get("scorers", {}):
+        for name in index.metrics:
+            if name == scorer or name.startswith(f"{scorer}."):
+                return name
+    return next(iter(index.metrics), None)
 
 
 def rows_of(columns: Mapping[str, Any]) -> list[int]:
