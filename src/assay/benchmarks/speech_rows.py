@@ -132,6 +132,11 @@ class SpokenSample:
             fields = {**row, ROUNDS: texts}
         else:
             fields = row
+        tags = {}
+        for name in read.tags:
+            if row.get(name) not in (None, ""):
+                tags[name] = str(row[name])
+        cluster = row.get(read.cluster) if read.cluster else None
         return Sample(
             id="" if key is None else str(key),
             input="\n".join(texts),
@@ -139,14 +144,8 @@ class SpokenSample:
             choices=options,
             fields=fields,
             media=clips,
-            tags={
-                name: str(row[name])
-                for name in read.tags
-                if row.get(name) not in (None, "")
-            },
-            cluster=str(row[read.cluster])
-            if read.cluster and row.get(read.cluster) is not None
-            else None,
+            tags=tags,
+            cluster=None if cluster is None else str(cluster),
         )
 
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:

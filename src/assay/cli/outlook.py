@@ -98,14 +98,16 @@ class Outlook:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the forecast as JSON."""
+        output_tokens = []
+        for end in self.output_tokens:
+            output_tokens.append(None if end is None else round(end))
+        seconds = None
+        if self.seconds is not None:
+            seconds = [round(end, 1) for end in self.seconds]
         return {
             "input_tokens": [round(end) for end in self.input_tokens],
-            "output_tokens": [
-                None if end is None else round(end) for end in self.output_tokens
-            ],
-            "seconds": None
-            if self.seconds is None
-            else [round(end, 1) for end in self.seconds],
+            "output_tokens": output_tokens,
+            "seconds": seconds,
             "cost": None if self.cost is None else list(self.cost),
             "known_from": list(self.known_from),
             "answered": self.answered,

@@ -252,13 +252,8 @@ def _entries(
         key=_finish_time,
         reverse=True,
     )
-    names = dict(
-        zip(
-            [r.source for r in readers],
-            short_paths([r.source for r in readers]),
-            strict=True,
-        )
-    )
+    sources = [reader.source for reader in readers]
+    names = dict(zip(sources, short_paths(sources), strict=True))
     entries: dict[tuple[str, str], Entry] = {}
     older = 0
     for reader in readers:

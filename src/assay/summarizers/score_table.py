@@ -78,15 +78,13 @@ class Table:
         """
         if len(self.metrics) < 2:
             return list(self.metrics) or [otherwise]
-        zero = [name in COUNTED_AS_ZERO for name in self.outcome_names]
-        judged = [
-            name
-            for name, column in self.metrics.items()
-            if any(
-                v == v and not zero[code]
-                for v, code in zip(column, self.outcomes, strict=True)
-            )
-        ]
+        is_zero = [name in COUNTED_AS_ZERO for name in self.outcome_names]
+        judged = []
+        for name, column in self.metrics.items():
+            cells = zip(column, self.outcomes, strict=True)
+            # `NO_VALUE` is nan, which differs from itself.
+            if any(value == value and not is_zero[code] for value, code in cells):
+                judged.append(name)
         return judged or list(self.metrics)
 
     def only_scored(self, name: str) -> "array[float]":
@@ -124,11 +122,10 @@ class Table:
         column = self.metrics.get(name) or array("d", [NO_VALUE]) * len(self)
         if all(value is None for value in fixed):
             return column
-        cells = (
-            value if (number := fixed[code]) is None else number
-            for code, value in zip(self.outcomes, column, strict=True)
-        )
-        done = array("d", cells)
+        done = array("d")
+        for code, value in zip(self.outcomes, column, strict=True):
+            fixed_value = fixed[code]
+            done.append(value if fixed_value is None else fixed_value)
         if len(self.metrics) > 1:
             self._spare_other_metrics(done, name, column)
         return done

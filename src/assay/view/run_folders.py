@@ -170,20 +170,18 @@ def listed(run: RunView) -> dict[str, Any]:
     except AssayError as error:
         return {**plain, "status": "unreadable", "error": error.what, "results": []}
     results = [row for row in summary.get("results", ()) if isinstance(row, Mapping)]
+    cells = []
+    for cell in manifest.get("cells", ()):
+        if isinstance(cell, Mapping):
+            names = ("task", "model", "protocol", "n_expected")
+            cells.append({name: cell.get(name) for name in names})
     plain |= {
         "status": "running" if plain["live"] else stopped(manifest),
         "started": manifest.get("started"),
         "finished": manifest.get("finished"),
         "results": [result_row(row) for row in results[:MOST_RESULTS]],
         "more": max(0, len(results) - MOST_RESULTS),
-        "cells": [
-            {
-                name: cell.get(name)
-                for name in ("task", "model", "protocol", "n_expected")
-            }
-            for cell in manifest.get("cells", ())
-            if isinstance(cell, Mapping)
-        ][:MOST_RESULTS],
+        "cells": cells[:MOST_RESULTS],
         "usage": _total(summary.get("usage", {})),
         "notes": len(summary.get("notes", ())),
     }

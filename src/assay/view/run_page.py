@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_GROUPS = 300
+GROUP_FIELDS = ("value", "ci", "n", "interval", "outcomes")
 
 
 def run_page(
@@ -30,6 +31,8 @@ def run_page(
     manifest, summary = run.documents()
     results = [row for row in summary.get("results", ()) if isinstance(row, Mapping)]
     folder = str(run.layout.folder)
+    cells = manifest.get("cells", ())
+    described = [_describe(cell) for cell in cells if isinstance(cell, Mapping)]
     return {
         **plain,
         "results": [_result(row) for row in results],
@@ -39,11 +42,7 @@ def run_page(
         "methods": methods_paragraph(manifest, summary),
         "again": f"assay run --config {shlex.quote(f'{folder}/run.json')} -o NEW",
         "config": manifest.get("config", {}),
-        "described": [
-            _describe(cell)
-            for cell in manifest.get("cells", ())
-            if isinstance(cell, Mapping)
-        ],
+        "described": described,
         "versions": manifest.get("versions", {}),
         "platform": manifest.get("platform"),
         "git": manifest.get("git"),
@@ -59,17 +58,12 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     groups: dict[str, list[dict[str, Any]]] = {}
     for tag, values in (row.get("groups") or {}).items():
         if isinstance(values, Mapping):
-            rows = [
-                {
-                    "name": name,
-                    **{
-                        k: group.get(k)
-                        for k in ("value", "ci", "n", "interval", "outcomes")
-                    },
-                }
-                for name, group in values.items()
-                if isinstance(group, Mapping)
-            ]
+            rows = []
+            for name, group in values.items():
+                if not isinstance(group, Mapping):
+                    continue
+                fields = {key: group.get(key) for key in GROUP_FIELDS}
+                rows.append({"name": name, **fields})
             groups[tag] = rows[:MOST_GROUPS]
     return {**plain, "groups": groups}
 
