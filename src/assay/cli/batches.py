@@ -42,7 +42,7 @@ def command(arguments: Sequence[str]) -> int:
         const=ALL,
         default=None,
         metavar="ID",
-        help="cancel one batch, or all that are waited for; the run command collects what was answered",
+        help="cancel one batch, or all open ones; the run command collects the answers they already have",
     )
     p.add_argument(
         "--forget",
@@ -50,7 +50,7 @@ def command(arguments: Sequence[str]) -> int:
         const=ALL,
         default=None,
         metavar="ID",
-        help="no longer wait for one batch, or for any: the run command asks its requests again, at their price",
+        help="stop waiting for one batch, or for all: the run command sends the requests again, at their price",
     )
     options = p.parse(arguments)
     folder = Path(options.run)

@@ -42,7 +42,7 @@ def command(arguments: Sequence[str]) -> int:
         dest="kind",
         choices=KINDS,
         default=None,
-        help="what it is, if that is unclear",
+        help="the kind of the file, if it is unclear",
     )
     p.add_argument(
         "--data",

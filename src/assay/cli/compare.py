@@ -37,7 +37,7 @@ def command(arguments: Sequence[str]) -> int:
         "--limit",
         type=int,
         default=None,
-        help="how many of them for each number (default 50)",
+        help="how many changed samples for each number (default 50)",
     )
     p.add_argument(
         "--force",

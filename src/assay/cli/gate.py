@@ -38,7 +38,7 @@ def command(arguments: Sequence[str]) -> int:
         "--baseline",
         default=None,
         metavar="RUN",
-        help="the run it must not be worse than",
+        help="the run to compare with",
     )
     p.add_argument(
         "--format",

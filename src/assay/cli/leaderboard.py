@@ -34,7 +34,7 @@ def command(arguments: Sequence[str]) -> int:
         "folders",
         nargs="*",
         metavar="DIR",
-        help="run folders, or folders that hold runs (default: runs)",
+        help="run folders, or folders of runs (default: runs)",
     )
     p.add_argument(
         "--tasks",
@@ -114,7 +114,7 @@ def _run_folders(names: Sequence[str]) -> list[Path]:
             raise UsageError(
                 "there are no runs here",
                 where=str(folder),
-                fix="name a folder that holds runs",
+                fix="name a folder of runs",
             )
         folders.update(dict.fromkeys(run.layout.folder for run in runs))
     return list(folders)

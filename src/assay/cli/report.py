@@ -18,7 +18,7 @@ def command(arguments: Sequence[str]) -> int:
         "and their media, and methods; .md with numbers, comparisons and methods; .csv\n"
         "with numbers. The page needs no network.",
     )
-    p.add_argument("runs", nargs="+", help="run folders, or folders that hold runs")
+    p.add_argument("runs", nargs="+", help="run folders, or folders of runs")
     p.add_argument(
         "-o",
         "--output",

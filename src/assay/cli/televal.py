@@ -63,12 +63,12 @@ def _convert(arguments: Sequence[str]) -> int:
         "--save_dir",
         dest="root",
         default="test_data",
-        help="where <name>/ is made",
+        help="the folder for <name>/",
     )
     p.add_argument(
         "--name",
         default=None,
-        help="what it is called (default: as the source)",
+        help="name of the data (default: that of the source)",
     )
     p.add_argument("--key_col", default="key")
     options = p.parse(arguments)

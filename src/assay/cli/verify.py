@@ -23,7 +23,7 @@ def command(arguments: Sequence[str]) -> int:
         description="Check each line of the journal, the media of answers, and summary.json against\n"
         "their digests, and rebuild the table from the journal. Nothing is asked, scored\n"
         "or written.\n"
-        "Exit codes: 0 all is as the run left it; 3 something is damaged, differs, or\n"
+        "Exit codes: 0 nothing was changed; 3 something is damaged, differs, or\n"
         "could not be checked.",
     )
     p.add_argument("run", help="a run folder")

@@ -24,7 +24,7 @@ def command(arguments: Sequence[str]) -> int:
         "folder",
         nargs="?",
         default=None,
-        help="a run folder, results of another tool, or a folder that holds either (default: runs)",
+        help="a run folder, results of another tool, or a folder of either (default: runs)",
     )
     p.add_argument(
         "--port",
