@@ -223,7 +223,7 @@ def test_a_run_that_was_not_finished_shows_no_numbers_and_is_not_verified(
 
     assert (
         "0.333" not in shown.out.split("sums ·")[0]
-        and "no numbers: summary.json is not what this run" in shown.out
+        and "no numbers: summary.json does not match this run" in shown.out
     )
     assert said.code == 3 and "not checked: the run is not finished" in said.out
 

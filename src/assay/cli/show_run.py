@@ -375,7 +375,7 @@ class ShownRun:
         for note in summary.get("notes", ()):
             yield printable(note_line(note))
         if not summary and self.reader.layout.summary.exists():
-            yield "no numbers: summary.json was changed after the run ended"
+            yield "no numbers: summary.json does not match this run"
         yield printable(
             f"{self.reader.manifest_if_any.get('status', 'unknown')}: {self.reader.source}"
         )
