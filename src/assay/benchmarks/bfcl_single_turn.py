@@ -139,10 +139,7 @@ def bfcl(sample: Sample, output: Output) -> Score:
     if verdict.is_right:
         return Score(1.0, answer=answer)
     details = {"error_type": verdict.error_type, "error": verdict.error}
-    if decoded:
-        outcome = Outcome.SCORED
-    else:
-        outcome = Outcome.UNPARSED
+    outcome = Outcome.SCORED if decoded else Outcome.UNPARSED
     return Score(
         0.0,
         outcome,

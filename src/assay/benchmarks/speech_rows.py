@@ -74,10 +74,7 @@ class Spoken:
         else:
             path = Path(found)
             shards, _ = open_files(path, None, str(path))
-            if path.is_dir():
-                folder = path
-            else:
-                folder = path.parent
+            folder = path if path.is_dir() else path.parent
         return Samples(
             shards,
             on_duplicate="suffix" if self.repeats else "error",
@@ -128,10 +125,7 @@ class SpokenSample:
         else:
             target = reference_of(answer)
         key = first_of(row, IDS)
-        if read.rounds:
-            fields = {**row, ROUNDS: texts}
-        else:
-            fields = row
+        fields = {**row, ROUNDS: texts} if read.rounds else row
         tags = {}
         for name in read.tags:
             if row.get(name) not in (None, ""):
@@ -151,10 +145,7 @@ class SpokenSample:
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
         """Return the text and the clips of a row with one turn."""
         query = first_of(row, self.read.query)
-        if query is None:
-            texts = []
-        else:
-            texts = [str(query)]
+        texts = [] if query is None else [str(query)]
         for column in AUDIO_COLUMNS:
             is_filled = row.get(column) not in (None, "")
             if is_filled:
@@ -233,10 +224,7 @@ class Heard:
                     ),
                 ]
             )
-        if sample.media:
-            audio = sample.media[0]
-        else:
-            audio = None
+        audio = sample.media[0] if sample.media else None
         return Prompt((user_turn(self, sample, text, audio),))
 
 
@@ -266,10 +254,7 @@ class HeardRounds:
             template = self
         else:
             template = replace(self, instruction="")
-        if sample.media:
-            audio = sample.media[place]
-        else:
-            audio = None
+        audio = sample.media[place] if sample.media else None
         return user_turn(template, sample, sample.fields[ROUNDS][place], audio)
 
 
@@ -349,10 +334,7 @@ def in_modes(
     first = next(iter(templates))
     tasks = []
     for mode, template in templates.items():
-        if mode == first:
-            suffix = ""
-        else:
-            suffix = SUFFIXES[mode]
+        suffix = "" if mode == first else SUFFIXES[mode]
         if mode == TEXT:
             needs = task.needs
         else:

@@ -77,10 +77,7 @@ def _inherit(
     other = settings.pop("like", None)
     if other is None:
         return settings
-    if other in shapes:
-        base = shapes[other]
-    else:
-        base = rows[other]
+    base = shapes[other] if other in shapes else rows[other]
     return {**_inherit(base, rows, shapes), **settings}
 
 

@@ -139,10 +139,7 @@ class Tau2Session:
     async def begin(self, prompt: Prompt) -> Prompt:
         """Return the prompt with the customer's first message."""
         first = await self._talk.say()
-        if first is None:
-            words = self._talk.last
-        else:
-            words = first
+        words = self._talk.last if first is None else first
         messages = (*prompt.messages, Message("user", (Text(words),)))
         return replace(prompt, messages=messages)
 

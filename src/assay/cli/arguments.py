@@ -172,10 +172,7 @@ def key_values(
     """Read `k=v,k2=v2`, several of these, or a JSON object. Each value is read by `scalar`."""
     if not text:
         return {}
-    if isinstance(text, str):
-        pieces = [text]
-    else:
-        pieces = list(text)
+    pieces = [text] if isinstance(text, str) else list(text)
     values: dict[str, Any] = {}
     for piece in pieces:
         if piece.lstrip().startswith("{"):

@@ -104,10 +104,7 @@ def _sandbox() -> dict[str, Any]:
     from ..sandbox import choose
 
     choice = choose()
-    if choice.tier is not None:
-        name = choice.tier.name
-    else:
-        name = None
+    name = choice.tier.name if choice.tier is not None else None
     refused = [{"tier": tier, "reason": why} for tier, why in choice.refused]
     return {"tier": name, "no_forks": choice.no_forks, "refused": refused}
 

@@ -21,10 +21,7 @@ def command(arguments: Sequence[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(HELP)
         return 0
-    if words[0] in ACTIONS:
-        action = words.pop(0)
-    else:
-        action = "run"
+    action = words.pop(0) if words[0] in ACTIONS else "run"
     if action in ("ls", "list"):
         from .ls import command as list_names
 

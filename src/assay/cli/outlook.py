@@ -222,10 +222,7 @@ def _output(
     same: Sequence[Earlier],
 ) -> tuple[float, float | None]:
     """Return the lowest and highest number of output tokens, from earlier runs or else from `max_tokens`."""
-    if most is None:
-        limit = math.inf
-    else:
-        limit = most
+    limit = math.inf if most is None else most
     rates = []
     for run in same:
         if run.usage.output_tokens is not None:

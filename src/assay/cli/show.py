@@ -519,10 +519,7 @@ def _short(value: object, most: int = 300) -> str:
         return value.name
     if is_dataclass(value) and not isinstance(value, type):
         return _describe_changes(value)
-    if isinstance(value, str):
-        text = value
-    else:
-        text = repr(value)
+    text = value if isinstance(value, str) else repr(value)
     text = " ".join(text.split())
     if len(text) <= most:
         return text

@@ -141,10 +141,7 @@ def _span(
     if count > 1:
         each = details.get("candidates") or ()
         answers = details.get("answers") or ()
-        if place < len(each):
-            details = each[place]
-        else:
-            details = {}
+        details = each[place] if place < len(each) else {}
         if place < len(answers):
             answer = answers[place]
         else:

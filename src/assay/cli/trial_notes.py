@@ -153,10 +153,7 @@ def unused_columns(
 
 
 def _is_shown(value: object, prompt_text: str) -> bool:
-    if isinstance(value, str):
-        text = value
-    else:
-        text = str(value)
+    text = value if isinstance(value, str) else str(value)
     return len(text) >= LEAST_SHOWN and text in prompt_text
 
 

@@ -99,10 +99,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
             raise explained(row.error, file)
     usable = [row for row in rows if isinstance(row, Sample)]
     samples = usable[:SAMPLES]
-    if len(rows) == ROWS_LOOKED_AT:
-        more = "at least "
-    else:
-        more = ""
+    more = "at least " if len(rows) == ROWS_LOOKED_AT else ""
     yield f"task {printable(task.name)}: {more}{len(rows)} rows, {prepared.samples.kind}"
     yield from way
     scorers = prepared.scorers
@@ -178,10 +175,7 @@ def _need_targets(
     ]
     for sample in samples if names else ():
         if sample.target is None:
-            if len(names) == 1:
-                need = "needs"
-            else:
-                need = "need"
+            need = "needs" if len(names) == 1 else "need"
             raise Fault(
                 f"sample {printable(sample.id)} has no answer to compare with, and {' and '.join(names)} {need} one",
                 where=str(file),

@@ -46,15 +46,9 @@ def differing_ways(
         task = entry["task"]
         earlier = by_model.get((task, entry["model"]))
         earlier = earlier or by_task.get(task)
-        if earlier:
-            changed = _changes(earlier, entry)
-        else:
-            changed = []
+        changed = _changes(earlier, entry) if earlier else []
         if changed:
-            if len(changed) == 1:
-                verb = "differs"
-            else:
-                verb = "differ"
+            verb = "differs" if len(changed) == 1 else "differ"
             names = ", ".join(changed)
             notes[f"{task}: not measured the same way: {names} {verb}"] = None
     return list(notes)
@@ -124,14 +118,8 @@ def differing_settings(
 
 def _differences(before: object, after: object) -> Iterator[tuple[str, str, str]]:
     """Yield name, earlier value and later value of each member in which two mappings differ."""
-    if isinstance(before, Mapping):
-        older = before
-    else:
-        older = {}
-    if isinstance(after, Mapping):
-        newer = after
-    else:
-        newer = {}
+    older = before if isinstance(before, Mapping) else {}
+    newer = after if isinstance(after, Mapping) else {}
     names = dict.fromkeys([*older, *newer])
     for name in names:
         earlier = older.get(name)

@@ -132,10 +132,7 @@ def _p(row: Plain) -> str:
     plain = row["p"]
     adjusted = row.get("p_adjusted")
     p = plain if adjusted is None else adjusted
-    if p < 0.001:
-        text = "p < 0.001"
-    else:
-        text = f"p {p:.2g}"
+    text = "p < 0.001" if p < 0.001 else f"p {p:.2g}"
     if adjusted in (None, plain):
         return text
     return f"{text} after Holm"

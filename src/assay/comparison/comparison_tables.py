@@ -236,10 +236,7 @@ def caveats(report: RunComparison) -> list[str]:
     """Return differences between the runs that could be mistaken for a difference between the models."""
     lines = []
     for run, name in _named_runs(report):
-        if len(report.runs) > 1:
-            prefix = f"{name}: "
-        else:
-            prefix = ""
+        prefix = f"{name}: " if len(report.runs) > 1 else ""
         lines += [f"{prefix}{note}" for note in run.notes]
         settings = [row for row in run.settings if row[0] not in COMPARED]
         if settings:
@@ -323,10 +320,7 @@ def footnotes(report: RunComparison) -> Iterator[str]:
     """Yield notes below the table: why numbers were not compared or are unreliable, and bootstrap intervals."""
     compared = 0
     for run, name in _named_runs(report):
-        if len(report.runs) > 1:
-            prefix = f"{name} "
-        else:
-            prefix = ""
+        prefix = f"{name} " if len(report.runs) > 1 else ""
         for row in run.rows:
             title = f"{prefix}{row.task}.{row.metric}"
             yield from _row_notes(row, title)

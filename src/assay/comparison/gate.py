@@ -311,10 +311,7 @@ def _drop(
     limit = rule.max_drop or 0.0
     check = Check(name, "max_drop", limit, INCONCLUSIVE, value=result.value)
     if row is None or row.paired is None:
-        if row is not None:
-            reason = row.refused
-        else:
-            reason = ""
+        reason = row.refused if row is not None else ""
         return replace(check, reason=reason or "the baseline does not have it")
     paired = row.paired
     difference = row.paired.difference
@@ -464,10 +461,7 @@ def _decide_value(
     for flag in result.flags:
         if "unreliable" in flag:
             return replace(check, reason=flag)
-    if result.higher_is_better:
-        least = bound
-    else:
-        least = -bound
+    least = bound if result.higher_is_better else -bound
     return _decide(check, result.value, least, result, together, result.stderr)
 
 

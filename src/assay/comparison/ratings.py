@@ -149,10 +149,7 @@ def _battles(
             gap = ours[id] - theirs[id]
             if not column.higher_is_better:
                 gap = -gap
-            if gap == 0:
-                won = 0.5
-            else:
-                won = float(gap > 0)
+            won = 0.5 if gap == 0 else float(gap > 0)
             yield Battle(first.name, second.name, won, id)
 
 

@@ -279,10 +279,7 @@ def _binary(
 ) -> Scores:
     # At 0 and 1 the spread is unknown, so half a sample is assumed to differ.
     inner = min(max(rate, 0.5 / n), 1 - 0.5 / n)
-    if pairs is None:
-        share = inner * (1 - inner)
-    else:
-        share = pairs
+    share = inner * (1 - inner) if pairs is None else pairs
     return Scores(
         name,
         n,

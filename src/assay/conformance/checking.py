@@ -285,10 +285,7 @@ def _record(
             f"{name}.{key}": number_value for key, number_value in value.items()
         }
     else:
-        if value is None:
-            values = {}
-        else:
-            values = {name: float(value)}
+        values = {} if value is None else {name: float(value)}
     return ScoreRecord(
         "conformance",
         "official",

@@ -492,10 +492,7 @@ def difference_dot(
     if ends is not None:
         visible = inside(ends[0]), inside(ends[1])
         marks.append(_interval_bar(visible, scale, f"ci{way}"))
-    if reach:
-        x = scale(inside(difference))
-    else:
-        x = middle
+    x = scale(inside(difference)) if reach else middle
     marks.append(circle(f"dot{way}", x, 11, 4.2))
     interval = interval_words(ends)
     label = f"difference {format_value(difference)}, 95 % interval {interval}"

@@ -174,10 +174,7 @@ def _shorten(name: str) -> str:
     pieces = name.split("/")
     if len(name) <= LONGEST_NAME or len(pieces) < 3:
         return name
-    if pieces[0]:
-        first = f"{pieces[0]}/"
-    else:
-        first = "/"
+    first = f"{pieces[0]}/" if pieces[0] else "/"
     return f"{first}…/{pieces[-1]}"
 
 

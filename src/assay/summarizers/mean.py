@@ -100,10 +100,7 @@ def mean_of(
     # Only a score between 0 and 1 can be right-or-wrong; a rating is not, even if all ratings are 1.
     may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
     binary = may_be_binary and set(units.values) <= {0.0, 1.0}
-    if ends is None:
-        scale = None
-    else:
-        scale = (min(ends), max(ends))
+    scale = None if ends is None else (min(ends), max(ends))
     estimate, epochs = estimate_units(
         table,
         units,

@@ -210,10 +210,7 @@ def _read(
             weights = array("d", [1.0]) * row
         if weights is not None:
             weights.append(1.0 if weight is None else weight)
-        if record.tags:
-            key = tuple(record.tags.items())
-        else:
-            key = ()
+        key = tuple(record.tags.items()) if record.tags else ()
         tags.append(tag_codes.setdefault(key, len(tag_codes)))
         tied = record.details.get("ties")
         if isinstance(tied, Mapping):

@@ -418,10 +418,7 @@ class GroupMean:
             )
         else:
             each = {}
-        if rows:
-            groups = {self.by: each}
-        else:
-            groups = {}
+        groups = {self.by: each} if rows else {}
         everyone = [record for group in members.values() for record in group]
         heading = Heading(self.name, groups, flags)
         result = grouped_result(
@@ -451,35 +448,23 @@ def mean_of_groups(
 
 
 @summarizers.register("wise_legacy")
-@dataclass(frozen=True, slots=True)
-class WiseLegacy:
-    """Overall WiScore of WISE as first published: .4 culture, .167 time, .133 space, .1 for each science."""
-
-    by: str = "category"
-
-    def __call__(
-        self,
-        records: Sequence[ScoreRecord],
-        context: SummaryContext,
-    ) -> Iterator[Result]:
-        mean = GroupMean(self.by, WISE_LEGACY, name="wiscore_legacy")
-        yield from mean(records, context)
+def wise_legacy(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+    by: str = "category",
+) -> Iterator[Result]:
+    """Yield the overall WiScore of WISE as first published: .4 culture, .167 time, .133 space, .1 for each science."""
+    return GroupMean(by, WISE_LEGACY, name="wiscore_legacy")(records, context)
 
 
 @summarizers.register("wise_verified")
-@dataclass(frozen=True, slots=True)
-class WiseVerified:
-    """Overall score of WISE_Verified: .4 culture and .12 for each of the five other fields."""
-
-    by: str = "category"
-
-    def __call__(
-        self,
-        records: Sequence[ScoreRecord],
-        context: SummaryContext,
-    ) -> Iterator[Result]:
-        mean = GroupMean(self.by, WISE_VERIFIED, name="wise_verified.overall")
-        yield from mean(records, context)
+def wise_verified(
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+    by: str = "category",
+) -> Iterator[Result]:
+    """Yield the overall score of WISE_Verified: .4 culture and .12 for each of the five other fields."""
+    return GroupMean(by, WISE_VERIFIED, name="wise_verified.overall")(records, context)
 
 
 def _flags(

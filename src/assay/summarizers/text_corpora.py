@@ -110,10 +110,7 @@ def signature(records: Sequence[ScoreRecord]) -> str:
         )
     if not lines:
         return ""
-    if len(counts) == 1:
-        references = counts.pop()
-    else:
-        references = "var"
+    references = counts.pop() if len(counts) == 1 else "var"
     return f"nrefs:{references}|{lines.pop()}"
 
 

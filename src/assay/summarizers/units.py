@@ -191,10 +191,7 @@ def _ballot_in(
     row: int,
     value: float,
 ) -> Hashable | None:
-    if table.answers:
-        answer = table.answers[row]
-    else:
-        answer = None
+    answer = table.answers[row] if table.answers else None
     outcome = table.outcome_names[table.outcomes[row]]
     return ballot_of(answer, outcome, value)
 

@@ -47,10 +47,7 @@ def write_charts(
 
 def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
     for run in runs:
-        if len(runs) > 1:
-            whose = f"{run.name} "
-        else:
-            whose = ""
+        whose = f"{run.name} " if len(runs) > 1 else ""
         results = [
             result_from_plain(row) for row in run.documents()[1].get("results", ())
         ]

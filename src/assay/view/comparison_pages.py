@@ -39,10 +39,7 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
     for row, result in zip(comparison.rows, results, strict=True):
         plain = row.to_plain()
         plain["words"] = sentence(plain)
-        if "refused" not in plain:
-            flips = row.flips()
-        else:
-            flips = []
+        flips = row.flips() if "refused" not in plain else []
         plain["flips"] = _flip_rows((before, after), row, _cut_flips(flips))
         plain["flip_counts"] = _count_flips(flips)
         plain["groups"] = _groups(before, row, result)

@@ -8,7 +8,7 @@ the journal is unchanged since it was indexed.
 import hashlib
 import os
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,10 @@ WORTH_KEEPING = 8 << 20
 """The index of a shorter journal is not saved, because the journal itself is read as fast."""
 COMPARED_BYTES = 1 << 16
 """How many bytes at the beginning and at the end of the indexed part are compared to see if a journal has changed."""
+
+
+ARRAY_TYPES = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
+"""The type codes of the arrays in each group of columns."""
 
 
 def open_index(layout: Layout) -> JournalIndex:
@@ -149,58 +153,78 @@ def _is_current(mark: Mapping[str, int], journal: Path) -> bool:
     """Return True if the journal is unchanged since it was indexed, or has only grown."""
     stat = journal.stat()
     has_grown = stat.st_size > mark["size"]
-    is_same = (stat.st_size, stat.st_mtime_ns) == (mark["size"], mark["mtime_ns"])
-    if not has_grown and not is_same:
+    has_same_size = stat.st_size == mark["size"]
+    is_untouched = has_same_size and stat.st_mtime_ns == mark["mtime_ns"]
+    if not has_grown and not is_untouched:
         return False
-    parts = _mark(journal, mark["end"])
-    return all(mark[name] == value for name, value in parts.items())
+    checksums = _mark(journal, mark["end"])
+    return checksums.items() <= mark.items()
 
 
 def _unpack(data: bytes, journal: Path) -> JournalIndex | None:
     """Return the index in the bytes of a file; None if it is not an index, or not of this journal."""
     if not data.startswith(MAGIC):
         return None
-    offset = len(MAGIC) + 8
-    length = int.from_bytes(data[len(MAGIC) : offset], "little")
-    head = msgspec.json.decode(data[offset : offset + length])
-    offset += length
-    mark = head["journal"]
-    if not _is_current(mark, journal):
+    start = len(MAGIC) + 8
+    end = start + int.from_bytes(data[len(MAGIC) : start], "little")
+    head = msgspec.json.decode(data[start:end])
+    if not _is_current(head["journal"], journal):
         return None
-    index = JournalIndex(journal)
+    lengths = dict(head["columns"])
+    pieces = _cut(data, end, [*lengths.values(), *head["blocks"]])
+    blocks = pieces[len(lengths) :]
     expand = zstandard.ZstdDecompressor().decompress
-    columns: dict[str, bytes] = {}
-    for name, length in head["columns"]:
-        columns[name] = expand(data[offset : offset + length])
+    columns = {}
+    for name, piece in zip(lengths, pieces, strict=False):
+        columns[name] = expand(piece)
+    index = _index_of(head, columns, journal)
+    index.words.restore(blocks, array("q", columns["firsts"]), head["words"])
+    return index
+
+
+def _cut(
+    data: bytes,
+    offset: int,
+    lengths: Iterable[int],
+) -> list[bytes]:
+    """Return consecutive pieces of the given lengths."""
+    pieces = []
+    for length in lengths:
+        pieces.append(data[offset : offset + length])
         offset += length
-    blocks = []
-    for length in head["blocks"]:
-        blocks.append(data[offset : offset + length])
-        offset += length
-    index.end = mark["end"]
+    return pieces
+
+
+def _index_of(
+    head: Mapping[str, Any],
+    columns: Mapping[str, bytes],
+    journal: Path,
+) -> JournalIndex:
+    """Return an index without words from the head and the columns of its file."""
+    index = JournalIndex(journal)
+    index.end = head["journal"]["end"]
     index.damaged = head["damaged"]
     index.cells = [(task, model) for task, model in head["cells"]]
     index.outcomes = head["outcomes"]
     index.tag_values = head["tag_values"]
     index.compound_scorers = set(head["compound_scorers"])
-    ids = columns.pop("ids").decode("utf-8", "surrogatepass")
+    ids = columns["ids"].decode("utf-8", "surrogatepass")
     index.ids = ids.split("\0") if ids or head["words"] else []
-    calls = columns.pop("calls")
+    calls = columns["calls"]
     for start in range(0, len(calls), 16):
-        index.calls[calls[start : start + 8]] = int.from_bytes(
-            calls[start + 8 : start + 16], "little"
-        )
-    index.words.restore(blocks, array("q", columns.pop("firsts")), head["words"])
-    index.current = bytearray(columns.pop("current"))
-    index.failed = bytearray(columns.pop("failed"))
-    index.offsets = array("q", columns.pop("offsets"))
-    index.line_rows = array("i", columns.pop("line_rows"))
-    index.line_slots = array("i", columns.pop("line_slots"))
-    types = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
+        key = calls[start : start + 8]
+        offset = calls[start + 8 : start + 16]
+        index.calls[key] = int.from_bytes(offset, "little")
+    index.current = bytearray(columns["current"])
+    index.failed = bytearray(columns["failed"])
+    index.offsets = array("q", columns["offsets"])
+    index.line_rows = array("i", columns["line_rows"])
+    index.line_slots = array("i", columns["line_slots"])
     for name, column in columns.items():
-        kind, _, key = name.partition("\0")
-        if kind in types:
-            getattr(index, kind)[key] = array(types[kind], column)
-        else:
-            getattr(index, kind)[key] = bytearray(column)
+        kind, separator, column_name = name.partition("\0")
+        if separator and kind == "verdicts":
+            index.verdicts[column_name] = bytearray(column)
+        elif separator:
+            values = array(ARRAY_TYPES[kind], column)
+            getattr(index, kind)[column_name] = values
     return index

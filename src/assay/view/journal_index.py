@@ -225,10 +225,7 @@ class JournalIndex:
         """Record a line. Return True if it replaces an earlier line."""
         line = len(self.offsets)
         if -1 <= slot <= 0:
-            if slot:
-                first = self._judged
-            else:
-                first = self._answers
+            first = self._judged if slot else self._answers
             before, first[row] = first[row], line
         else:
             before = self._slots.get((row, slot), NONE)
@@ -357,10 +354,7 @@ class JournalIndex:
                 codes = self._tag_codes[name] = {}
                 self.tags[name] = array("i", [NONE]) * len(self.failed)
                 self.tag_values[name] = []
-            if type(value) is str:
-                text = value
-            else:
-                text = str(value)
+            text = value if type(value) is str else str(value)
             code = codes.get(text)
             if code is None:
                 code = codes[text] = len(codes)

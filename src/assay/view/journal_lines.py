@@ -124,10 +124,7 @@ def output_text(head: OutputHead) -> str:
 
 def score_text(head: ScoreHead) -> str:
     """Return the searchable words of a verdict's line: the extracted answer, and the reason."""
-    if head.answer is not None:
-        pieces = [head.answer]
-    else:
-        pieces = []
+    pieces = [head.answer] if head.answer is not None else []
     why = head.details
     if why is not None:
         for part in (why.reason, why.reply, why.error):

@@ -128,10 +128,7 @@ def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
     """Sort the rows into three lists: not scored, scored below the best score, and others."""
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
     for index, row in enumerate(rows_of(columns)):
-        if columns["cell"]:
-            code = columns["cell"][index]
-        else:
-            code = 0
+        code = columns["cell"][index] if columns["cell"] else 0
         cell = columns["cells"][code]
         outcome_code = columns["outcome"][index]
         outcome = columns["outcomes"][outcome_code]

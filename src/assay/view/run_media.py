@@ -196,10 +196,7 @@ class MediaShelf:
         if not parts:
             raise DataError("this sample names no such medium")
         blob = self._blobs.path(digest)
-        if blob is None:
-            places = []
-        else:
-            places = [blob]
+        places = [] if blob is None else [blob]
         data = self._inside(record.task, record.model)
         for part in parts:
             if isinstance(part.get("path"), str):
@@ -233,10 +230,7 @@ class MediaShelf:
         kind: str,
     ) -> Found:
         files = self._inside(record.task, record.model)
-        if files is None:
-            data = None
-        else:
-            data = files.get(digest)
+        data = None if files is None else files.get(digest)
         if data is None:
             raise DataError(
                 "it is inside the dataset, whose files are missing or no longer contain it"

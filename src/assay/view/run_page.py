@@ -55,17 +55,21 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     details = row.get("details")
     if isinstance(details, Mapping):
         plain["epochs"] = details.get("epochs")
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups = {}
     for tag, values in (row.get("groups") or {}).items():
         if isinstance(values, Mapping):
-            rows = []
-            for name, group in values.items():
-                if not isinstance(group, Mapping):
-                    continue
-                fields = {key: group.get(key) for key in GROUP_FIELDS}
-                rows.append({"name": name, **fields})
-            groups[tag] = rows[:MOST_GROUPS]
+            groups[tag] = _group_rows(values)
     return {**plain, "groups": groups}
+
+
+def _group_rows(groups: Mapping[str, object]) -> list[dict[str, Any]]:
+    """Return the first groups of a tag, each with its name and the fields that a page shows."""
+    rows = []
+    for name, group in groups.items():
+        if isinstance(group, Mapping):
+            fields = {key: group.get(key) for key in GROUP_FIELDS}
+            rows.append({"name": name, **fields})
+    return rows[:MOST_GROUPS]
 
 
 def _describe(cell: Mapping[str, Any]) -> dict[str, Any]:

@@ -265,10 +265,7 @@ def data_address(
     type: str | None = None,
 ) -> str:
     """Return a medium as a data URL."""
-    if data is None:
-        body = found.data()
-    else:
-        body = data
+    body = found.data() if data is None else data
     return f"data:{type or found.type};base64,{base64.b64encode(body).decode('ascii')}"
 
 

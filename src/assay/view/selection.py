@@ -285,10 +285,7 @@ def _order(
     is_down = sort.startswith("-")
     numbers = columns.numbers(name)
     if numbers is not None:
-        if is_down:
-            keys = -numbers[places]
-        else:
-            keys = numbers[places]
+        keys = -numbers[places] if is_down else numbers[places]
         return np.argsort(keys, kind="stable")  # `nan` comes last
     texts = columns.texts(name)
     if texts is None:

@@ -456,10 +456,7 @@ def _carry_out(
         _copy(workspace, host_step, task)
         return
     variables = {**step.env, **env}
-    if step.kind == "RUN":
-        folder = step.folder
-    else:
-        folder = "/"
+    folder = step.folder if step.kind == "RUN" else "/"
     done = workspace.exec(
         ["sh", "-c", host_step.command],
         b"",

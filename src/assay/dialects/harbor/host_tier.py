@@ -268,10 +268,7 @@ def _pieces(text: str) -> list[str] | None:
         return None
     pieces = []
     for piece in _split_outside_quotes(text):
-        if piece != "\n":
-            bare = piece.strip()
-        else:
-            bare = piece
+        bare = piece.strip() if piece != "\n" else piece
         if not bare:
             continue
         try:

@@ -133,10 +133,7 @@ def _is_known(
 
 
 def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, list):
-        entries = value
-    else:
-        entries = []
+    entries = value if isinstance(value, list) else []
     return (entry for entry in entries if isinstance(entry, Mapping))
 
 
@@ -305,10 +302,7 @@ def _check_generation(
                 f"write {name} as a number",
             )
     until = options.get("until")
-    if isinstance(until, list):
-        endings = until
-    else:
-        endings = [until]
+    endings = until if isinstance(until, list) else [until]
     if not all(ending is None or isinstance(ending, str) for ending in endings):
         raise _fault(
             where,

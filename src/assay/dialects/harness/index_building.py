@@ -53,10 +53,7 @@ def files_named(
     entry = index.get(name)
     if entry is None:
         return []
-    if entry.kind == "tag":
-        members = entry.members
-    else:
-        members = (name,)
+    members = entry.members if entry.kind == "tag" else (name,)
     return [index[member].path for member in members]
 
 

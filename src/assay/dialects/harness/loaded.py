@@ -205,10 +205,7 @@ def row_fault(error: Exception, where: str) -> Exception:
         return error
     kind = type(error).__name__
     if isinstance(error, KeyError):
-        if error.args:
-            missing = str(error.args[0])
-        else:
-            missing = ""
+        missing = str(error.args[0]) if error.args else ""
         return UsageError(
             f"the row has no column {missing!r}",
             where=where,

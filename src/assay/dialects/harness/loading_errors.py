@@ -66,10 +66,7 @@ def _one_line(
     if unknown is not None:
         return unknown
     if isinstance(error, KeyError) and " " not in str(error.args[:1]):
-        if error.args:
-            column = str(error.args[0])
-        else:
-            column = ""
+        column = str(error.args[0]) if error.args else ""
         return UsageError(
             f"a row has no column {column!r}",
             where=where,

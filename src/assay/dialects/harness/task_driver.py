@@ -52,20 +52,25 @@ Chosen = Sequence[tuple[int, Document]]
 
 
 @dataclass(frozen=True)
-class TaskRows(ABC):
-    """Reads the documents of a task as samples. They are built when they are first read."""
+class TaskPart(ABC):
+    """Base of the rows, the template and the driver of a library's task."""
 
     reference: TaskReference
     settings: TaskSettings
+
+    @abstractmethod
+    def documents(self) -> "Documents":
+        """Return the documents of the task."""
+
+
+@dataclass(frozen=True)
+class TaskRows(TaskPart):
+    """Reads the documents of a task as samples. They are built when they are first read."""
 
     @property
     def name(self) -> str:
         """The name of the rows in error messages."""
         return self.reference.where
-
-    @abstractmethod
-    def documents(self) -> "Documents":
-        """Return the documents of the task."""
 
     def __call__(self) -> list[Sample]:
         documents = self.documents()
@@ -73,11 +78,9 @@ class TaskRows(ABC):
 
 
 @dataclass(frozen=True)
-class FirstPrompt:
+class FirstPrompt(TaskPart):
     """Base of the templates of both libraries."""
 
-    reference: TaskReference
-    settings: TaskSettings
     is_whole = True
     """True, because the prompt already contains its system text and its examples."""
 
@@ -140,17 +143,11 @@ class Documents(ABC):
 
 
 @dataclass(frozen=True)
-class TaskDriver(ABC):
+class TaskDriver(TaskPart):
     """Asks all requests of a task or a group, and returns the rows of its results."""
 
-    reference: TaskReference
-    settings: TaskSettings
     digest: str
     """Digest of the tasks and the version of the library. A change of either makes it a different task."""
-
-    @abstractmethod
-    def documents(self) -> Documents:
-        """Return the documents of the task."""
 
     @abstractmethod
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
@@ -410,10 +407,7 @@ class TaskDriver(ABC):
 
 def _state_for_metrics(chosen: Chosen) -> RandomState:
     """Return the state of the random generators after the last request was built, which metrics continue from."""
-    if chosen:
-        last = chosen[-1][1].random_state
-    else:
-        last = None
+    last = chosen[-1][1].random_state if chosen else None
     if last is not None:
         return last.copy()
     return RandomState()

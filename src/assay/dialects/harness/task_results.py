@@ -301,10 +301,7 @@ def _pool(
         return {"interval": "none: a task of the group has no standard error"}
     by_size = _weighs_by_size(group, label)
     counts = [row.n for row in parts.values()]
-    if by_size:
-        total = sum(counts)
-    else:
-        total = len(counts)
+    total = sum(counts) if by_size else len(counts)
     shares = [(count if by_size else 1) / total for count in counts]
     variance = sum(
         (share * float(error or 0.0)) ** 2

@@ -207,10 +207,7 @@ def hub_dataset(
             }
             converted = {**other_options, "revision": PARQUET_BRANCH}
             return hub_dataset(path, name, converted, where, load)
-        if name:
-            dataset_name = f"{path} ({name})"
-        else:
-            dataset_name = str(path)
+        dataset_name = f"{path} ({name})" if name else str(path)
         raise UsageError(
             f"the data cannot be loaded: {dataset_name}: {_reason(error)}",
             where=where,

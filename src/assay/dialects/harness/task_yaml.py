@@ -25,10 +25,7 @@ def _function_text(
     suffix: str,
     node: yaml.ScalarNode,
 ) -> str:
-    if isinstance(node.value, str):
-        value = node.value
-    else:
-        value = ""
+    value = node.value if isinstance(node.value, str) else ""
     return f"!{suffix} {value}"
 
 
@@ -50,10 +47,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         loaded = yaml.load(data, Loader=TaskLoader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        if mark:
-            where = f"{path}:{mark.line + 1}"
-        else:
-            where = str(path)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or error
         raise UsageError(f"not valid YAML: {problem}", where=where) from error
     if not isinstance(loaded, dict):

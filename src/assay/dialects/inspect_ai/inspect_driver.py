@@ -199,9 +199,6 @@ def _ids_of(dataset: "Dataset") -> Iterator[str | int]:
 
 def _outcomes(records: Sequence[ScoreRecord]) -> dict[str, int]:
     """Return the number of samples and epochs by outcome of the first scorer."""
-    if records:
-        first = records[0].scorer
-    else:
-        first = ""
+    first = records[0].scorer if records else ""
     counts = Counter(r.outcome for r in records if r.scorer == first)
     return {str(Outcome(outcome)): count for outcome, count in counts.items()}

@@ -247,10 +247,7 @@ class InspectRows:
     def __call__(self) -> list[Any]:
         samples = []
         for number, sample in enumerate(load(self.reference).dataset, 1):
-            if sample.id is None:
-                id = number
-            else:
-                id = sample.id
+            id = number if sample.id is None else sample.id
             if isinstance(sample.input, str):
                 question = sample.input
             else:
@@ -275,10 +272,7 @@ class InspectTemplate:
 
     def __call__(self, sample: Sample) -> Prompt:
         for number, entry in enumerate(load(self.reference).dataset, 1):
-            if entry.id is None:
-                id = number
-            else:
-                id = entry.id
+            id = number if entry.id is None else entry.id
             if str(id) == sample.id:
                 return Prompt(messages_of_inspect(entry.input))
         raise UsageError(f"no sample {sample.id!r}", where=self.reference.spec)

@@ -13,7 +13,7 @@ from ...runner.flow.drivers import RecordingEngine
 from ...runner.options import RunOptions
 from ..harness.loaded import Document, LibraryTask, LoadedTask, TaskReference
 from ..harness.questions import Question
-from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
+from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskPart, TaskRows
 from ..harness.task_references import (
     common_options,
     described_task,
@@ -27,31 +27,29 @@ from .lm_documents import LmDocuments, documents_of
 from .task_loading import load
 
 
-@dataclass(frozen=True)
-class LmRows(TaskRows):
-    """Reads the documents of a task as samples. They are built when they are first read."""
-
+class _LmPart(TaskPart):
     def documents(self) -> LmDocuments:
         """Return the documents of the task."""
         return documents_of(self.reference, self.settings)
 
 
 @dataclass(frozen=True)
-class LmTemplate(FirstPrompt):
+class LmRows(_LmPart, TaskRows):
+    """Reads the documents of a task as samples. They are built when they are first read."""
+
+
+@dataclass(frozen=True)
+class LmTemplate(_LmPart, FirstPrompt):
     """The first prompt of a document, exactly as the model receives it."""
 
     def __call__(self, sample: Sample) -> Prompt:
-        document = documents_of(self.reference, self.settings)[sample.id]
+        document = self.documents()[sample.id]
         return document.questions[0].prompt
 
 
 @dataclass(frozen=True)
-class LmDriver(TaskDriver):
+class LmDriver(_LmPart, TaskDriver):
     """Asks all requests of a task or a group, and returns the rows of its results."""
-
-    def documents(self) -> LmDocuments:
-        """Return the documents of the task."""
-        return documents_of(self.reference, self.settings)
 
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
         """Ask every request, put the answers into lm-eval's instances, and return the first failure by document."""

@@ -16,7 +16,7 @@ from ...core import AssayError, ErrorInfo, Output, Prompt, Sample, Task
 from ...runner.flow.drivers import RecordingEngine
 from ...runner.options import RunOptions
 from ..harness.loaded import Document, LoadedTask, TaskReference
-from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
+from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskPart, TaskRows
 from ..harness.task_references import (
     common_options,
     described_task,
@@ -54,31 +54,29 @@ REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'
 """Reasoning tags that lmms-eval removes unless a task names others."""
 
 
-@dataclass(frozen=True)
-class LmmsRows(TaskRows):
-    """Reads the documents of a task as samples, without their media."""
-
+class _LmmsPart(TaskPart):
     def documents(self) -> LmmsDocuments:
         """Return the documents of the task."""
         return documents_of(self.reference, self.settings)
 
 
 @dataclass(frozen=True)
-class LmmsTemplate(FirstPrompt):
+class LmmsRows(_LmmsPart, TaskRows):
+    """Reads the documents of a task as samples, without their media."""
+
+
+@dataclass(frozen=True)
+class LmmsTemplate(_LmmsPart, FirstPrompt):
     """The first prompt of a document, exactly as the model receives it."""
 
     def __call__(self, sample: Sample) -> Prompt:
-        documents = documents_of(self.reference, self.settings)
+        documents = self.documents()
         return documents.first_prompt(documents[sample.id])
 
 
 @dataclass(frozen=True)
-class LmmsDriver(TaskDriver):
+class LmmsDriver(_LmmsPart, TaskDriver):
     """Asks all requests of a task or a group, and returns the rows of its results."""
-
-    def documents(self) -> LmmsDocuments:
-        """Return the documents of the task."""
-        return documents_of(self.reference, self.settings)
 
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
         """Ask every request, a few documents at a time, and return the first failure by document."""

@@ -101,10 +101,7 @@ def _load(
             fault = _names_of_package().unknown_aggregation(metrics, reference.where)
             if fault is not None:
                 raise fault
-        if name in index:
-            path = index[name].path
-        else:
-            path = entry.path
+        path = index[name].path if name in index else entry.path
         code = helpers_digest(path)
         loaded_tasks[name] = described(name, task, shots[name], code)
     group = None

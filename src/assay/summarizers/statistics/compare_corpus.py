@@ -125,10 +125,7 @@ def _difference(
     import numpy as np
 
     value = float(gap(total[None, :])[0])
-    if keys is None:
-        count = None
-    else:
-        count = len(units)
+    count = None if keys is None else len(units)
     if len(units) < 2:
         reason = "one sample" if keys is None else "one cluster"
         return Estimate.without_interval(value, n, reason, clusters=count)

@@ -90,10 +90,7 @@ def compare_paired(
     if clusters is None and binary:
         difference = paired_share_difference(wins, losses, n, level)
         # A single sample has no interval, and its mid-p is no evidence.
-        if n > 1:
-            p = mcnemar(wins, losses)
-        else:
-            p = 1.0
+        p = mcnemar(wins, losses) if n > 1 else 1.0
         test = "McNemar mid-p"
     else:
         difference = _mean_difference(differences, common, clusters, level, ends)
@@ -238,8 +235,5 @@ def difference_p(difference: Estimate) -> float:
         far = difference.scale[0]
     else:
         far = difference.scale[1]
-    if far is None:
-        others = 0.5
-    else:
-        others = value / (value - far)
+    others = 0.5 if far is None else value / (value - far)
     return min(1.0, 2 * (1 - others) ** trials)

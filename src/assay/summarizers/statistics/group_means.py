@@ -199,10 +199,7 @@ def _combined_spread(
 
 def _spread_of(part: Estimate) -> Spread:
     """Return the spread of an estimate that has only a standard error."""
-    if part.clusters is None:
-        units = part.n
-    else:
-        units = part.clusters
+    units = part.n if part.clusters is None else part.clusters
     variance = (part.stderr or 0.0) ** 2
     return Spread(
         variance,

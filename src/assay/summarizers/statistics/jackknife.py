@@ -63,10 +63,7 @@ def jackknife(
     units, labels = unit_sums(table, clusters, strata)
     total = table.sum(axis=0)
     value = value_of(function, total)
-    if clusters is None:
-        count = None
-    else:
-        count = len(units)
+    count = None if clusters is None else len(units)
     unit_name = "sample" if clusters is None else "cluster"
 
     def no_interval(reason: str) -> Estimate:
@@ -196,10 +193,7 @@ def _bounded_ratio(
     """Return a ratio of sums between two ends with its score interval."""
     n = len(table)
     units, _ = unit_sums(table, clusters, None)
-    if clusters is None:
-        count = None
-    else:
-        count = len(units)
+    count = None if clusters is None else len(units)
     weighing = units[units[:, 1] != 0]
     if len(weighing) < 2:
         reason = "one sample" if clusters is None else "one cluster"

@@ -50,10 +50,7 @@ def clopper_pearson(
     """Return the exact interval. It covers at least `level` for every true share, and is therefore wide."""
     _check_counts(k, n)
     tail = (1 - level) / 2
-    if k == 0:
-        low = 0.0
-    else:
-        low = beta_quantile(tail, k, n - k + 1)
+    low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
     if k == n:
         high = 1.0
     else:

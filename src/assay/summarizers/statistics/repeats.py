@@ -182,10 +182,7 @@ def reduce_repeats(
         )
     if any(number not in (0.0, 1.0) for number in numbers):
         raise ValueError(f"{reducer} counts right answers: its values must be 0 or 1")
-    if match[1] == "@":
-        count = pass_at_k
-    else:
-        count = pass_hat_k
+    count = pass_at_k if match[1] == "@" else pass_hat_k
     return Reduced(count(len(numbers), int(sum(numbers)), int(match[2])))
 
 
