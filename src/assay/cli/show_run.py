@@ -264,7 +264,7 @@ def _helper_lines(
     }
     for call in record.calls:
         if call.get("key") not in keys:
-            continue  # the call of another verdict, a failed call, or one on a damaged line
+            continue  # the call of another verdict; failed and damaged calls are not recorded
         role = str(call.get("task", "")).rpartition("#")[2]
         yield printable(
             f"  for {verdict['scorer']}, the {role} ({call.get('model')}) was asked"
