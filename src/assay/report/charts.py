@@ -508,7 +508,7 @@ class Interval(NamedTuple):
 
 
 NAMES_WIDTH, NUMBERS_WIDTH = 200.0, 150.0
-"""Pixels left and right of the tracks of `interval_rows`."""
+"""Pixels for the names left of the tracks in `interval_rows`, and for the numbers right of them."""
 LONGEST_NAME = 34
 
 

@@ -173,7 +173,7 @@ def dpg(
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:
-    """Return 1 or 0 for each proposition that the image fulfils or not; None if the scorer read none."""
+    """Return for each proposition 1 if the image fulfils it, else 0; None if the scorer could not tell."""
     return record.details.get("fulfilled")
 
 

@@ -181,7 +181,7 @@ class _Vote:
     unread: int = 0
 
     def leaders(self) -> list[str]:
-        """Return the answers with the most votes; several are a tie."""
+        """Return the answers with the most votes; more than one is a tie."""
         top = max(self.ballots.values(), default=0)
         return [answer for answer, votes in self.ballots.items() if votes == top]
 

@@ -98,7 +98,7 @@ def answer(request: Mapping[str, Any]) -> str:
 
 @contextmanager
 def judged_by(judge: RunJudge) -> Iterator[None]:
-    """Inside the block, send every call of tasks to a judge to this one, in whichever of the three ways."""
+    """Let this judge answer all judge calls of tasks while the block runs."""
     import requests
 
     original: Callable[..., requests.Response] = requests.post

@@ -89,7 +89,7 @@ class LmmsDriver(_LmmsPart, TaskDriver):
 
     @contextmanager
     def reading(self, recording: RecordingEngine) -> Iterator[None]:
-        """Inside the block, send the calls that tasks make to a judge to the judge of the run."""
+        """Let the judge of the run answer all judge calls of tasks while the block runs."""
         options = recording.options
         name = options.judges.get("judge")
         if name is None:

@@ -292,7 +292,7 @@ def _rating(
     quantile: float,
     battles: Sequence[Battle],
 ) -> Rating:
-    """Return one rating with its interval and its numbers of battles."""
+    """Return one rating with its interval, and how many battles the model won, lost and tied."""
     results: Counter[str] = Counter()
     for battle in battles:
         if name not in (battle.first, battle.second):

@@ -69,7 +69,7 @@ class Decomposition:
     between: float | None
     """Variance between questions without the sampling noise; 0 if the noise explains all of it."""
     stderr_at_infinity: float | None
-    """The standard error if the same questions were repeated endlessly."""
+    """The standard error if each question had infinitely many answers."""
     icc: float | None
     """Intra-class correlation: the share of the variance that is due to the questions."""
 
