@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from summary_context import Context, record
 
 from assay.core import UsageError
-from assay.summarizers.strata import GroupMean, WiseLegacy, WiseVerified
+from assay.summarizers.strata import GroupMean, wise_legacy, wise_verified
 
 
 def samples(group, values, by="tag"):
@@ -54,13 +54,13 @@ FIELDS = ["culture", "time", "space", "biology", "physics", "chemistry"]
 @pytest.mark.parametrize(
     ("summarizer", "field", "value"),
     [
-        (WiseLegacy(), "Culture", 0.4),
-        (WiseLegacy(), "time", 0.167),
-        (WiseLegacy(), "space", 0.133),
-        (WiseLegacy(), "physics", 0.1),
-        (WiseVerified(), "culture", 0.4),
-        (WiseVerified(), "time", 0.12),
-        (WiseVerified(), "chemistry", 0.12),
+        (wise_legacy, "Culture", 0.4),
+        (wise_legacy, "time", 0.167),
+        (wise_legacy, "space", 0.133),
+        (wise_legacy, "physics", 0.1),
+        (wise_verified, "culture", 0.4),
+        (wise_verified, "time", 0.12),
+        (wise_verified, "chemistry", 0.12),
     ],
 )
 def test_each_version_of_wise_has_its_own_weights(summarizer, field, value):
@@ -76,11 +76,11 @@ def test_each_version_of_wise_has_its_own_weights(summarizer, field, value):
 
 
 def test_absent_groups_are_named():
-    (result,) = WiseLegacy()(samples("culture", [1.0, 0.0], "category"), Context())
+    (result,) = wise_legacy(samples("culture", [1.0, 0.0], "category"), Context())
 
     assert result.value == 0.5
     assert result.flags[0].startswith(
-        "without biology, chemistry, physics, space, time: weights of the rest"
+        "without biology, chemistry, physics, space, time: the other weights"
     )
 
 
@@ -90,7 +90,7 @@ def test_a_group_without_a_weight_is_left_out_and_named():
         *samples("cooking", [0.0], "category"),
     ]
 
-    (result,) = WiseVerified()(records, Context())
+    (result,) = wise_verified(records, Context())
 
     assert result.value == 1.0
     assert result.flags[1] == "left out, category not known: cooking"
