@@ -1,11 +1,12 @@
-"""Images as base64 text and back, as in benchmark files: lossless, and with transparency.
+"""Images as base64 text and back, as in benchmark files, with the names and parameters of VLMEvalKit's functions.
 
-The functions have the names and parameters of VLMEvalKit's. Unlike there, an image is restored pixel by pixel,
-unless a lossy format is requested.
+By default an image is restored pixel by pixel, with its transparency. With upstream's rules it becomes a JPEG with a
+shorter edge of at least `$VLMEVAL_MIN_IMAGE_EDGE` (100) and a text of at most `$VLMEVAL_MAX_IMAGE_SIZE` characters.
 """
 
 import base64
 import io
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ from ...core.media import SNIFFED_BYTES, sniff
 from ...media.checks import check_image
 from ...media.encode import image_bytes
 from ...media.images import FORMATS, to_rgb
+from .state import as_upstream
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
-_BY_SUFFIX = {
+FORMATS_BY_SUFFIX = {
     ".png": "PNG",
     ".jpg": "JPEG",
     ".jpeg": "JPEG",
@@ -28,20 +30,59 @@ _BY_SUFFIX = {
     ".tif": "TIFF",
     ".tiff": "TIFF",
 }
+"""Pillow's name of an image format by the suffix of a file."""
 _OPAQUE = ("JPEG", "BMP")
+ALPHA = ("RGBA", "P", "LA")
+LARGEST = 10**9
 
 
 def encode_image_to_base64(
     img: "PilImage",
     target_size: int = -1,
-    fmt: str = "PNG",
+    fmt: str | None = None,
+    max_file_size: float = LARGEST,
 ) -> str:
-    """Return a Pillow image as base64.
+    """Return a Pillow image as base64, by default as PNG.
 
     `target_size` above 0 limits its longer side; `fmt="JPEG"` replaces transparency by white.
     """
+    if as_upstream():
+        return _encoded_as_upstream(img, target_size, fmt or "JPEG", max_file_size)
+    kind = fmt or "PNG"
+    return _encoded(_fitting(_shrunk(img, target_size), kind), kind)
+
+
+def _encoded_as_upstream(
+    img: "PilImage",
+    target_size: int,
+    fmt: str,
+    max_file_size: float,
+) -> str:
+    """Encode an image without transparency, within the limits that the environment sets for edges and text."""
+    if img.mode in ALPHA:
+        img = img.convert("RGB")
+    if target_size > 0:
+        img.thumbnail((target_size, target_size))
+    text = _encoded(img, fmt)
+    largest = int(os.environ.get("VLMEVAL_MAX_IMAGE_SIZE", max_file_size))
+    shortest = int(os.environ.get("VLMEVAL_MIN_IMAGE_EDGE", 100))
+    if min(img.size) < shortest:
+        text = _encoded(resize_image_by_factor(img, shortest / min(img.size)), fmt)
+    factor = 1.0
+    while len(text) > largest:
+        factor *= min(1.0, (largest / len(text)) ** 0.5)
+        text = _encoded(resize_image_by_factor(img, factor), fmt)
+    return text
+
+
+def resize_image_by_factor(img: "PilImage", factor: float = 1) -> "PilImage":
+    """Return an image with both sides multiplied by `factor`."""
+    return img.resize((int(img.width * factor), int(img.height * factor)))
+
+
+def _encoded(img: "PilImage", fmt: str) -> str:
     buffer = io.BytesIO()
-    _fitting(_shrunk(img, target_size), fmt).save(buffer, format=fmt)
+    img.save(buffer, format=fmt)
     return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
@@ -49,20 +90,30 @@ def encode_image_file_to_base64(
     image_path: str | Path,
     target_size: int = -1,
     fmt: str | None = None,
+    max_file_size: float = LARGEST,
 ) -> str:
     """Return an image file as base64: its own bytes, unless it must be smaller or of another format."""
-    data = Path(image_path).read_bytes()
-    if target_size <= 0 and fmt is None:
-        return base64.b64encode(data).decode("ascii")
-    return encode_image_to_base64(_opened(data), target_size, fmt or "PNG")
+    if as_upstream():
+        from PIL import Image as pillow
+
+        image: PilImage = pillow.open(image_path)
+    else:
+        data = Path(image_path).read_bytes()
+        if target_size <= 0 and fmt is None:
+            return base64.b64encode(data).decode("ascii")
+        image = _opened(data)
+    return encode_image_to_base64(image, target_size, fmt, max_file_size)
 
 
 def decode_base64_to_image(
     base64_string: str,
     target_size: int = -1,
 ) -> "PilImage":
-    """Return the Pillow image of a base64 text or a data URL."""
-    return _shrunk(_opened(image_bytes(base64_string)), target_size)
+    """Return the Pillow image of a base64 text or a data URL; with upstream's rules without transparency."""
+    image = _shrunk(_opened(image_bytes(base64_string)), target_size)
+    if as_upstream() and image.mode in ALPHA:
+        return image.convert("RGB")
+    return image
 
 
 def decode_base64_to_image_file(
@@ -70,17 +121,22 @@ def decode_base64_to_image_file(
     image_path: str | Path,
     target_size: int = -1,
 ) -> None:
-    """Write the image of a base64 text to a file: its own bytes if the file's suffix names their format."""
-    data = image_bytes(base64_string)
+    """Write the image of a base64 text to a file: its own bytes if the file's suffix names their format.
+
+    With upstream's rules it is always encoded again.
+    """
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    file_format = _BY_SUFFIX.get(path.suffix.lower(), "PNG")
+    if as_upstream():
+        decode_base64_to_image(base64_string, target_size).save(path)
+        return
+    data = image_bytes(base64_string)
+    file_format = FORMATS_BY_SUFFIX.get(path.suffix.lower(), "PNG")
     if target_size <= 0 and (sniff(data[:SNIFFED_BYTES]) or "").upper() == file_format:
         path.write_bytes(data)
         return
-    _fitting(_shrunk(_opened(data), target_size), file_format).save(
-        path, format=file_format
-    )
+    image = _fitting(_shrunk(_opened(data), target_size), file_format)
+    image.save(path, format=file_format)
 
 
 def _opened(data: bytes) -> "PilImage":

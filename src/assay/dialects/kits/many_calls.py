@@ -1,9 +1,6 @@
-"""Many calls at once, with results in order and by key in a file; and small helpers for processes."""
+"""Many calls at once, with results in order and by key in a file."""
 
-import asyncio
-import multiprocessing
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import (
     Executor,
@@ -17,13 +14,7 @@ from typing import Any
 from ..shapes import Function
 from .smp.file import dump, load
 
-__all__ = [
-    "async_recv_process_message",
-    "async_wait_process",
-    "cpu_count",
-    "terminate_processes",
-    "track_progress_rich",
-]
+__all__ = ["cpu_count", "track_progress_rich"]
 
 
 def track_progress_rich(
@@ -80,61 +71,3 @@ def cpu_count() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-async def async_wait_process(
-    process: multiprocessing.Process,
-    timeout: float | None = None,
-    poll_interval: float = 0.1,
-) -> int | None:
-    """Return the exit code of a process without blocking the loop; `None` if it still runs when the time is over."""
-    start = time.monotonic()
-    while process.is_alive():
-        if timeout is not None and time.monotonic() - start >= timeout:
-            return process.exitcode
-        await asyncio.sleep(poll_interval)
-    process.join(timeout=0)
-    return process.exitcode
-
-
-async def async_recv_process_message(
-    conn: Any,
-    process: multiprocessing.Process,
-    process_name: str,
-    poll_interval: float = 0.1,
-) -> Any:
-    """Return one message of a process without blocking the loop."""
-    while True:
-        if conn.poll():
-            try:
-                return conn.recv()
-            except EOFError:
-                break
-        if not process.is_alive():
-            break
-        await asyncio.sleep(poll_interval)
-    process.join(timeout=0)
-    raise RuntimeError(
-        f"{process_name} ended unexpectedly with code {process.exitcode}"
-    )
-
-
-def terminate_processes(
-    processes: Iterable[multiprocessing.Process | None],
-    name: str = "process",
-    timeout: float = 5,
-    logger: Any = None,
-) -> None:
-    """Terminate processes, and kill those that do not end."""
-    alive = [
-        process for process in processes if process is not None and process.is_alive()
-    ]
-    for process in alive:
-        if logger is not None:
-            logger.debug("ending %s (pid %s)", name, process.pid)
-        process.terminate()
-    for process in alive:
-        process.join(timeout=timeout)
-        if process.is_alive():
-            process.kill()
-            process.join(timeout=timeout)

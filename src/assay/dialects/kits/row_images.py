@@ -14,16 +14,8 @@ from ...core import Image, Media
 from ...core.media import is_inline
 from ...datasets.faults import RowFault
 from ...media.images import decode_image, to_rgb
-from .base64_images import needs_rgb
+from .base64_images import FORMATS_BY_SUFFIX, needs_rgb
 
-_FORMATS = {
-    ".jpg": "JPEG",
-    ".jpeg": "JPEG",
-    ".gif": "GIF",
-    ".bmp": "BMP",
-    ".webp": "WEBP",
-    ".tif": "TIFF",
-}
 _files: dict[str, str] = {}
 """Digest of the image that this process wrote, or has read, by absolute path."""
 _paths: dict[tuple[str, str, str], str] = {}
@@ -110,7 +102,7 @@ def _encoded(image: Image, name: str) -> bytes:
     if picture.mode in ("RGBA", "P", "LA"):
         picture = picture.convert("RGB")
     suffix = os.path.splitext(name)[1]
-    fmt = _FORMATS.get(suffix.lower(), "PNG")
+    fmt = FORMATS_BY_SUFFIX.get(suffix.lower(), "PNG")
     if fmt == "JPEG" and picture.mode not in ("RGB", "L", "CMYK"):
         picture = to_rgb(picture)
     buffer = io.BytesIO()

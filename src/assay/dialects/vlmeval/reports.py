@@ -1,6 +1,6 @@
 """Tables of accuracy in VLMEvalKit's formats: by split and category, matched shares, by capability."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...summarizers.benchmark_tables import CAPABILITIES
@@ -62,25 +62,21 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
     """Count matched answers and how many of them are right; rows are category, letter read, answer."""
     import pandas
 
-    counts: dict[Any, list[int]] = {OVERALL: [0, 0, 0]}
-    for category, read, answer in rows:
-        for name in (OVERALL, category):
-            count = counts.setdefault(name, [0, 0, 0])
-            count[0] += 1
-            count[1] += bool(read)
-            count[2] += bool(read) and read == answer
-    cells = [
-        [
-            name,
-            total,
-            match,
-            hit,
-            match / total * 100,
-            hit / match * 100 if match else 0,
-        ]
-        for name, (total, match, hit) in counts.items()
-        if total
+    matches = [
+        (category, bool(read), read == answer) for category, read, answer in rows
     ]
+    table = pandas.DataFrame(matches, columns=["Category", "match", "right"])
+    table["hit"] = table["match"] & table["right"]
+    groups = [(OVERALL, table), *table.groupby("Category", sort=False)]
+    cells = []
+    for name, group in groups:
+        total, match, hit = (
+            len(group),
+            int(group["match"].sum()),
+            int(group["hit"].sum()),
+        )
+        share = hit / match * 100 if match else 0
+        cells.append([name, total, match, hit, match / total * 100, share])
     return pandas.DataFrame(
         cells, columns=["Category", "tot", "match", "hit", "match_rate", "acc"]
     )
@@ -100,35 +96,28 @@ def capability_tables(
     of_capabilities: dict[str, list[float]] = {name: [] for name in CAPABILITIES}
     of_combinations = of_capabilities if counts_twice else {}
     everything: list[float] = []
-    combinations: dict[str, None] = {}
+    combinations: dict[str, list[float]] = {}
     for category, grade in graded:
         combination = category.replace(",", "_")
-        combinations[combination] = None
         everything.append(float(grade))
         for name in CAPABILITIES:
             if name in category:
                 of_capabilities[name].append(float(grade))
-        of_combinations.setdefault(combination, []).append(float(grade))
-
-    def table_of(
-        names: Iterable[str],
-        entries: Mapping[str, list[float]],
-    ) -> Any:
-        groups = [(name, entries[name]) for name in names]
-        return _mean_table([*groups, (OVERALL, everything)])
-
+        combinations[combination] = of_combinations.setdefault(combination, [])
+        combinations[combination].append(float(grade))
+    by_capability = {name: of_capabilities[name] for name in CAPABILITIES}
     return (
-        table_of(CAPABILITIES, of_capabilities),
-        table_of(combinations, of_combinations),
+        _mean_table({**by_capability, OVERALL: everything}),
+        _mean_table({**combinations, OVERALL: everything}),
     )
 
 
-def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:
+def _mean_table(groups: Mapping[str, Sequence[float]]) -> Any:
     import pandas
 
     cells = [
         [name, len(values), sum(values) / len(values) * 100]
-        for name, values in groups
+        for name, values in groups.items()
         if values
     ]
     return pandas.DataFrame(cells, columns=["Category", "tot", "acc"])

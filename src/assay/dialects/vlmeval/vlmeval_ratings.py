@@ -88,61 +88,45 @@ def _mme_score(
 
 
 def hallusion_rating(frame: Any) -> Any:
-    """Return aAcc of questions, fAcc of figures and qAcc over figures: overall, by category and by l2-category."""
+    """Return aAcc of questions, fAcc of figures and qAcc over figures: overall, by category and by l2-category.
+
+    An index ends in set, figure and question: `…_0_3_1`.
+    """
     import pandas
 
-    index_parts = [str(index).split("_")[3:6] for index in frame["index"]]
+    rows = frame.assign(right=frame["score"].astype(bool))
+    parts = rows["index"].astype(str).str.split("_")
+    set_of_row = parts.str[3]
     if "l2-category" in frame:
-        above = frame["l2-category"]
-    else:
-        above = [""] * len(frame)
-    rows = [
-        (bool(score), f"{group}_{cell[0]}_{cell[1]}", f"{group}_{cell[0]}_{cell[2]}")
-        for score, group, cell in zip(frame["score"], above, index_parts, strict=True)
-    ]
+        set_of_row = frame["l2-category"].astype(str) + "_" + set_of_row
+    rows["figure"] = set_of_row + "_" + parts.str[4]
+    rows["question"] = set_of_row + "_" + parts.str[5]
     table = [["Overall", *_shares(rows)]]
     for column in ("category", "l2-category"):
         if column in frame:
-            for value in dict.fromkeys(frame[column]):
-                chosen = [
-                    row
-                    for row, cell in zip(rows, frame[column], strict=True)
-                    if cell == value
-                ]
-                table.append([value, *_shares(chosen)])
+            for value in frame[column].unique():
+                table.append([value, *_shares(rows[rows[column] == value])])
     return pandas.DataFrame(table, columns=["split", "aAcc", "fAcc", "qAcc"])
 
 
-def _shares(rows: Sequence[tuple[bool, str, str]]) -> list[float]:
+def _shares(rows: Any) -> list[float]:
     """Return the percentages of right rows, and of figures and questions whose rows are all right."""
-    figures: dict[str, bool] = {}
-    questions: dict[str, bool] = {}
-    for is_right, figure, question in rows:
-        figures[figure] = figures.get(figure, True) and is_right
-        questions[question] = questions.get(question, True) and is_right
     return [
-        _mean(is_right for is_right, _, _ in rows),
-        _mean(figures.values()),
-        _mean(questions.values()),
+        _mean(rows["right"]),
+        _mean(rows.groupby("figure")["right"].all()),
+        _mean(rows.groupby("question")["right"].all()),
     ]
 
 
-def yes_f1(
-    answers: Iterable[Any],
-    read: Iterable[Any],
-) -> tuple[float, float, float]:
+def yes_f1(rows: Any) -> tuple[float, float, float]:
     """Return F1, precision and recall of yes."""
-    hits = predicted_count = actual_count = 0
-    for answer, verdict in zip(answers, read, strict=True):
-        is_yes = answer == "Yes"
-        reads_yes = verdict == "Yes"
-        actual_count += is_yes
-        predicted_count += reads_yes
-        hits += is_yes and reads_yes
-    precision = hits / predicted_count if predicted_count else 0.0
-    recall = hits / actual_count if actual_count else 0.0
+    is_yes = rows["answer"] == "Yes"
+    reads_yes = rows["extracted"] == "Yes"
+    hits = int((is_yes & reads_yes).sum())
     if hits == 0:
-        return 0.0, precision, recall
+        return 0.0, 0.0, 0.0
+    precision = hits / int(reads_yes.sum())
+    recall = hits / int(is_yes.sum())
     f1 = 2 * (precision * recall) / (precision + recall)
     return f1, precision, recall
 
@@ -154,24 +138,15 @@ def pope_rating(frame: Any) -> Any:
     """
     import pandas
 
-    every = [
-        str(cell).split(",") if cell == cell else [None] for cell in frame["category"]
-    ]
-    columns = (frame["answer"], frame["extracted"], frame["score"])
-    rows = [
-        (category, answer, verdict, score)
-        for categories, answer, verdict, score in zip(every, *columns, strict=True)
-        for category in categories
-    ]
+    categories = frame["category"].str.split(",")
+    rows = frame.assign(category=categories).explode("category")
     groups = [("Overall", rows)]
-    for category in dict.fromkeys(row[0] for row in rows if row[0] is not None):
-        groups.append((category, [row for row in rows if row[0] == category]))
+    for category in rows["category"].dropna().unique():
+        groups.append((category, rows[rows["category"] == category]))
     table = []
     for name, group in groups:
-        f1, precision, recall = yes_f1(
-            (row[1] for row in group), (row[2] for row in group)
-        )
-        accuracy = sum(bool(row[3]) for row in group) / len(group) * 100
+        f1, precision, recall = yes_f1(group)
+        accuracy = _mean(group["score"])
         table.append([name, f1 * 100, accuracy, precision * 100, recall * 100])
     return pandas.DataFrame(
         table, columns=["split", "Overall", "acc", "precision", "recall"]
@@ -180,7 +155,7 @@ def pope_rating(frame: Any) -> Any:
 
 def vsr_rating(frame: Any) -> dict[str, float]:
     """Return precision, recall and acc in percent, and F1 between 0 and 1."""
-    f1, precision, recall = yes_f1(frame["answer"], frame["extracted"])
+    f1, precision, recall = yes_f1(frame)
     return {
         "precision": precision * 100,
         "recall": recall * 100,
@@ -191,10 +166,10 @@ def vsr_rating(frame: Any) -> dict[str, float]:
 
 def amber_rating(frame: Any) -> dict[str, float]:
     """Return the accuracy of attributes, existence and relations, and their mean."""
-    groups: dict[str, list[Any]] = {}
-    for category, score in zip(frame["category"], frame["score"], strict=True):
-        groups.setdefault(AMBER_KINDS.get(category, category), []).append(score)
-    scores = {name: _mean(values) for name, values in groups.items()}
+    kinds = frame["category"].replace(AMBER_KINDS)
+    scores = {
+        kind: _mean(rows) for kind, rows in frame["score"].groupby(kinds, sort=False)
+    }
     return {**scores, "Avg ACC": sum(scores.values()) / len(scores)}
 
 

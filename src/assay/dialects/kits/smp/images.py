@@ -1,20 +1,18 @@
-"""Images as base64 and back, their sizes, several in one, and rows shown in a notebook.
+"""Images: their sizes, several in one, rows shown in a notebook, and base64 from `base64_images`."""
 
-By default an image is restored pixel by pixel. With upstream's rules it becomes a JPEG with a shorter edge of at least
-`$VLMEVAL_MIN_IMAGE_EDGE` (100) and a text of at most `$VLMEVAL_MAX_IMAGE_SIZE` characters.
-"""
-
-import base64
-import io
 import os
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...shapes import Fields
-from .. import base64_images
-from ..state import as_upstream
+from ..base64_images import (
+    decode_base64_to_image,
+    decode_base64_to_image_file,
+    encode_image_file_to_base64,
+    encode_image_to_base64,
+    resize_image_by_factor,
+)
 from .file import md5
 from .misc import build_option_str as build_option_str
 from .misc import gpt_key_set as gpt_key_set
@@ -33,90 +31,6 @@ __all__ = [
     "rescale_img",
     "resize_image_by_factor",
 ]
-
-ALPHA = ("RGBA", "P", "LA")
-LARGEST = 10**9
-
-
-def encode_image_to_base64(
-    img: "PilImage",
-    target_size: int = -1,
-    fmt: str | None = None,
-    max_file_size: float = LARGEST,
-) -> str:
-    """Return an image as base64; `target_size` above 0 limits its longer side."""
-    if not as_upstream():
-        return base64_images.encode_image_to_base64(img, target_size, fmt or "PNG")
-    kind = fmt or "JPEG"
-    if img.mode in ALPHA:
-        img = img.convert("RGB")
-    if target_size > 0:
-        img.thumbnail((target_size, target_size))
-    text = _encoded(img, kind)
-    largest = int(os.environ.get("VLMEVAL_MAX_IMAGE_SIZE", max_file_size))
-    shortest = int(os.environ.get("VLMEVAL_MIN_IMAGE_EDGE", 100))
-    if min(img.size) < shortest:
-        text = _encoded(resize_image_by_factor(img, shortest / min(img.size)), kind)
-    factor = min(1.0, (largest / len(text)) ** 0.5)
-    while len(text) > largest:
-        text = _encoded(resize_image_by_factor(img, factor), kind)
-        factor *= min(1.0, (largest / len(text)) ** 0.5)
-    return text
-
-
-def _encoded(img: "PilImage", fmt: str) -> str:
-    buffer = io.BytesIO()
-    img.save(buffer, format=fmt)
-    return base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
-def encode_image_file_to_base64(
-    image_path: str | Path,
-    target_size: int = -1,
-    fmt: str | None = None,
-    max_file_size: float = LARGEST,
-) -> str:
-    """Return an image file as base64: its own bytes, unless it must be smaller or of another format."""
-    if not as_upstream():
-        return base64_images.encode_image_file_to_base64(image_path, target_size, fmt)
-    from PIL import Image
-
-    return encode_image_to_base64(
-        Image.open(image_path),
-        target_size,
-        fmt,
-        max_file_size,
-    )
-
-
-def decode_base64_to_image(
-    base64_string: str,
-    target_size: int = -1,
-) -> "PilImage":
-    """Return the Pillow image of a base64 text or a data URL; with upstream's rules without transparency."""
-    image = base64_images.decode_base64_to_image(base64_string, target_size)
-    if as_upstream() and image.mode in ALPHA:
-        return image.convert("RGB")
-    return image
-
-
-def decode_base64_to_image_file(
-    base64_string: str,
-    image_path: str | Path,
-    target_size: int = -1,
-) -> None:
-    """Write the image of a base64 text to a file; with upstream's rules it is always encoded again."""
-    if not as_upstream():
-        base64_images.decode_base64_to_image_file(
-            base64_string,
-            image_path,
-            target_size,
-        )
-        return
-    folder = os.path.dirname(image_path)
-    if folder:
-        os.makedirs(folder, exist_ok=True)
-    decode_base64_to_image(base64_string, target_size).save(image_path)
 
 
 def read_ok(img_path: str) -> bool:
@@ -143,11 +57,6 @@ def rescale_img(
     else:
         width = int(height / img.height * img.width)
     return img.resize((width, height))
-
-
-def resize_image_by_factor(img: "PilImage", factor: float = 1) -> "PilImage":
-    """Return an image with both sides multiplied by `factor`."""
-    return img.resize((int(img.width * factor), int(img.height * factor)))
 
 
 def concat_images(
@@ -209,7 +118,7 @@ def mmqa_display(
         cells = toliststr(row.pop("image"))
     if not cells and "image_path" in row:
         for path in toliststr(row.pop("image_path")):
-            cells.append(base64_images.encode_image_file_to_base64(path))
+            cells.append(encode_image_file_to_base64(path))
     print(f"INDEX: {row.pop('index', 'XXX')}")
     for cell in cells:
         image = decode_base64_to_image(cell, target_size)
