@@ -2,14 +2,16 @@
 
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from ...code.userfiles import file_digest
-from ...core import AssayError, Output, Request, Sample, UsageError, shorten
+from ...core import AssayError, Output, Request, Sample, Task, UsageError, shorten
+from ...datasets import Samples, open_dataset
 from ...datasets.tsv_images import index_text, is_blank
+from ...runner.result import RunResult
 from ..shapes import Fields, Record
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
@@ -55,16 +57,31 @@ def questions_in(table: Any) -> Questions:
     return questions
 
 
+def samples_of(task: Task, data: str | None = None) -> Samples:
+    """Return the samples of a task, from its own data or from another file."""
+    source = task.dataset
+    if hasattr(source, "reading_from"):
+        source = source.reading_from(data)
+    elif data:
+        source = data
+    return open_dataset(
+        source,
+        to_sample=task.to_sample,
+        where=f"task {task.name!r}",
+    )
+
+
 def refuse_other_dataset(
-    questions: Questions,
-    samples: Iterable[Any],
+    answers: "ImportedAnswers",
+    task: Task,
     dataset: str,
-    where: str,
 ) -> None:
     """Raise if a prediction file has rows that the dataset lacks, or a different question or option for an index."""
+    questions = answers.questions
+    where = str(answers.path)
     unknown = dict.fromkeys(questions)
     differing: list[tuple[str, Any, Any]] = []
-    for sample in samples:
+    for sample in samples_of(task):
         unknown.pop(sample.id, None)
         if not isinstance(sample, Sample) or sample.id not in questions:
             continue
@@ -162,6 +179,11 @@ class ImportedAnswers:
     def output_of(self, index: str) -> Output:
         """Return the answer of one row."""
         raise NotImplementedError
+
+    def noted_in(self, result: RunResult, dataset: str) -> RunResult:
+        """Return the result of a run with a note that names the prediction file."""
+        note = f"{dataset}: predictions read from {self.path}"
+        return replace(result, notes=(note, *result.notes))
 
     def missing(self, message: str) -> Output:
         """Return the failure of a row without a usable answer."""

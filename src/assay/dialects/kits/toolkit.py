@@ -13,7 +13,7 @@ from ...core import Model, UnknownName, UsageError
 from ..guest import Guest
 from ..outside import installed_mount
 from ..shapes import Fields, Record
-from .checkout import Checkout
+from .checkout import Checkout, Defined
 from .user_code import own_classes
 
 HINT = "--register FILE names the file that defines it"
@@ -109,21 +109,21 @@ class Toolkit:
     def dataset_of_checkout(self, name: str) -> tuple[Any, Fields] | None:
         """Return the class for a dataset in the checkout, with further arguments; None if there is none."""
         checkout = self.checkout()
-        if checkout is not None:
-            defined = checkout.dataset(name)
-        else:
-            defined = None
-        if defined is None:
+        defined = checkout and checkout.dataset(name)
+        if not defined:
             return None
         return self.load(defined.file).member(defined.cls), defined.arguments
 
+    def definition_of_model(self, name: str) -> Defined | None:
+        """Return the entry of a model in the checkout's configuration; None if there is none."""
+        checkout = self.checkout()
+        if checkout is None:
+            return None
+        return checkout.model(name)
+
     def model_of_checkout(self, name: str) -> Callable[[], Any] | None:
         """Return the factory of a model in the checkout's configuration; None if there is none."""
-        checkout = self.checkout()
-        if checkout is not None:
-            defined = checkout.model(name)
-        else:
-            defined = None
+        defined = self.definition_of_model(name)
         if defined is None:
             return None
         return partial(self.load(defined.file).member(defined.cls), **defined.arguments)

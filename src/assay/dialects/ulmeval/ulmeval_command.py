@@ -112,8 +112,7 @@ def run_pair(
         else:
             note_digests(folder, [*digests, str(answers.identity["imported"])])
     if answers is not None:
-        note = f"{pair.dataset_name}: predictions read from {answers.path}"
-        result = replace(result, notes=(note, *result.notes))
+        return answers.noted_in(result, pair.dataset_name)
     return result
 
 
@@ -152,10 +151,8 @@ def _refuse_other_dataset(pair: Pair, options: RunOptions) -> None:
     """Raise if a prediction file has other rows than the dataset."""
     if not isinstance(pair.model, Imported) or not _is_guest(pair):
         return
-    source = tasks_of(pair.reference, options)[0].dataset
-    samples = source.reading_from(None)
-    where = str(pair.model.path)
-    refuse_other_dataset(pair.model.questions, samples, pair.dataset_name, where)
+    task = tasks_of(pair.reference, options)[0]
+    refuse_other_dataset(pair.model, task, pair.dataset_name)
 
 
 def _options(

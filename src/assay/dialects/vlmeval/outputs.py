@@ -9,7 +9,6 @@ from typing import Any
 
 from ...code.userfiles import file_digest
 from ...core import Output, Sample, ScoreRecord, Task
-from ...datasets import open_dataset
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...scorers.vision.mmvet import MmVet
@@ -17,6 +16,7 @@ from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, link_up, table_digest
+from ..kits.imported_answers import samples_of
 from ..kits.smp.file import get_eval_file_format, get_pred_file_format
 from ..run_answers import answered
 from ..shapes import Fields
@@ -120,15 +120,7 @@ def write_files(
     `imported` is the digest of the prediction file that was read, if any.
     """
     reader = RunReader(run_folder)
-    if hasattr(task.dataset, "reading_from"):
-        source = task.dataset.reading_from(data)
-    else:
-        source = data or task.dataset
-    samples = open_dataset(
-        source,
-        to_sample=task.to_sample,
-        where=f"task {task.name!r}",
-    )
+    samples = samples_of(task, data)
     if not data:
         write_snapshot(run_folder, samples)
     model = next(

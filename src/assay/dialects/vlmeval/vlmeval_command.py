@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ...code.userfiles import is_reference, split_reference
 from ...core import AssayError, Task, UsageError
-from ...datasets import open_dataset
 from ...datasets.excel import need_excel
 from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
@@ -98,7 +97,7 @@ def _run(
             answers = Imported.read(file, pair.label, load_by_suffix)
             options = options.but(model_args={})
             flags = _scored(flags)
-            _refuse_other_dataset(answers, options, pair.name)
+            refuse_other_dataset(answers, _task(options), pair.name)
     fresh = (
         earlier is None or answers is not None or (flags.fresh and flags.mode != "eval")
     )
@@ -118,20 +117,17 @@ def _run(
             else:
                 data = str(run_folder / SNAPSHOT)
             options = _with_judge(options.but(data=data), flags)
-            settings = {
-                "tasks": options.tasks,
-                "judges": options.judges,
-                "judge_args": options.judge_args,
-            }
             result = score(
                 run_folder,
                 watcher=watcher,
+                tasks=options.tasks,
+                judges=options.judges,
+                judge_args=options.judge_args,
                 scorers=(),
                 data=data,
                 register=options.register,
                 dialect="vlmeval",
                 trust_pickle=options.trust_pickle,
-                **settings,
             )
         else:
             options = _with_judge(options, flags)
@@ -151,13 +147,11 @@ def _run(
             documented=documented,
             imported=answers.identity["imported"] if answers is not None else None,
         )
-    note = None
     if answers is not None:
-        note = f"{pair.name}: predictions read from {answers.path}"
-    elif flags.mode == "eval":
+        return answers.noted_in(result, pair.name)
+    if flags.mode == "eval":
         note = f"{pair.name}: predictions of the run {run_folder}"
-    if note is not None:
-        result = replace(result, notes=(note, *result.notes))
+        return replace(result, notes=(note, *result.notes))
     return result
 
 
@@ -200,23 +194,6 @@ def _file_to_read(
         return None  # an older version recorded none: use the run itself
     latest = earlier.parent / f"{stem}.{get_pred_file_format()}"
     return new_prediction_file(home, stem, frozenset(digests), of_latest, latest)
-
-
-def _refuse_other_dataset(
-    answers: Imported,
-    options: RunOptions,
-    name: str,
-) -> None:
-    task = _task(options)
-    source = task.dataset
-    if hasattr(source, "reading_from"):
-        source = source.reading_from(None)
-    samples = open_dataset(
-        source,
-        to_sample=task.to_sample,
-        where=f"task {task.name!r}",
-    )
-    refuse_other_dataset(answers.questions, samples, name, str(answers.path))
 
 
 def _scored(flags: argparse.Namespace) -> argparse.Namespace:

@@ -78,10 +78,7 @@ def dataset_entry(
         lambda file: {kind.__name__: kind for kind in file.datasets},
         f"{where}, key `data.{name}.class`",
     )
-    if file is None:
-        path = None
-    else:
-        path = str(file)
+    path = str(file) if file else None
     return kind, str(settings.pop("dataset", name)), path, settings
 
 
@@ -371,11 +368,7 @@ def _model(
 
 def _model_of_checkout(name: str) -> Pair | None:
     """Return a model that the configuration of the checkout around the working folder names, or None."""
-    checkout = TOOLKIT.checkout()
-    if checkout is not None:
-        defined = checkout.model(name)
-    else:
-        defined = None
+    defined = TOOLKIT.definition_of_model(name)
     if defined is None:
         return None
     settings = dict(defined.arguments)
@@ -398,8 +391,6 @@ def _built_with(
         definition = TOOLKIT.load(path).model(attribute)
         if definition:
             accepted = parameters_of(class_of(definition[1]))
-        else:
-            accepted = ()
     if flags.use_vllm and not model.model.startswith("vllm/"):
         if "use_vllm" not in accepted and "**" not in accepted:
             raise UsageError(
