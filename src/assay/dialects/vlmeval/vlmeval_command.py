@@ -25,6 +25,7 @@ from ..kits.toolkit import class_of
 from ..protocol import DOCUMENTED, UPSTREAM, choose
 from ..shapes import Record
 from .dataset_facts import SNAPSHOT
+from .evaluating import NO_JUDGE
 from .flags import idle, key_variable, parse
 from .outputs import noted_digests, noted_revision, write_files
 from .vlmeval_imported import SUFFIXES, Imported, new_prediction_file
@@ -85,10 +86,11 @@ def _run(
     documented: bool,
 ) -> RunResult:
     """Run one model on one dataset. `documented` selects the revision whose files are written."""
-    options = _options(pair, flags)
     name = file_name(pair.name, 80)
     home = work_dir / pair.label
-    earlier, answers = _earlier(home, name), None
+    earlier = _earlier(home, name)
+    options = _options(pair, flags)
+    answers = None
     if flags.mode == "eval" or flags.reuse:
         file = _file_to_read(home, earlier, pair, name)
         if file is None and earlier is None and flags.mode == "eval":
@@ -96,26 +98,19 @@ def _run(
         if file is not None:
             answers = Imported.read(file, pair.label, load_by_suffix)
             options = options.but(model_args={})
-            flags = _scored(flags)
             refuse_other_dataset(answers, _task(options), pair.name)
-    fresh = (
-        earlier is None or answers is not None or (flags.fresh and flags.mode != "eval")
-    )
-    if fresh or earlier is None:
-        folder = _new_folder(home, name, stamp)
-    else:
+    asks_nothing = flags.mode == "eval" and answers is None
+    folder = _new_folder(home, name, stamp)
+    if earlier is not None and answers is None and (asks_nothing or not flags.fresh):
         folder = earlier.parent
+        asks_nothing |= flags.keep_failed and (earlier / "summary.json").exists()
     run_folder = folder / f"run_{name}"
     options = options.but(output=str(run_folder))
-    is_kept = flags.keep_failed and not fresh and (run_folder / "summary.json").exists()
     with working_in(folder.resolve(), pair.label):
         if get_pred_file_format() == "xlsx" or _writes_matches(options):
             need_excel()
-        if flags.mode == "eval" or is_kept:
-            if _has_data(options):
-                data = None
-            else:
-                data = str(run_folder / SNAPSHOT)
+        if asks_nothing:
+            data = None if _has_data(options) else str(run_folder / SNAPSHOT)
             options = _with_judge(options.but(data=data), flags)
             result = score(
                 run_folder,
@@ -131,15 +126,10 @@ def _run(
             )
         else:
             options = _with_judge(options, flags)
-            result = run(
-                model=answers,
-                options=options,
-                watcher=watcher,
-            )
-        stem = f"{pair.label}_{name}"
+            result = run(model=answers, options=options, watcher=watcher)
         write_files(
             folder,
-            stem,
+            f"{pair.label}_{name}",
             _task(options),
             options.data,
             run_folder,
@@ -161,18 +151,13 @@ def _no_predictions(
     name: str,
 ) -> UsageError:
     stem = f"{pair.label}_{name}"
-    problem = f"no predictions of {pair.label} on {pair.name}"
     fix = "run --mode infer first"
     for file in (*home.glob("T*/*"), *home.glob("*")):
         if file.stem == stem:
-            file_names = f"{stem}.xlsx, .tsv or .json"
-            fix = f"write {file.name} as {file_names}: its format is not read"
+            fix = f"write {file.name} as {stem}.xlsx, .tsv or .json: its format is not read"
             break
-    return UsageError(
-        problem,
-        where=str(home),
-        fix=fix,
-    )
+    problem = f"no predictions of {pair.label} on {pair.name}"
+    return UsageError(problem, where=str(home), fix=fix)
 
 
 def _file_to_read(
@@ -194,13 +179,6 @@ def _file_to_read(
         return None  # an older version recorded none: use the run itself
     latest = earlier.parent / f"{stem}.{get_pred_file_format()}"
     return new_prediction_file(home, stem, frozenset(digests), of_latest, latest)
-
-
-def _scored(flags: argparse.Namespace) -> argparse.Namespace:
-    """Return the flags for answers from a file, which are read and evaluated in one step."""
-    return argparse.Namespace(
-        **{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode}
-    )
 
 
 def _is_documented(pair: Pair, work_dir: Path) -> bool:
@@ -240,15 +218,12 @@ def _options(
 ) -> RunOptions:
     args: Record = dict(pair.model_args)
     if pair.model.startswith("openai/"):
-        key = key_variable("--key", flags.key)
-        body = json_object(flags.extra_body, "--extra-body")
-        wished = {
-            "base_url": flags.base_url,
-            "api_key_env": key,
-            "total_timeout": flags.timeout,
-            "body": body or None,
-        }
-        args |= {name: value for name, value in wished.items() if value is not None}
+        args |= _given(
+            base_url=flags.base_url,
+            api_key_env=key_variable("--key", flags.key),
+            total_timeout=flags.timeout,
+            body=json_object(flags.extra_body, "--extra-body") or None,
+        )
     else:
         for flag in ("base_url", "key", "timeout", "extra_body"):
             if getattr(flags, flag) is not None:
@@ -256,11 +231,7 @@ def _options(
                     f"--{flag.replace('_', '-')} is for a model behind an endpoint, and {pair.model} is not",
                     fix="--model NAME, as the endpoint calls it",
                 )
-    wished = {
-        name: value
-        for name in GENERATION
-        if (value := getattr(flags, name)) is not None
-    }
+    wished = _given(**{name: getattr(flags, name) for name in GENERATION})
     return RunOptions(
         tasks=(pair.data,),
         models=(pair.model,),
@@ -276,6 +247,11 @@ def _options(
         media_root=flags.media_root,
         on_error="continue",  # VLMEvalKit writes a failure for each row,
     )
+
+
+def _given(**settings: object) -> Record:
+    """Return the settings that are not None."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _with_judge(
@@ -295,33 +271,21 @@ def _with_judge(
         raise UsageError(
             "a key does not belong in --judge-args", fix="--judge-key VARIABLE"
         )
-    connection = {
-        "base_url": flags.judge_base_url,
-        "api_key_env": key_variable("--judge-key", flags.judge_key),
-    }
-    args |= {name: value for name, value in connection.items() if value is not None}
-    if flags.judge in (None, "exact_matching"):
-        judge = None
-    else:
-        judge = os.environ.get("LOCAL_LLM") or flags.judge
-    if judge is None:
-        name = None
-    else:
-        name = assay_name(judge)
+    args |= _given(
+        base_url=flags.judge_base_url,
+        api_key_env=key_variable("--judge-key", flags.judge_key),
+    )
+    name = None
+    if flags.judge not in (None, NO_JUDGE):
+        name = assay_name(os.environ.get("LOCAL_LLM") or flags.judge)
     if evaluates:
-        if flags.judge_retry is None:
-            retry = flags.retry
-        else:
-            retry = flags.judge_retry
-        settings = {
-            "retry": retry,
-            "timeout": flags.judge_timeout,
-            "nproc": flags.judge_api_nproc,
-        }
-        args |= {name: value for name, value in settings.items() if value is not None}
-        args |= {
-            flag: True for flag in ("use_verifier", "use_vllm") if getattr(flags, flag)
-        }
+        args |= _given(
+            retry=flags.retry if flags.judge_retry is None else flags.judge_retry,
+            timeout=flags.judge_timeout,
+            nproc=flags.judge_api_nproc,
+            use_verifier=flags.use_verifier or None,
+            use_vllm=flags.use_vllm or None,
+        )
     elif name is not None:
         if flags.judge_timeout is not None and name.startswith("openai/"):
             args["total_timeout"] = flags.judge_timeout

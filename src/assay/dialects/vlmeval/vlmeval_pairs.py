@@ -335,26 +335,22 @@ def _model(
     """Return a model with its name in assay: `file.py:name` for a registered file, `openai/name` for an endpoint."""
     reference = name if is_reference(name) else registered_model(name, flags.register)
     if reference is None:
-        is_known = name in registry or name in CATALOGUE or name.endswith(".gguf")
         scheme, slash, _ = name.partition("/")
-        if is_known or (
-            slash and scheme in registry and not (flags.base_url and scheme != "openai")
-        ):
+        has_scheme = bool(slash) and scheme in registry
+        is_endpoint = bool(flags.base_url) and scheme != "openai"
+        is_file = name.endswith(".gguf")
+        if name in registry or name in CATALOGUE or is_file or (has_scheme and not is_endpoint):
             reference = name
         elif flags.base_url:
             reference = f"openai/{name}"
         elif (defined := _model_of_checkout(name)) is not None:
             return defined
         elif flags.mode == "eval":
-            reference = (
-                name  # no model is called, so a name from upstream's files is enough
-            )
+            # No model is called, so a name from upstream's files is enough.
+            reference = name
         else:
             checkout = TOOLKIT.checkout()
-            if checkout is not None:
-                of_checkout = checkout.model_names()
-            else:
-                of_checkout = []
+            of_checkout = checkout.model_names() if checkout else []
             names = [*supported_VLM, *of_checkout, *registry.names(), *CATALOGUE]
             raise UnknownName(
                 "model",
