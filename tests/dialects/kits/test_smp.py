@@ -78,6 +78,7 @@ LEFT_OUT = {
     "r2h",
     "run_command",
     "select_reuse_run",
+    "setup_subprocess_logger",
     "stack_image",
     "upsert_dataset_status",
     "upsert_run_status",

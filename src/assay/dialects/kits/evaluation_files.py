@@ -57,10 +57,9 @@ def evaluation_files(
             _remove(folder / name)
         owned.files = {}
         owned.predictions = predictions
-    for name in [
-        name for name, made_by in owned.files.items() if made_by != evaluation
-    ]:
-        _move(folder / name, folder / ASIDE / stem / name)
+    for name, made_by in owned.files.items():
+        if made_by != evaluation:
+            _move(folder / name, folder / ASIDE / stem / name)
     owned.running, owned.before = evaluation, sorted(_names(folder))
     _write(folder, notes)
     there = set(folder.iterdir())
@@ -106,10 +105,8 @@ def judge_digest(judge: str | None) -> str:
     """Return a judge's name; for a judge defined in a user's file, also the file's digest."""
     if judge is not None and is_reference(judge):
         path = Path(split_reference(judge)[0]).expanduser()
-    else:
-        path = None
-    if path is not None and path.is_file():
-        return f"{judge} {file_digest(path)}"
+        if path.is_file():
+            return f"{judge} {file_digest(path)}"
     return str(judge)
 
 
@@ -134,12 +131,12 @@ def _end(
     owned = notes[stem]
     if not owned.running:
         return
+    others = [(other, note) for other, note in notes.items() if other != stem]
     for name in sorted(_names(folder) - set(owned.before)):
-        if not any(
-            _is_of(name, other, stem) or name in noted.files
-            for other, noted in notes.items()
-            if other != stem
-        ):
+        is_of_other = any(
+            _is_of(name, other, stem) or name in note.files for other, note in others
+        )
+        if not is_of_other:
             owned.files[name] = owned.running
     aside = folder / ASIDE / stem
     for path in sorted(aside.iterdir()) if aside.is_dir() else ():

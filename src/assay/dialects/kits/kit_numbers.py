@@ -38,18 +38,13 @@ def as_numbers(value: Any) -> Record:
 
 def _from_mapping(value: Mapping[Any, Any]) -> Record:
     """Return the numbers of a dictionary, or of columns: lists of one length without nested values."""
-    lists = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
-    columns = [cells for cells in lists if not any(map(_is_nested, cells))]
-    if (
-        columns
-        and len(columns) == len(value)
-        and len({len(cells) for cells in columns}) == 1
-    ):
-        records = [
-            dict(zip(value, cells, strict=True))
-            for cells in zip(*value.values(), strict=True)
-        ]
-        return _from_records(records, list(range(len(records))))
+    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
+    is_flat = not any(_is_nested(cell) for cells in columns for cell in cells)
+    lengths = {len(cells) for cells in columns}
+    if is_flat and len(lengths) == 1 and len(columns) == len(value):
+        cells_of_rows = zip(*columns, strict=True)
+        records = [dict(zip(value, cells, strict=True)) for cells in cells_of_rows]
+        return _from_records(records, range(len(records)))
     return _named(value.items())
 
 
@@ -65,17 +60,14 @@ def _is_array(value: object) -> bool:
 def _named(entries: Any) -> Record:
     numbers: Record = {}
     for name, inner in entries:
-        is_single = isinstance(inner, (list, tuple)) and len(inner) == 1
-        is_nested = _is_nested(inner) or _is_array(inner) or hasattr(inner, "to_dict")
-        nested: Any
-        if is_single:
-            nested = _given(inner[0])
-        elif is_nested:
-            nested = as_numbers(inner)
+        if isinstance(inner, (list, tuple)) and len(inner) == 1:
+            number: object = _given(inner[0])
+        elif _is_nested(inner) or _is_array(inner) or hasattr(inner, "to_dict"):
+            number = as_numbers(inner) or None
         else:
-            nested = _given(inner)
-        if nested is not None and nested != {}:
-            numbers[str(name)] = nested
+            number = _given(inner)
+        if number is not None:
+            numbers[str(name)] = number
     return numbers
 
 
@@ -99,9 +91,9 @@ def _from_records(
             if isinstance(cell, str) and number_of(cell) is None
         ]
         row_name = ".".join(words) or str(label)
-        by_label[row_name if row_name not in by_label else f"{row_name}.{label}"] = (
-            numbers
-        )
+        if row_name in by_label:
+            row_name = f"{row_name}.{label}"
+        by_label[row_name] = numbers
     return by_label
 
 

@@ -7,7 +7,6 @@ suffix, or an http(s) URL with one. A dictionary declares its own type.
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from ...core import (
@@ -42,15 +41,13 @@ def message_turns(
     else. `media` maps paths to the media that were written there, so that none is read again.
     """
     if (
-        isinstance(value, (dict, Mapping))
+        isinstance(value, Mapping)
         and "type" not in value
-        and ("text" in value or "image" in value)
+        and {"text", "image"} & {*value}
     ):
         return (Message("user", _image_text_parts(value, media)),)
-    entries: Any = (
-        [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
-    )
-    if not isinstance(entries, (list, Sequence)):
+    entries = [value] if isinstance(value, (str, Mapping, Text, Media)) else value
+    if not isinstance(entries, Sequence):
         raise TypeError(
             f"a prompt must be text, a dict or a list of them, not {shorten(value)}"
         )
@@ -58,30 +55,26 @@ def message_turns(
         raise ValueError("the prompt is an empty list")
     turns: list[Message] = []
     for entry in entries:
-        is_mapping = isinstance(entry, (dict, Mapping))
-        if is_mapping and "content" in entry:
-            content = entry["content"]
-            if isinstance(content, (str, Mapping)):
-                inner = [content]
-            else:
-                inner = content
-            turns.append(
-                Message(
-                    str(entry.get("role", "user")),
-                    tuple(message_part(p, media) for p in inner),
-                )
-            )
-            continue
-        if is_mapping:
+        role = "user"
+        if isinstance(entry, Mapping):
+            if "content" in entry:
+                turns.append(_turn(entry, media))
+                continue
             role = str(entry.get("role") or "user")
-        else:
-            role = "user"
         part = message_part(entry, media)
         if turns and turns[-1].role == role and turns[-1].parts is not None:
             turns[-1] = Message(role, (*turns[-1].parts, part))
         else:
             turns.append(Message(role, (part,)))
     return tuple(turns)
+
+
+def _turn(entry: Fields, media: Mapping[str, Media]) -> Message:
+    """Return one turn of a chat, `dict(role, content)`."""
+    content = entry["content"]
+    inner = [content] if isinstance(content, (str, Mapping)) else content
+    parts = tuple(message_part(part, media) for part in inner)
+    return Message(str(entry.get("role", "user")), parts)
 
 
 def message_part(
@@ -96,7 +89,7 @@ def message_part(
         return _medium(kind, entry, media)
     if isinstance(entry, (Text, Image, Audio, Video)):
         return entry
-    if isinstance(entry, (dict, Mapping)):
+    if isinstance(entry, Mapping):
         kind_name = entry.get("type")
         if kind_name == "text":
             return Text(str(entry.get("value", entry.get("text", ""))))
@@ -140,18 +133,17 @@ def _kind_of_suffix(path: str) -> type[Media] | None:
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
     """Return a message as a list of dictionaries, with media as local files and a `role` unless it is user."""
-    if message.role in ("user", ""):
-        role = {}
-    else:
-        role = {"role": message.role}
-    return [
-        {"type": part.kind, "value": path_of(part), **role}
-        if isinstance(part, Media)
-        else {**part.value, **role}
-        if isinstance(part, Json)
-        else {"type": "text", "value": getattr(part, "text", ""), **role}
-        for part in message.parts or ()
-    ]
+    role = {} if message.role in ("user", "") else {"role": message.role}
+    entries = []
+    for part in message.parts or ():
+        if isinstance(part, Media):
+            entry = {"type": part.kind, "value": path_of(part)}
+        elif isinstance(part, Json):
+            entry = dict(part.value)
+        else:
+            entry = {"type": "text", "value": getattr(part, "text", "")}
+        entries.append({**entry, **role})
+    return entries
 
 
 def flat_list(
@@ -167,17 +159,12 @@ def chat_list(
     path_of: PathOf,
 ) -> list[Record]:
     """Return messages as a chat `[dict(role, content=[dict(type, value)])]`, without the turn the model will write."""
-    return [
-        {
-            "role": message.role,
-            "content": [
-                {k: v for k, v in entry.items() if k != "role"}
-                for entry in message_list(message, path_of)
-            ],
-        }
-        for message in messages
-        if message.parts is not None
-    ]
+    chat = []
+    for message in messages:
+        if message.parts is not None:
+            content = message_list(Message("user", message.parts), path_of)
+            chat.append({"role": message.role, "content": content})
+    return chat
 
 
 def _image_text_parts(
@@ -186,10 +173,8 @@ def _image_text_parts(
 ) -> tuple[Part, ...]:
     """Return the parts of `dict(image=path or paths, text=prompt)`: the images, then the words."""
     source = value.get("image")
-    if source is None:
-        images = []
-    else:
-        images = list(source) if isinstance(source, (list, tuple)) else [source]
+    sources = source if isinstance(source, (list, tuple)) else [source]
+    images = [] if source is None else sources
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
@@ -205,15 +190,15 @@ def _medium(
     media: Mapping[str, Media],
 ) -> Part:
     medium: Media
-    if isinstance(source, str) and source in media:
+    if not isinstance(source, str):
+        medium = source if isinstance(source, Media) else kind(source)
+    elif source in media:
         medium = media[source]
-    elif isinstance(source, Media):
-        medium = source
-    elif isinstance(source, str) and source.startswith(("http://", "https://")):
-        medium = kind(Path(media_path(source)), name=source)
-    elif isinstance(source, str) and not source.startswith("data:"):
-        medium = kind(Path(source).expanduser(), name=source)
-    else:
+    elif source.startswith("data:"):
         medium = kind(source)
+    elif source.startswith(("http://", "https://")):
+        medium = kind(Path(media_path(source)), name=source)
+    else:
+        medium = kind(Path(source).expanduser(), name=source)
     assert isinstance(medium, (Image, Audio, Video))
     return medium

@@ -60,10 +60,7 @@ def image_file_path(
             column="image_path",
             got=name,
         )
-    if encodes:
-        data = _encoded(image, name)
-    else:
-        data = plain_bytes(image)
+    data = _encoded(image, name) if encodes else plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
         stem, suffix = os.path.splitext(path)
         path = f"{stem}-{image.digest[:8]}{suffix}"
@@ -79,10 +76,7 @@ def image_file_path(
 
 def is_written(path: str, image: Image) -> bool:
     """Return True if this process has already written or checked this image at this path."""
-    if path[:1] == os.sep:
-        whole = path
-    else:
-        whole = os.path.abspath(path)
+    whole = path if path[:1] == os.sep else os.path.abspath(path)
     return _files.get(whole) == image.digest and os.path.exists(whole)
 
 
@@ -160,17 +154,15 @@ def media_file(medium: Media, folder: str) -> str:
     file = file_path(medium)
     if file is not None:
         return file
-    is_converted = isinstance(medium, Image) and needs_rgb(medium)
-    kind = medium.format or "bin"
-    if is_converted:
+    if isinstance(medium, Image) and needs_rgb(medium):
         suffix = CONVERTED
     else:
+        kind = medium.format or "bin"
         suffix = f".{_SUFFIXES.get(kind, kind)}"
     path = f"{folder}{os.sep}{medium.digest[:32]}{suffix}"
     if not os.path.exists(path):
-        write_file(
-            path, plain_bytes(medium) if isinstance(medium, Image) else medium.data()
-        )
+        is_image = isinstance(medium, Image)
+        write_file(path, plain_bytes(medium) if is_image else medium.data())
     return path
 
 

@@ -130,12 +130,10 @@ class SetEvaluation:
         numbers = as_numbers(result)
         where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
         if not numbers:
-            if result is None:
-                returned = "nothing"
-            else:
-                returned = f"no numbers: {shorten(result)}"
+            returned = "nothing" if result is None else f"no numbers: {shorten(result)}"
             warnings.warn(f"{where}: evaluate returned {returned}", stacklevel=2)
-        if undefined := not_finite(numbers):
+        undefined = not_finite(numbers)
+        if undefined:
             names = shorten(", ".join(undefined))
             value = next(iter(undefined.values()))
             warnings.warn(

@@ -339,7 +339,12 @@ def _model(
         has_scheme = bool(slash) and scheme in registry
         is_endpoint = bool(flags.base_url) and scheme != "openai"
         is_file = name.endswith(".gguf")
-        if name in registry or name in CATALOGUE or is_file or (has_scheme and not is_endpoint):
+        if (
+            name in registry
+            or name in CATALOGUE
+            or is_file
+            or (has_scheme and not is_endpoint)
+        ):
             reference = name
         elif flags.base_url:
             reference = f"openai/{name}"

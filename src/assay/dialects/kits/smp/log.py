@@ -13,7 +13,6 @@ __all__ = [
     "get_logger",
     "logger_initialized",
     "setup_logger",
-    "setup_subprocess_logger",
 ]
 
 ROOT_LOGGER_NAME = "vlmeval"
@@ -83,39 +82,17 @@ def setup_logger(
     if not is_default and not reset:
         return logger
     logger.handlers.clear()
-    handlers: list[logging.Handler] = (
-        [logging.StreamHandler(sys.stdout)] if console else []
-    )
+    handlers: list[logging.Handler] = []
+    if console:
+        handlers.append(logging.StreamHandler(sys.stdout))
     if log_file is not None:
-        handlers.append(_file_handler(log_file))
-    return _with(logger, handlers, log_level.upper())
-
-
-def setup_subprocess_logger(log_file: str) -> logging.Logger:
-    """Return the toolkit's own logger in a child process, which writes everything into one file."""
-    logger = logging.getLogger("vlmeval")
-    logger.handlers.clear()
-    return _with(logger, [_file_handler(log_file)], "DEBUG")
-
-
-def _file_handler(log_file: str) -> logging.Handler:
-    Path(log_file).parent.mkdir(
-        parents=True,
-        exist_ok=True,
-    )
-    return logging.FileHandler(log_file, encoding="utf-8")
-
-
-def _with(
-    logger: logging.Logger,
-    handlers: list[logging.Handler],
-    level: str,
-) -> logging.Logger:
+        Path(log_file).parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
     for handler in handlers:
         handler.setFormatter(_FORMAT)
-        handler.setLevel(level)
+        handler.setLevel(log_level.upper())
         logger.addHandler(handler)
-    logger.setLevel(level)
+    logger.setLevel(log_level.upper())
     logger.propagate = False
     return logger
 
