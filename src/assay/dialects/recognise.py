@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .. import registry
@@ -251,5 +252,5 @@ def imported_names(path: Path) -> frozenset[str]:
     return frozenset()
 
 
-def _module(name: str) -> Any:
+def _module(name: str) -> ModuleType:
     return importlib.import_module(f".{name}", __package__)

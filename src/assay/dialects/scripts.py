@@ -1,13 +1,12 @@
 """Run a user's own file as `__main__`."""
 
 import sys
-from types import ModuleType
-from typing import Any
+from types import CodeType, ModuleType
 
 from .shapes import Record
 
 
-def run_code(code: Any, scope: Record) -> None:
+def run_code(code: CodeType, scope: Record) -> None:
     """Run a user's own script as `__main__`. By naming it in the command, the user agreed to run it."""
     module = ModuleType("__main__")
     module.__dict__.update(scope)

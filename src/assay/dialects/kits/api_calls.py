@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..shapes import Fields
 from .message_content import Entries, MessageModel, content_kind
 from .smp.images import concat_images
 from .smp.log import get_logger
@@ -53,14 +54,14 @@ class ApiCalls(MessageModel):
 
     def generate(self, message: object, **kwargs1: Any) -> Any:
         """Return the answer, or `fail_msg` if none came in `retry` attempts."""
-        if content_kind(message) == "listdict":
+        if isinstance(message, list) and content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
         entries = self._assay_entries(message)
         return self._assay_tried(
             lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1})
         )
 
-    def chat(self, messages: Any, **kwargs1: object) -> Any:
+    def chat(self, messages: Sequence[Fields], **kwargs1: object) -> Any:
         """Return the answer to a chat that ends with a user turn."""
         turns = [
             {**turn, "content": self._assay_entries(turn["content"])}
@@ -72,7 +73,7 @@ class ApiCalls(MessageModel):
             lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1})
         )
 
-    def chat_inner(self, inputs: Any, **kwargs: Any) -> Any:
+    def chat_inner(self, inputs: Sequence[Fields], **kwargs: Any) -> Any:
         """Return the answer to a chat.
 
         By default call `generate_inner` with the chat, dropping early turns if it fails.
@@ -90,7 +91,7 @@ class ApiCalls(MessageModel):
             None,
         )
 
-    def preprocess_message_with_role(self, message: Any) -> Entries:
+    def preprocess_message_with_role(self, message: Sequence[Fields]) -> Entries:
         """Return the entries without system messages, whose texts are added to the system prompt."""
         system = "".join(
             f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
@@ -107,7 +108,7 @@ class ApiCalls(MessageModel):
 
     def message_to_promptimg(
         self,
-        message: Any,
+        message: Sequence[Fields],
         dataset: str | None = None,
     ) -> tuple[str, Any]:
         """Return the texts joined by line breaks and the first image; `<image>` stands for each of several images."""

@@ -5,7 +5,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ...code.userfiles import file_digest
 from ...core import AssayError, Output, Request, Sample, Task, UsageError, shorten
@@ -13,6 +13,9 @@ from ...datasets import Samples, open_dataset
 from ...datasets.tsv_images import index_text, is_blank
 from ...runner.result import RunResult
 from ..shapes import Fields, Record
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
 """The columns with the question and the options. Both must match, because a letter means nothing without them."""
@@ -29,7 +32,7 @@ Questions = Mapping[str, Fields]
 def read_table(
     path: Path,
     load: Callable[[Path], Any],
-) -> Any:
+) -> object:
     """Return what `load` reads from a prediction file; raise `UsageError` if it is damaged."""
     try:
         return load(path)
@@ -43,7 +46,7 @@ def read_table(
         ) from error
 
 
-def questions_in(table: Any) -> Questions:
+def questions_in(table: "DataFrame") -> Questions:
     """Return the questions in a data frame of predictions, row by row."""
     questions: Record = {}
     indices = [index_text(index) for index in table["index"]]
@@ -108,7 +111,7 @@ def refuse_other_dataset(
         )
 
 
-def refuse_conflicting_rows(table: Any, where: str) -> None:
+def refuse_conflicting_rows(table: "DataFrame", where: str) -> None:
     """Raise if a prediction file has two different predictions for one index."""
     predictions: dict[str, str] = {}
     for index, prediction in zip(table["index"], table["prediction"], strict=True):
@@ -151,9 +154,8 @@ class ImportedAnswers:
         """Read the answers of a file with the columns `index` and `prediction`."""
         if not path.is_file():
             raise UsageError("no such prediction file", where=str(path))
-        table = read_table(path, load)
-        if isinstance(table, (list, dict)):
-            table = _frame(table, path)
+        content = read_table(path, load)
+        table = _frame(content, path)
         columns = [str(column) for column in getattr(table, "columns", ())]
         if not {"index", "prediction"} <= {*columns}:
             has = ", ".join(columns) or "no columns"
@@ -168,7 +170,7 @@ class ImportedAnswers:
         return cls(name, identity, answers, questions_in(table), path)
 
     @staticmethod
-    def answer_of(cell: object) -> Any:
+    def answer_of(cell: object) -> object:
         """Return the answer in a cell of the file."""
         return cell
 
@@ -190,12 +192,15 @@ class ImportedAnswers:
         return Output.failed("missing", message, retryable=False)
 
 
-def _frame(plain: object, path: Path) -> Any:
-    """Return a table that a JSON file stores as records or as columns."""
+def _frame(content: object, path: Path) -> "DataFrame":
+    """Return the table that a file holds; a JSON file stores it as records or as columns."""
     import pandas
 
+    if not isinstance(content, (list, dict)):
+        return content
+
     try:
-        return pandas.DataFrame(plain)
+        return pandas.DataFrame(content)
     except ValueError as error:
         raise UsageError(
             f"not a table of predictions: {error}", where=str(path)

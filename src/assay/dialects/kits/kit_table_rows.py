@@ -1,8 +1,11 @@
 """Shared part of both toolkits' dataset classes: rows in a data frame, and the classes by the names they declare."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..shapes import Record
+
+if TYPE_CHECKING:
+    from pandas import Series
 
 
 class TableRows:
@@ -26,7 +29,7 @@ class TableRows:
     def __getitem__(self, idx: int) -> Record:
         return dict(self.data.iloc[idx])
 
-    def _assay_line(self, line: object) -> Any:
+    def _assay_line(self, line: object) -> "Series":
         """Return a row, given as its number or as the row itself."""
         if isinstance(line, int):
             return self.data.iloc[line]

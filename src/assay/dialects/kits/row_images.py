@@ -74,7 +74,7 @@ def image_file_path(
     return path
 
 
-def is_written(path: str, image: Image) -> bool:
+def is_written(path: str, image: Media) -> bool:
     """Return True if this process has already written or checked this image at this path."""
     whole = path if path[:1] == os.sep else os.path.abspath(path)
     return _files.get(whole) == image.digest and os.path.exists(whole)
@@ -161,8 +161,8 @@ def media_file(medium: Media, folder: str) -> str:
         suffix = f".{_SUFFIXES.get(kind, kind)}"
     path = f"{folder}{os.sep}{medium.digest[:32]}{suffix}"
     if not os.path.exists(path):
-        is_image = isinstance(medium, Image)
-        write_file(path, plain_bytes(medium) if is_image else medium.data())
+        data = plain_bytes(medium) if isinstance(medium, Image) else medium.data()
+        write_file(path, data)
     return path
 
 

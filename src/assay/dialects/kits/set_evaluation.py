@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ...core import EMPTY, Output, Sample, digest_of, shorten
 from ...runner.plan.planned_task import PlannedTask
@@ -20,6 +20,9 @@ from .evaluation_files import evaluation_files, judge_digest
 from .judging import Desk
 from .kit_numbers import as_numbers
 from .state import Surroundings, around, of_process
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Rows = Sequence[tuple[Sample, Output]]
 
@@ -81,7 +84,7 @@ class SetEvaluation:
         """Return the options of judges by their names."""
         return EMPTY
 
-    def frame(self, rows: Rows) -> Any:
+    def frame(self, rows: Rows) -> "DataFrame":
         """Return the data frame that `load` gives for the prediction file."""
         raise NotImplementedError
 

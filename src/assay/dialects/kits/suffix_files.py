@@ -9,7 +9,8 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ...code.userfiles import file_digest
 from ...core import DataError, UsageError, library
@@ -20,6 +21,9 @@ from ...datasets.faults import CELL_LIMIT
 from ...store.integrity import signed, why_foreign
 from ..returned import bare
 from ..shapes import Fields, Record
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 def sign(path: Path) -> None:
@@ -96,7 +100,7 @@ def load_pickle(path: Path, *, trust: bool = False) -> Any:
 def frame_of(
     rows: Sequence[Fields],
     columns: Sequence[str] | None = None,
-) -> Any:
+) -> "DataFrame":
     """Return rows of text cells as a data frame with typed columns; empty cells are NaN, except in `prediction`."""
     pandas = import_pandas()
     if columns is not None:
@@ -175,7 +179,7 @@ def _kind(
     return kind
 
 
-def _read_table(path: Path) -> Any:
+def _read_table(path: Path) -> "DataFrame":
     before = csv.field_size_limit(CELL_LIMIT)
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -199,13 +203,13 @@ def _read_table(path: Path) -> Any:
     return frame_of(rows, header)
 
 
-def _read_jsonl(path: Path) -> Any:
+def _read_jsonl(path: Path) -> list[object]:
     return [
         json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()
     ]
 
 
-def _read_excel(path: Path) -> Any:
+def _read_excel(path: Path) -> "DataFrame":
     header, rows = read_excel(path)
     pandas = import_pandas()
     columns = {}
@@ -327,8 +331,8 @@ def _plain(value: object) -> Any:
 
 def objects(
     cells: Sequence[Any],
-    like: Any,
-) -> Any:
+    like: "DataFrame",
+) -> "Series":
     """Return a column of objects for the frame `like`.
 
     Lists in it stay lists, and its rows are read faster than those of pandas' string columns.
@@ -345,7 +349,7 @@ def objects(
     )
 
 
-def import_pandas() -> Any:
+def import_pandas() -> ModuleType:
     """Return pandas, which the toolkits' code expects."""
     return library("pandas", "pandas, which guest files expect,", "assay[guests]")
 

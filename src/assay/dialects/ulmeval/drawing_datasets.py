@@ -4,7 +4,7 @@ import os
 from abc import abstractmethod
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import UsageError
 from ...datasets.cells import as_text_list
@@ -20,6 +20,9 @@ from ..shapes import Record
 from .drawing_models import OpenAIWrapper
 from .ulmeval_tables import fetched_table, read_table, with_images, with_index
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 __all__ = ["dump", "load"]
 """Names of other modules that `ulmeval.dataset` exports, too."""
 
@@ -34,7 +37,7 @@ class TableDataset(TableRows):
         super().__init_subclass__(**settings)
         CLASSES.append(cls)
 
-    def load_data(self, dataset: str) -> Any:
+    def load_data(self, dataset: str) -> "DataFrame":
         """Return the table of a name as a data frame."""
         return self.prepare_tsv(
             self.DATASET_URL.get(dataset) or f"{dataset}.tsv",
@@ -46,7 +49,7 @@ class TableDataset(TableRows):
         self,
         url: str,
         file_md5: str | None = None,
-    ) -> Any:
+    ) -> "DataFrame":
         """Return the table of a URL as a data frame."""
 
     def display(self, line: object) -> None:
@@ -79,7 +82,7 @@ class TextBaseDataset(TableDataset):
         self,
         url: str,
         file_md5: str | None = None,
-    ) -> Any:
+    ) -> "DataFrame":
         """Return the table at a URL, stored in `$LMUData` under the URL's last part; `<dataset>.tsv` is used, too."""
         root = Path(LMUDataRoot())
         path = root / url.split("/")[-1]
@@ -91,7 +94,7 @@ class TextBaseDataset(TableDataset):
         """Return no images."""
         return []
 
-    def build_prompt(self, line: Any) -> list[dict[str, str]]:
+    def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
         """Return the text of the first existing column among `question` and `prompt`."""
         line = self._assay_line(line)
         column = next(
@@ -134,7 +137,7 @@ class ImageBaseDataset(TableDataset):
         self,
         url: str,
         file_md5: str | None = None,
-    ) -> Any:
+    ) -> "DataFrame":
         """Return the table at a URL, stored as `$LMUData/<dataset>.tsv`; a file named as in the URL is used, too."""
         root = Path(LMUDataRoot())
         self.data_path = str(root / f"{self.dataset_name}.tsv")
@@ -148,7 +151,7 @@ class ImageBaseDataset(TableDataset):
             self,
         )
 
-    def dump_image(self, line: Any) -> list[str]:
+    def dump_image(self, line: "Series") -> list[str]:
         """Write the images of a row as files: named by `image_path`, else `<index>.jpg`, `<index>_<number>.png`.
 
         A file of that name with other pixels is not overwritten; the image then gets a different name.
@@ -191,7 +194,7 @@ class ImageBaseDataset(TableDataset):
             return str(inside)
         return str(inside)
 
-    def build_prompt(self, line: Any) -> list[dict[str, str]]:
+    def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
         """Return the images of the row, then the text of `question`, or of `prompt` without such a column."""
         line = self._assay_line(line)
         named = as_upstream() and self.meta_only

@@ -6,7 +6,7 @@ file itself gets a real one while it needs it.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
@@ -17,6 +17,9 @@ from ..kits.state import Surroundings
 from .kept_tables import keep_table
 from .ulmeval_predictions import prediction_table, write_pickle
 from .ulmeval_rows import GuestData
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @scorers.register("images")
@@ -78,7 +81,7 @@ class ImageEvaluation(SetEvaluation):
         """Return the judge that `evaluate` gets as `model`."""
         return str(self.judge_kwargs.get("model", "judge"))
 
-    def frame(self, rows: Rows) -> Any:
+    def frame(self, rows: Rows) -> "DataFrame":
         """Return the user's rows with lists of images."""
         return prediction_table(self.data, rows)
 

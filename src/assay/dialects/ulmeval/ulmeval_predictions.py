@@ -24,6 +24,7 @@ from .ulmeval_drawing import as_medium, is_image
 from .ulmeval_rows import GuestData
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from PIL.Image import Image as PilImage
 
 
@@ -104,7 +105,7 @@ def opened(data: bytes) -> "PilImage":
 def prediction_table(
     data: GuestData,
     rows: Sequence[tuple[Sample, Output]],
-) -> Any:
+) -> "DataFrame":
     """Return the user's answered rows with `prediction`: a list of images in each."""
     frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(
         drop=True

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import AssayError, ComponentError, DataError, Sample, UsageError, blamed
 from ...datasets import Samples
@@ -18,6 +18,9 @@ from ..kits.state import Surroundings, around
 from ..kits.suffix_files import import_pandas, objects
 from ..shapes import Fields, Record
 from .ulmeval_tables import FAULTS, TABLE
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 DIGEST_ROWS = 256
 """Number of rows that are serialized at once, because an image in a cell may have megabytes."""
@@ -41,11 +44,11 @@ class GuestData:
         self.faults: list[DataError] = []
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> "DataFrame":
         """The data frame, with `index` as text, as in a run of ULMEvalKit."""
         return self.dataset.data
 
-    def line(self, sample: Sample) -> Any:
+    def line(self, sample: Sample) -> "Series":
         """Return the row of a sample, as `build_prompt` expects it."""
         return self.frame.iloc[self.place(sample)]
 
@@ -201,7 +204,7 @@ class GuestSamples(Samples):
         return self.data.digest
 
 
-def _frame_digest(frame: Any) -> str:
+def _frame_digest(frame: "DataFrame") -> str:
     digest = hashlib.sha256(
         repr(list(frame.columns)).encode("utf-8", "backslashreplace")
     )

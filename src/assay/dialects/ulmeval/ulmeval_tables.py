@@ -5,7 +5,7 @@ Only `index` is required. Cells of `image` (other rows' images, list literals) a
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import DataError, UsageError
 from ...datasets.cells import as_text_list
@@ -16,6 +16,9 @@ from ..declared_fetch import fetch_declared, has_checksum
 from ..kits.state import current
 from ..kits.suffix_files import frame_of, objects
 from ..shapes import Fields
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 ALWAYS_TEXT = ("index", "prompt", "text")
 """Columns that are always text, even if every cell looks like a number, because they identify a row or are sent to
@@ -62,7 +65,7 @@ def fetched_table(
     )
 
 
-def read_table(path: Path, owner: object) -> Any:
+def read_table(path: Path, owner: object) -> "DataFrame":
     """Read a table. Return its good rows as a data frame, and record the others as faults of `owner`."""
     vars(owner)[TABLE] = path
     rows: list[Fields] = []
@@ -91,7 +94,7 @@ def add_fault(owner: object, fault: DataError) -> None:
     vars(owner).setdefault(FAULTS, []).append(fault)
 
 
-def with_index(data: Any) -> Any:
+def with_index(data: "DataFrame") -> "DataFrame":
     """Return the frame with `index` as integers if all values are integers, else as text."""
     texts = [str(value) for value in data["index"]]
     if all(_is_whole(text) for text in texts):
@@ -108,10 +111,10 @@ def _is_whole(text: str) -> bool:
 
 
 def with_images(
-    data: Any,
+    data: "DataFrame",
     owner: object,
     name: str,
-) -> Any:
+) -> "DataFrame":
     """Return the frame with `image` as base64 or a list, `image_path` as a path or a list, and without faulty rows."""
     texts = [str(value) for value in data["index"]]
     if "image" in data:

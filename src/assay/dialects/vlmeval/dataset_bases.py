@@ -6,7 +6,7 @@ a file of any size stays on disk.
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import UsageError
 from ...datasets.faults import RowFault
@@ -14,6 +14,7 @@ from ...datasets.files import open_file
 from ...datasets.tsv_images import is_blank, pieces_of
 from ..declared_fetch import fetch_declared
 from ..kits.kit_table_rows import TableRows
+from ..kits.message_content import Entries
 from ..kits.smp.file import load
 from ..kits.state import current
 from ..kits.suffix_files import objects
@@ -22,6 +23,9 @@ from .dataset_facts import DATASET_URLS, data_root, image_folder
 from .rules import chosen_rules
 from .videos import Spacing, video_frames
 from .vlmeval_rows import Source, shows_images
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 INFER_FAIL_MSG = "Failed to obtain answer"
 
@@ -93,7 +97,7 @@ class ImageBaseDataset(Reporting):
         return vars(self).get("data") is not None
 
     @cached_property
-    def data(self) -> Any:
+    def data(self) -> "DataFrame":
         """All rows as a data frame, read on first access."""
         return self._assay_finished(self.load_data(self.dataset_name))
 
@@ -123,7 +127,7 @@ class ImageBaseDataset(Reporting):
     def data_path(self, path: str) -> None:
         self._assay_data_path = path
 
-    def load_data(self, dataset: str) -> Any:
+    def load_data(self, dataset: str) -> "DataFrame":
         """Return the rows of a dataset as a data frame, by the class's own `prepare_tsv` if it has one."""
         if (
             dataset == self.dataset_name
@@ -138,7 +142,7 @@ class ImageBaseDataset(Reporting):
         self,
         url: str,
         file_md5: str | None = None,
-    ) -> Any:
+    ) -> "DataFrame":
         """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
 
         Download it if necessary, and check its MD5 afterwards.
@@ -182,12 +186,12 @@ class ImageBaseDataset(Reporting):
         """Write the images of a line as files, and return their paths."""
         return self.rows_source.dump_image(self._assay_line(line))
 
-    def build_prompt(self, line: Any) -> Any:
+    def build_prompt(self, line: "int | Series") -> Entries:
         """Return the images of a line and its question as a message list."""
         line = self._assay_line(line)
         return [*self._assay_images(line), {"type": "text", "value": line["question"]}]
 
-    def display(self, line: Any) -> None:
+    def display(self, line: "int | Series") -> None:
         """Print the texts of a line."""
         line = self._assay_line(line)
         for name, value in line.items():
@@ -197,7 +201,7 @@ class ImageBaseDataset(Reporting):
     def _assay_images(self, line: object) -> list[dict[str, str]]:
         return [{"type": "image", "value": path} for path in self._assay_shown(line)]
 
-    def _assay_shown(self, line: Any) -> list[str]:
+    def _assay_shown(self, line: "Series") -> list[str]:
         """Return the image files for prompts.
 
         Under upstream's rules, `image_path` is used as written if there is no `image`.
@@ -221,7 +225,7 @@ class ImageBaseDataset(Reporting):
             self,
         )
 
-    def _assay_finished(self, frame: Any) -> Any:
+    def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
         """Return the frame as upstream finishes it: optionally without rows that lack an image, references resolved."""
         if frame is None or not hasattr(frame, "columns"):
             return frame
@@ -312,7 +316,7 @@ class TextBaseDataset(ImageBaseDataset):
         """Return no images."""
         return []
 
-    def build_prompt(self, line: object) -> Any:
+    def build_prompt(self, line: "int | Series") -> Entries:
         """Return the question as a message list."""
         return [{"type": "text", "value": self._assay_line(line)["question"]}]
 
@@ -374,7 +378,7 @@ class VideoBaseDataset(Reporting):
         self,
         url: str,
         file_md5: str | None = None,
-    ) -> Any:
+    ) -> "DataFrame":
         """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
 
         Download it if necessary, and check its MD5 afterwards.
@@ -413,9 +417,9 @@ class VideoBaseDataset(Reporting):
 
     def build_prompt(
         self,
-        line: Any,
+        line: "int | Series",
         video_llm: bool = False,
-    ) -> Any:
+    ) -> Entries:
         """Return the video, whole or as images, then the question."""
         line = self._assay_line(line)
         video = str(line["video"])

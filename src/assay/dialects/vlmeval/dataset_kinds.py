@@ -1,9 +1,11 @@
 """Dataset classes by kind: multiple choice, free answers, yes or no, dialogues, with their evaluation."""
 
 import os
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..kits.many_calls import track_progress_rich
+from ..kits.message_content import Entries
 from ..kits.smp.file import dump, get_intermediate_file_path, load
 from ..kits.smp.misc import toliststr
 from ..shapes import Record
@@ -14,6 +16,9 @@ from .score_files import with_lower_names
 from .vlmeval_judging import build_judge
 from .vlmeval_prompts import question_with_options
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 class ImageMCQDataset(ImageBaseDataset):
     """Questions with the options A, B, C and so on."""
@@ -21,7 +26,7 @@ class ImageMCQDataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "MCQ"
     DEFAULT_JUDGE: ClassVar[Any] = ["chatgpt-0125", "gpt-4-0125"]
 
-    def build_prompt(self, line: Any) -> Any:
+    def build_prompt(self, line: "int | Series") -> Entries:
         """Return the images, then hint, question and options."""
         line = self._assay_line(line)
         return [
@@ -29,14 +34,14 @@ class ImageMCQDataset(ImageBaseDataset):
             {"type": "text", "value": question_with_options(line)},
         ]
 
-    def evaluate(self, eval_file: str, **judge_kwargs: object) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
         """Return accuracy by exact matching, and by a judge if one is named; rotated sets count whole groups.
 
         Runs of assay score by sample instead, with intervals. This method is for `super().evaluate(…)`.
         """
         return self.evaluate_heuristic(eval_file, **judge_kwargs)
 
-    def evaluate_heuristic(self, eval_file: str, **judge_kwargs: object) -> Any:
+    def evaluate_heuristic(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
         """Do the work of `evaluate`, under the name that subclasses call."""
         return evaluate_choice(self, eval_file, judge_kwargs)
 
@@ -50,13 +55,13 @@ class TextMCQDataset(TextBaseDataset):
 
     TYPE: ClassVar[str] = "MCQ"
 
-    def build_prompt(self, line: object) -> Any:
+    def build_prompt(self, line: "int | Series") -> Entries:
         """Return hint, question and options."""
         return [
             {"type": "text", "value": question_with_options(self._assay_line(line))}
         ]
 
-    def evaluate(self, eval_file: str, **judge_kwargs: object) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
         """Return accuracy by exact matching, and by a judge if one is named; for subclasses."""
         return evaluate_choice(self, eval_file, judge_kwargs, rotates=False)
 
@@ -70,7 +75,7 @@ class ImageVQADataset(ImageBaseDataset):
 
     TYPE: ClassVar[str] = "VQA"
 
-    def build_prompt(self, line: object) -> Any:
+    def build_prompt(self, line: "int | Series") -> Entries:
         """Return the images and the question, with the request for a short answer."""
         message = super().build_prompt(line)
         message[-1]["value"] += "\nAnswer the question using a single word or phrase."
@@ -98,14 +103,14 @@ class ImageYORNDataset(ImageBaseDataset):
 
     TYPE: ClassVar[str] = "Y/N"
 
-    def build_prompt(self, line: object) -> Any:
+    def build_prompt(self, line: "int | Series") -> Entries:
         """Return the images of a line and its question; for AMBER with the request to answer yes or no."""
         messages = super().build_prompt(line)
         if self.dataset_name == "AMBER":
             messages[-1]["value"] += "\nPlease answer yes or no."
         return messages
 
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> "DataFrame":
         """Return the rating of the benchmark, by words and, if named, by a judge; for subclasses."""
         data = load(eval_file)
         data["prediction"] = [str(text) for text in data["prediction"]]
@@ -159,7 +164,7 @@ class ImageMTDataset(ImageBaseDataset):
 
     TYPE: ClassVar[str] = "MT"
 
-    def build_prompt(self, line: Any) -> Any:
+    def build_prompt(self, line: "int | Series") -> Entries:
         """Return the whole dialogue as a chat, with the reference answers between the user's turns."""
         line = self._assay_line(line)
         images = iter(
@@ -183,7 +188,7 @@ class ImageMTDataset(ImageBaseDataset):
         return chat
 
 
-def _interleaved(question: str, images: Any) -> list[dict[str, str]]:
+def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
     """Return the text of a turn with its images at their marks."""
     content: list[dict[str, str]] = []
     for number, words in enumerate(question.split(PLACE)):
@@ -210,7 +215,7 @@ def evaluate_choice(
     judge_kwargs: Record,
     *,
     rotates: bool = True,
-) -> Any:
+) -> "DataFrame":
     """Return accuracy by split and category; write `_<judge>_result` and `_acc.csv` next to the predictions."""
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)

@@ -7,7 +7,7 @@ journal, so that no prediction is altered by a spreadsheet.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import Output
 from ...runner.options import RunOptions
@@ -22,6 +22,9 @@ from ..parameters import accepted_by
 from ..shapes import Fields, Record
 from .vlmeval_classes import ClassDataset
 from .vlmeval_judging import model_args
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 NO_JUDGE = "exact_matching"
 CONNECTION = ("base_url", "api_key_env", "headers")
@@ -96,7 +99,7 @@ class TextEvaluation(SetEvaluation):
             return {}
         return {judge: model_args(judge, self.cell.run.judge_args)}
 
-    def frame(self, rows: Rows) -> Any:
+    def frame(self, rows: Rows) -> "DataFrame":
         """Return the predictions with typed columns."""
         return prediction_frame(rows, self.dialogue)
 
@@ -139,7 +142,7 @@ def prediction_rows(
     return columns, table
 
 
-def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
+def prediction_frame(rows: Rows, dialogue: bool = False) -> "DataFrame":
     """Return the same table as the data frame that `load` returns: typed columns, unchanged predictions."""
     entries = [
         {

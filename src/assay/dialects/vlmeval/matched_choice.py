@@ -9,7 +9,7 @@ import os
 import random
 import string
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...datasets.tsv_images import is_blank
 from ..kits.many_calls import track_progress_rich
@@ -22,6 +22,9 @@ from .reports import ABBREVIATIONS, accuracy_table
 from .rules import ASSAY, NEWEST, chosen_rules
 from .vlmeval_judging import DEBUG_MESSAGE as DEBUG_MESSAGE
 from .vlmeval_judging import build_judge as build_judge
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 STANDS_IN = True
 """Upstream's own file is used instead of this module if it exists."""
@@ -161,7 +164,7 @@ def can_infer(answer: object, choices: Fields) -> Letter:
     return rule.either(str(answer), texts)
 
 
-def report_acc(df: object) -> Any:
+def report_acc(df: object) -> "DataFrame":
     """Return one row for each split: `split`, `Overall`, then a column for each l2-category and each category."""
     return accuracy_table(df, documented=False)
 
@@ -247,12 +250,12 @@ def eval_vanilla(
 
 def mcq_vanilla_eval(
     model: object,
-    data: Any,
-    meta: Any,
+    data: "DataFrame",
+    meta: "DataFrame",
     nproc: int,
     result_file: str,
     dataset_name: str | None = None,
-) -> Any:
+) -> "DataFrame":
     """Return the rows of `data` with `hit` and `log`; `result_file` keeps verdicts by index."""
     result, data = _earlier_verdicts(result_file), _with_answers(data, meta)
     rows = [
@@ -275,12 +278,12 @@ def mcq_vanilla_eval(
 
 def mcq_circular_eval(
     model: object,
-    data: Any,
-    meta: Any,
+    data: "DataFrame",
+    meta: "DataFrame",
     nproc: int,
     result_file: str,
     dataset_name: str | None = None,
-) -> Any:
+) -> "DataFrame":
     """Return the first rows of all questions with `hit` and `log`; a question is right if every rotation is."""
     if "g_index" not in data:
         data["g_index"] = [int(index % ROTATION) for index in data["index"]]
@@ -322,7 +325,7 @@ def _earlier_verdicts(result_file: str) -> dict[Any, Any]:
     return load(result_file) if os.path.exists(result_file) else {}
 
 
-def _with_answers(data: Any, meta: Any) -> Any:
+def _with_answers(data: "DataFrame", meta: "DataFrame") -> "DataFrame":
     """Return the rows whose answer is known, with the answer in the column `GT`."""
     answers = dict(zip(meta["index"], meta["answer"], strict=True))
     rows = data[data["index"].isin(answers)].copy()
@@ -330,7 +333,7 @@ def _with_answers(data: Any, meta: Any) -> Any:
     return rows
 
 
-def _group(sub_data: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+def _group(sub_data: "DataFrame") -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Return four lists about one question's rotations: right letters, letters read by rule, predictions, and rows."""
     rows = [sub_data.iloc[number] for number in range(len(sub_data))]
     return (
@@ -342,9 +345,9 @@ def _group(sub_data: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
 
 
 def _with_verdicts(
-    data: Any,
+    data: "DataFrame",
     result: Mapping[Any, Any],
-) -> Any:
+) -> "DataFrame":
     data["hit"] = [result[index]["hit"] for index in data["index"]]
     data["log"] = [result[index]["log"] for index in data["index"]]
     data.pop("GT")

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...code.userfiles import file_digest
 from ...core import Output, Sample, ScoreRecord, Task
+from ...datasets import Samples
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...scorers.vision.mmvet import MmVet
@@ -36,6 +37,9 @@ from .score_files import (
 )
 from .vlmeval_scoring import YES_NO, rule_record
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 class Predictions:
     """The answered rows of one model on one dataset; can be read repeatedly."""
@@ -45,7 +49,7 @@ class Predictions:
         reader: RunReader,
         task: Task,
         model: str,
-        samples: Any,
+        samples: Samples,
     ) -> None:
         self._reader = reader
         cell = reader.index.cell(task.name, model)
@@ -58,7 +62,7 @@ class Predictions:
         self._has_index = "index" in self._own
 
     @staticmethod
-    def _columns_of(samples: Any) -> list[str]:
+    def _columns_of(samples: Samples) -> list[str]:
         """Return the columns of the first usable row, without the image and an earlier prediction."""
         for sample in samples:
             if isinstance(sample, Sample):
@@ -82,7 +86,7 @@ class Predictions:
             cells = [plain_cell(sample.fields.get(name)) for name in self._own]
             yield [*index, *cells, text]
 
-    def frame(self) -> Any:
+    def frame(self) -> "DataFrame":
         """Return the prediction rows as a data frame."""
         return prediction_frame(self.columns, self.rows())
 
@@ -297,7 +301,7 @@ def mmvet_files(
     stem: str,
     judge: str,
     records: Sequence[ScoreRecord],
-    frame: Any,
+    frame: "DataFrame",
 ) -> list[str]:
     """Write every prediction with its grade and the judge's replies, and means by capability and by combination."""
     graded = {record.id: record for record in records}
@@ -329,7 +333,7 @@ def mmvet_files(
     return names
 
 
-def write_snapshot(run_folder: Path, samples: Any) -> None:
+def write_snapshot(run_folder: Path, samples: Samples) -> None:
     """Save the rows of a run, so that they can be judged on another machine."""
     path = FileLedger(run_folder).claim(run_folder / SNAPSHOT)
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:

@@ -1,9 +1,12 @@
 """Tables of accuracy in VLMEvalKit's formats: by split and category, matched shares, by capability."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...summarizers.benchmark_tables import CAPABILITIES
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 ABBREVIATIONS = {
     "coarse_perception": "CP",
@@ -16,7 +19,7 @@ ABBREVIATIONS = {
 OVERALL = "Overall"
 
 
-def accuracy_table(frame: Any, *, documented: bool) -> Any:
+def accuracy_table(frame: "DataFrame", *, documented: bool) -> "DataFrame":
     """Return `split`, `Overall`, then a column for each l2-category and each category; `hit` has the verdicts.
 
     The documented revision has the rows full, dev and test if there are splits, else the single row dev. The newest
@@ -47,7 +50,7 @@ def accuracy_table(frame: Any, *, documented: bool) -> Any:
 
 
 def _means(
-    frame: Any,
+    frame: "DataFrame",
     parts: Sequence[tuple[Any, Any]],
 ) -> list[float]:
     return [
@@ -58,7 +61,7 @@ def _means(
     ]
 
 
-def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
+def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> "DataFrame":
     """Count matched answers and how many of them are right; rows are category, letter read, answer."""
     import pandas
 
@@ -112,7 +115,7 @@ def capability_tables(
     )
 
 
-def _mean_table(groups: Mapping[str, Sequence[float]]) -> Any:
+def _mean_table(groups: Mapping[str, Sequence[float]]) -> "DataFrame":
     import pandas
 
     cells = [

@@ -3,7 +3,7 @@
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import UNRESOLVED, Output, Sample, ScoreRecord
 from ...store.file_ledger import FileLedger
@@ -26,6 +26,9 @@ from .vlmeval_ratings import (
 from .vlmeval_samples import image_of_mme
 from .vlmeval_scoring import ExactMatching
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 LETTERS = frozenset(string.ascii_uppercase)
 
 
@@ -47,7 +50,7 @@ def put_frame(path: Path, frame: object) -> str:
 def prediction_frame(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
-) -> Any:
+) -> "DataFrame":
     """Return the predictions by row in the order of the index, with typed columns."""
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
     frame = frame_of(entries, list(columns))
@@ -58,7 +61,7 @@ def prediction_frame(
     return frame
 
 
-def with_lower_names(frame: Any) -> Any:
+def with_lower_names(frame: "DataFrame") -> "DataFrame":
     """Return the frame with column names in lower case, except those of options."""
     return frame.rename(
         columns={
@@ -110,11 +113,11 @@ def choice_files(
 
 
 def result_table(
-    frame: Any,
+    frame: "DataFrame",
     records: Sequence[ScoreRecord],
     *,
     documented: bool,
-) -> Any:
+) -> "DataFrame":
     """Return the predictions with `hit` and `log`; of rotated questions only the first rotation.
 
     `hit` is empty if a question is unresolved.
@@ -238,7 +241,7 @@ def prefetch_files(
     return [put_frame(folder / f"{stem}_prefetch.xlsx", table[table["Category"] != ""])]
 
 
-def _group(index: object) -> Any:
+def _group(index: object) -> object:
     number = whole_index(index)
     if number is None:
         return index
@@ -254,11 +257,11 @@ def read_word(record: ScoreRecord | None) -> str:
 
 
 def yes_no_frame(
-    frame: Any,
+    frame: "DataFrame",
     records: Sequence[ScoreRecord],
     *,
     documented: bool,
-) -> Any:
+) -> "DataFrame":
     """Return the predictions with the words read from them and whether they are right.
 
     The documented revision replaces `prediction` by the word and keeps the text as `raw_prediction`; the newest
@@ -302,7 +305,7 @@ def yes_no_files(
     ]
 
 
-def rating_of(name: str, table: Any) -> Any:
+def rating_of(name: str, table: "DataFrame") -> "DataFrame | None":
     """Return the rating for a benchmark's name, or None if its columns are missing."""
     rows: list[Fields] = table.to_dict(orient="records")
     if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):

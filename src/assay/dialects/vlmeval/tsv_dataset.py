@@ -1,13 +1,14 @@
 """`TSVDataset`, the only dataset class of the documented revision, and its tables of URLs and image folders."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...datasets.faults import RowFault
 from ...datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
 from ..kits.many_calls import track_progress_rich as track_progress_rich
 from ..kits.row_images import image_file_path
 from ..kits.suffix_files import objects
+from ..shapes import Fields, Record
 from .dataset_bases import ImageBaseDataset
 from .dataset_facts import CHOICE, DATASET_URLS, IMAGE_FOLDERS, data_root
 from .letters import can_infer as can_infer
@@ -16,6 +17,9 @@ from .letters import can_infer_text as can_infer_text
 from .rules import chosen_rules
 from .vlmeval_prompts import documented_question, question_with_options
 from .vlmeval_rows import lender
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 dataset_URLs = DATASET_URLS
 img_root_map = IMAGE_FOLDERS
@@ -52,11 +56,11 @@ class TSVDataset(ImageBaseDataset):
         """Return the datasets that the class itself declares."""
         return list(cls.DATASET_URL)
 
-    def build_prompt(
+    def build_prompt(  # type: ignore[override]  # a dictionary, as in the documented revision
         self,
-        line: Any,
+        line: "int | Series",
         dataset: str | None = None,
-    ) -> Any:
+    ) -> Record:
         """Return `dict(image=path or paths, text=prompt)` of a line, given as its number or as the line itself."""
         if isinstance(line, int):
             line = self.data.iloc[line]
@@ -79,7 +83,7 @@ class TSVDataset(ImageBaseDataset):
             return files
         return [files]
 
-    def _assay_image(self, line: Any) -> str | list[str]:
+    def _assay_image(self, line: "Series") -> str | list[str]:
         """Return the file of an image, `<index>.jpg`; for a list of images, the files that `image_path` names."""
         cell = line.get("image")
         if not isinstance(cell, list):
@@ -102,7 +106,7 @@ class TSVDataset(ImageBaseDataset):
             encodes=chosen_rules().encodes_images,
         )
 
-    def _assay_finished(self, frame: Any) -> Any:
+    def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
         """Return the frame with shared images filled in and lists split. A list of one stays a list."""
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
@@ -118,7 +122,7 @@ class TSVDataset(ImageBaseDataset):
             frame["image_path"] = objects(paths, frame)
         return frame
 
-    def _assay_cell(self, row: Any, cells: Any) -> Any:
+    def _assay_cell(self, row: Fields, cells: Fields) -> Any:
         """Return the image of a row.
 
         Rotations and MME's second questions use the image of another row, even if their own cell has one.
@@ -134,7 +138,7 @@ class TSVDataset(ImageBaseDataset):
         return _listed(text, "image")
 
 
-def _has_options(line: Any) -> bool:
+def _has_options(line: "Series") -> bool:
     return "A" in line and "B" in line
 
 

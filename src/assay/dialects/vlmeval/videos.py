@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import DataError, UsageError, library
 from ...store.file_ledger import FileLedger
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PilImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def _write(
 
 
 def _save(
-    image: Any,
+    image: "PilImage",
     files: Sequence[Path],
 ) -> None:
     for file in files:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
@@ -13,6 +13,9 @@ from ..parameters import parameters_of
 from ..shapes import Fields
 from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
 from .vlmeval_rows import FrameRows, RowsWithImages, Source
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _KINDS: dict[str, Kind] = {
     "MCQ": "MCQ",
@@ -268,7 +271,7 @@ class ClassDataset:
         declared = str(getattr(self.kind_class, "TYPE", "") or "").upper()
         return _KINDS.get(declared) or kind_of(self.name, columns)
 
-    def _frame(self) -> Any:
+    def _frame(self) -> "DataFrame":
         frame = getattr(self.instance, "data", None)
         if frame is None or not hasattr(frame, "iloc"):
             raise UsageError(

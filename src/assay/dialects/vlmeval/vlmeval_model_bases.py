@@ -1,7 +1,9 @@
 """Base classes of models: `BaseModel` of newer model classes, and `BaseAPI` of those behind an API."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from ...core import Media
 from ..kits.api_calls import ApiCalls, without_first
 from ..kits.message_content import (
     Entries,
@@ -15,6 +17,7 @@ from ..kits.row_images import media_file
 from ..kits.smp.file import media_path
 from ..kits.smp.images import concat_images
 from ..protocol import is_upstream
+from ..shapes import Fields
 from .dataset_facts import data_root
 
 
@@ -38,7 +41,7 @@ class BaseModel(MessageModel):
 
     def chat(
         self,
-        messages: Any,
+        messages: Sequence[Fields],
         dataset: str | None = None,
     ) -> Any:
         """Return the answer to a chat, `[dict(role, content)]`, if the class has `chat_inner`.
@@ -60,7 +63,7 @@ class BaseModel(MessageModel):
 
     def message_to_promptimg(
         self,
-        message: Any,
+        message: Sequence[Fields],
         dataset: str | None = None,
     ) -> tuple[str, str | None]:
         """Return the texts joined by line breaks, and the first image; for BLINK all images side by side."""
@@ -69,7 +72,9 @@ class BaseModel(MessageModel):
             return text, str(concat_images(images, target_size=512))
         return text, images[0] if images else None
 
-    def message_to_promptvideo(self, message: Any) -> tuple[str, str | None]:
+    def message_to_promptvideo(
+        self, message: Sequence[Fields]
+    ) -> tuple[str, str | None]:
         """Return the texts joined by line breaks, and the first video."""
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
@@ -78,7 +83,7 @@ class BaseModel(MessageModel):
 
     def message_to_promptvideo_withrole(
         self,
-        message: Any,
+        message: Sequence[Fields],
         dataset: str | None = None,
     ) -> tuple[dict[str, str], str]:
         """Return the texts by role, and the first video.
@@ -104,7 +109,7 @@ class BaseModel(MessageModel):
         return texts, values_of(message, "video")[0]
 
 
-def _file(medium: Any) -> str:
+def _file(medium: Media) -> str:
     source = medium.source
     if isinstance(source, str) and source.startswith("data:image/"):
         return media_path(source)

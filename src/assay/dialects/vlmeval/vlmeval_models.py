@@ -16,11 +16,12 @@ from ...code.userfiles import split_reference
 from ...core import (
     Abilities,
     Image,
+    Json,
+    Media,
     Output,
     Prompt,
     Request,
     Sample,
-    Text,
     shorten,
 )
 from ..kits.kit_models import KitModel
@@ -40,7 +41,6 @@ from .rules import chosen_rules
 from .vlmeval_prompts import (
     IMAGE_LIST,
     list_details,
-    named_image,
     with_names_for_unreadable,
 )
 from .vlmeval_rows import LineRow
@@ -124,26 +124,23 @@ class GuestModel(KitModel):
 
     def _early_files(self, request: Request) -> list[str]:
         """Return the images of a prompt as files: `<index>.jpg` for one, the names in the row for several."""
-        parts = [
-            part
-            for message in request.messages
-            for part in message.parts or ()
-            if not isinstance(part, Text)
-        ]
+        parts = []
+        for message in request.messages:
+            for part in message.parts or ():
+                if isinstance(part, (Json, Media)):
+                    parts.append(part)
         is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
-        if is_only:
-            names = [f"{request.id}.jpg"]
-        else:
-            names = [f"{request.id}_{number}.jpg" for number in range(len(parts))]
-        return [
-            named_image(part)
-            or self._file(
-                part,
-                name if is_only else getattr(part, "name", None) or name,
-                request,
-            )
-            for part, name in zip(parts, names, strict=True)
-        ]
+        files = []
+        for number, part in enumerate(parts):
+            if isinstance(part, Json):
+                # A name that stands for an image; see `with_names_for_unreadable`.
+                files.append(str(part.value["value"]))
+            elif is_only:
+                files.append(self._file(part, f"{request.id}.jpg", request))
+            else:
+                name = part.name or f"{request.id}_{number}.jpg"
+                files.append(self._file(part, name, request))
+        return files
 
     def _newer_file(self, request: Request) -> Callable[[Any], str]:
         """Return a function that writes a request's media as files, under the row's names or as `<index>.png`."""
@@ -151,7 +148,7 @@ class GuestModel(KitModel):
         names = file_names(request.id, len(media), (), ".png")
         name_of = {id(medium): name for medium, name in zip(media, names, strict=True)}
 
-        def write(medium: Any) -> str:
+        def write(medium: Media) -> str:
             name = medium.name or name_of.get(id(medium), "")
             return self._file(medium, name, request)
 
@@ -183,7 +180,7 @@ class GuestModel(KitModel):
 
     def _file(
         self,
-        medium: Any,
+        medium: Media,
         name: str,
         request: Request,
     ) -> str:
@@ -194,22 +191,16 @@ class GuestModel(KitModel):
         if path is not None:
             return path
         dataset = request.hints.get("dataset")
-        if (
-            not isinstance(medium, Image)
-            or not isinstance(dataset, str)
-            or not name
-            or os.path.isabs(name)
-        ):
-            return media_file(medium, str(data_root() / "files"))
+        folder = data_root()
+        has_name = isinstance(dataset, str) and name and not os.path.isabs(name)
+        if not has_name or not isinstance(medium, Image):
+            return media_file(medium, str(folder / "files"))
         rules = chosen_rules()
-        is_here = rules.writes_images_here and not self.is_newer
-        if is_here:
-            root = "images"
-        else:
-            root = str(data_root() / "images")
+        if rules.writes_images_here and not self.is_newer:
+            folder = Path()
         return image_file_path(
             medium,
-            os.path.join(root, IMAGE_FOLDERS[dataset]),
+            str(folder / "images" / IMAGE_FOLDERS[str(dataset)]),
             name,
             encodes=rules.encodes_images,
         )

@@ -10,6 +10,7 @@ from ...core import (
     Json,
     Media,
     Message,
+    Part,
     Prompt,
     Sample,
     TemplateError,
@@ -224,7 +225,7 @@ def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
     )
 
 
-def _readable_or_name(part: object) -> Any:
+def _readable_or_name(part: Part) -> Part:
     if not isinstance(part, Media):
         return part
     try:
@@ -232,13 +233,6 @@ def _readable_or_name(part: object) -> Any:
     except DataError:
         return Json({"type": part.kind, "value": str(part.source)})
     return part
-
-
-def named_image(part: object) -> str | None:
-    """Return the bare name that replaces an image; None for a readable image."""
-    if isinstance(part, Json):
-        return str(part.value["value"])
-    return None
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:

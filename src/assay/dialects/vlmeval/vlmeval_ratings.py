@@ -5,12 +5,15 @@ The functions of `vlmeval.dataset.utils.yorn` read answers, by words or by a jud
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...scorers.choice.yes_no import read_words
 from ..kits.smp.file import load
 from ..shapes import Fields
 from .rules import chosen_rules
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 STANDS_IN = True
 """Upstream's own file is used instead of this module if it exists."""
@@ -87,7 +90,7 @@ def _mme_score(
     return accuracy + sum(both_right) / len(both_right) * 100
 
 
-def hallusion_rating(frame: Any) -> Any:
+def hallusion_rating(frame: "DataFrame") -> "DataFrame":
     """Return aAcc of questions, fAcc of figures and qAcc over figures: overall, by category and by l2-category.
 
     An index ends in set, figure and question: `…_0_3_1`.
@@ -109,7 +112,7 @@ def hallusion_rating(frame: Any) -> Any:
     return pandas.DataFrame(table, columns=["split", "aAcc", "fAcc", "qAcc"])
 
 
-def _shares(rows: Any) -> list[float]:
+def _shares(rows: "DataFrame") -> list[float]:
     """Return the percentages of right rows, and of figures and questions whose rows are all right."""
     return [
         _mean(rows["right"]),
@@ -118,7 +121,7 @@ def _shares(rows: Any) -> list[float]:
     ]
 
 
-def yes_f1(rows: Any) -> tuple[float, float, float]:
+def yes_f1(rows: "DataFrame") -> tuple[float, float, float]:
     """Return F1, precision and recall of yes."""
     is_yes = rows["answer"] == "Yes"
     reads_yes = rows["extracted"] == "Yes"
@@ -131,7 +134,7 @@ def yes_f1(rows: Any) -> tuple[float, float, float]:
     return f1, precision, recall
 
 
-def pope_rating(frame: Any) -> Any:
+def pope_rating(frame: "DataFrame") -> "DataFrame":
     """Return F1 of yes (as `Overall`), acc, precision and recall in percent, overall and by category.
 
     A row may have several categories.
@@ -153,7 +156,7 @@ def pope_rating(frame: Any) -> Any:
     )
 
 
-def vsr_rating(frame: Any) -> dict[str, float]:
+def vsr_rating(frame: "DataFrame") -> dict[str, float]:
     """Return precision, recall and acc in percent, and F1 between 0 and 1."""
     f1, precision, recall = yes_f1(frame)
     return {
@@ -164,7 +167,7 @@ def vsr_rating(frame: Any) -> dict[str, float]:
     }
 
 
-def amber_rating(frame: Any) -> dict[str, float]:
+def amber_rating(frame: "DataFrame") -> dict[str, float]:
     """Return the accuracy of attributes, existence and relations, and their mean."""
     kinds = frame["category"].replace(AMBER_KINDS)
     scores = {
@@ -173,7 +176,7 @@ def amber_rating(frame: Any) -> dict[str, float]:
     return {**scores, "Avg ACC": sum(scores.values()) / len(scores)}
 
 
-def category_rating(frame: Any) -> dict[str, float]:
+def category_rating(frame: "DataFrame") -> dict[str, float]:
     """Return accuracy in percent: overall, by category and by l2-category."""
     rates = {"Overall": _mean(frame["score"])}
     for column in ("category", "l2-category"):
@@ -192,7 +195,7 @@ def _mean(scores: Iterable[Any]) -> float:
     return sum(values) / len(values) * 100
 
 
-def one_row(numbers: Fields) -> Any:
+def one_row(numbers: Fields) -> "DataFrame":
     """Return named numbers as a data frame with one row."""
     import pandas
 
@@ -226,7 +229,7 @@ def YOrN_auxeval(model: Any, line: Fields) -> str:
     return "Unknown"
 
 
-def MME_rating(data_file: str) -> Any:
+def MME_rating(data_file: str) -> "DataFrame":
     """Return acc and acc+ of each category added up, and their sums over perception and reasoning."""
     data = load(data_file)
     rows = zip(data["category"], data["image_path"], data["score"], strict=True)
@@ -237,7 +240,7 @@ def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
     """Turn a function that rates a data frame into one that rates a file and returns a frame, as in upstream."""
 
     @wraps(rate)
-    def rating(data_file: str) -> Any:
+    def rating(data_file: str) -> "DataFrame":
         numbers = rate(load(data_file))
         if isinstance(numbers, dict):
             return one_row(numbers)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Image, Prompt, Sample, TemplateError
 from ...datasets.cells import is_missing
@@ -42,6 +42,9 @@ from .dataset_facts import (
 )
 from .rules import chosen_rules
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 class Source:
     """The source of rows, with everything needed to interpret their cells."""
@@ -50,7 +53,7 @@ class Source:
         self,
         name: str,
         path: Path | None = None,
-        frame: Any = None,
+        frame: "DataFrame" = None,
         dataset: object = None,
     ) -> None:
         self.name = name
@@ -123,7 +126,7 @@ class Source:
             self.path, os.path.realpath(data_root())
         )
 
-    def line(self, row: Fields) -> Any:
+    def line(self, row: Fields) -> "Series":
         """Return a row as a Series: typed columns, NaN for empty cells, image data instead of references."""
         self.dumped.clear()
         try:
@@ -131,7 +134,7 @@ class Source:
         except RowFault as fault:
             raise _prompt_fault(fault) from fault
 
-    def _series(self, row: Fields) -> Any:
+    def _series(self, row: Fields) -> "Series":
         pandas = import_pandas()
         names = tuple(row)
         layout = self._layouts.get(names)
@@ -273,7 +276,7 @@ class LineRow(dict[str, Any]):
         self._line: Any = None
 
     @property
-    def line(self) -> Any:
+    def line(self) -> "Series":
         """The row as a Series, built on first use."""
         if self._line is None:
             self._line = self.source.line(self)
@@ -283,7 +286,7 @@ class LineRow(dict[str, Any]):
 class FrameRows(Sequence[dict[str, Any]]):
     """The rows of a data frame that a user's class made, one at a time."""
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: "DataFrame") -> None:
         self._frame = frame
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ import hashlib
 import mimetypes
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ....core import AssayError, UsageError
@@ -22,6 +22,9 @@ from ..state import as_upstream, current
 from ..suffix_files import dump_by_suffix, load_by_suffix
 from .misc import HFCacheRoot as HFCacheRoot
 from .misc import toliststr
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = [
     "HFCacheRoot",
@@ -103,7 +106,7 @@ def dump(
         dump_by_suffix(data, path, kwargs.get("fmt"))
 
 
-def _table_by_pandas(path: Path, kind: str) -> Any:
+def _table_by_pandas(path: Path, kind: str) -> "DataFrame":
     """Read a table with pandas, which converts `NA`, `1` and `True`."""
     import pandas
 
@@ -112,7 +115,7 @@ def _table_by_pandas(path: Path, kind: str) -> Any:
     return pandas.read_csv(path, sep=_TABLES[kind])
 
 
-def _dump_by_pandas(data: Any, path: Path) -> None:
+def _dump_by_pandas(data: "DataFrame", path: Path) -> None:
     """Write a data frame as a table, with every cell of a text table in quotes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = path.suffix[1:].lower()
@@ -330,10 +333,10 @@ def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
 
 
 def localize_df(
-    data: Any,
+    data: "DataFrame",
     dname: str,
     nproc: int = 32,
-) -> Any:
+) -> "DataFrame":
     """Return the table with a column `image_path` instead of `image`; the files are in `$LMUData/images/<dname>`."""
     root = os.path.join(LMUDataRoot(), "images", dname)
     os.makedirs(root, exist_ok=True)

@@ -4,9 +4,12 @@ import logging
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ...shapes import Record
+
+if TYPE_CHECKING:
+    from ...guest import Guest
 
 __all__ = [
     "ROOT_LOGGER_NAME",
@@ -97,7 +100,7 @@ def setup_logger(
     return logger
 
 
-def names_for(guest: Any) -> Record:
+def names_for(guest: "Guest") -> Record:
     """Return `get_logger` for the files of one toolkit. Its loggers have names below the toolkit's."""
     kits = guest.dialect.split("+")
     if ROOT_LOGGER_NAME in kits:

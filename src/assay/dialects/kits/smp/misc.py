@@ -12,13 +12,16 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....datasets.cells import as_text_list
 from ....datasets.faults import RowFault
 from ....scorers.text.normalize_text import strip_marks
 from ...shapes import Fields
 from ..state import as_upstream
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = [
     "cn_string",
@@ -65,7 +68,7 @@ def cn_string(s: str) -> bool:
     return bool(_CHINESE.search(s))
 
 
-def d2df(D: Fields) -> Any:
+def d2df(D: Fields) -> "DataFrame":
     """Return a dictionary as a data frame of one row."""
     import pandas
 
