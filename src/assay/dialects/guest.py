@@ -21,7 +21,6 @@ from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from ..code.data_files import watching
 from ..code.sources import leave_inits_out
@@ -506,7 +505,7 @@ class Guest:
         name: str,
         file: Path | None,
         attribute: str,
-    ) -> Any:
+    ) -> object:
         """Return a name of upstream's module.
 
         An `__init__` is not run for names it only imports from another module.
@@ -551,7 +550,7 @@ class Guest:
         module: str,
         level: int,
         there: str,
-    ) -> Any:
+    ) -> object:
         target = absolute_name(package, module, level)
         if (
             target == package

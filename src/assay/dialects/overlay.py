@@ -45,7 +45,7 @@ class Overlay(ModuleType):
             _kept=tuple(names),
         )
 
-    def __getattr__(self, attribute: str) -> Any:
+    def __getattr__(self, attribute: str) -> object:
         scope = self.__dict__
         if attribute == "__all__":
             return self.own_names()
@@ -106,7 +106,7 @@ class Part(ModuleType):
             _module=module,
         )
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         scope = self.__dict__
         if name in scope.get("__all__", ()):
             return getattr(scope["_module"], name)
@@ -134,7 +134,7 @@ def _is_child(
 def with_names(module: ModuleType, names: Fields) -> ModuleType:
     """Return a library's module with some of its names replaced, for the toolkit's files only."""
 
-    def find(attribute: str) -> Any:
+    def find(attribute: str) -> object:
         return getattr(importlib.import_module(module.__name__), attribute)
 
     replaced = Overlay(module.__name__, module, find)

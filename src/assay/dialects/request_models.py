@@ -52,7 +52,7 @@ class RequestModel:
         except ModelError:
             return None
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Close the user's object, if it was built and has `close`."""
         close = getattr(self.built, "close", None)
         return close() if callable(close) else None

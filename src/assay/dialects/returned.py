@@ -14,13 +14,13 @@ from .shapes import Fields, Function
 LEAVES = (str, int, float, bool, type(None))
 
 
-def bare(value: Any) -> Any:
+def bare(value: Any) -> object:
     """Return a single value without its numpy or torch type; anything else unchanged."""
     is_single = hasattr(value, "item") and getattr(value, "size", 1) == 1
     return value.item() if is_single else value
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> object:
     """Return a value in a form that JSON can store. A value without such a form is returned unchanged."""
     if type(value) in LEAVES:
         return value
@@ -32,7 +32,7 @@ def plain(value: object) -> Any:
     return unwrapped() if callable(unwrapped) else value
 
 
-def _key(key: object) -> Any:
+def _key(key: object) -> object:
     bare = plain(key)
     if type(bare) in LEAVES:
         return bare

@@ -52,7 +52,7 @@ class ApiCalls(MessageModel):
         answer = self.generate("hello")
         return answer not in (None, "") and self.fail_msg not in str(answer)
 
-    def generate(self, message: object, **kwargs1: Any) -> Any:
+    def generate(self, message: object, **kwargs1: Any) -> object:
         """Return the answer, or `fail_msg` if none came in `retry` attempts."""
         if isinstance(message, list) and content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
@@ -61,7 +61,7 @@ class ApiCalls(MessageModel):
             lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1})
         )
 
-    def chat(self, messages: Sequence[Fields], **kwargs1: object) -> Any:
+    def chat(self, messages: Sequence[Fields], **kwargs1: object) -> object:
         """Return the answer to a chat that ends with a user turn."""
         turns = [
             {**turn, "content": self._assay_entries(turn["content"])}
@@ -73,7 +73,7 @@ class ApiCalls(MessageModel):
             lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1})
         )
 
-    def chat_inner(self, inputs: Sequence[Fields], **kwargs: Any) -> Any:
+    def chat_inner(self, inputs: Sequence[Fields], **kwargs: Any) -> object:
         """Return the answer to a chat.
 
         By default call `generate_inner` with the chat, dropping early turns if it fails.
@@ -126,7 +126,7 @@ class ApiCalls(MessageModel):
             return text, concat_images(images, target_size=512)
         return text, images[0] if images else None
 
-    def _assay_tried(self, attempt: Callable[[], Any]) -> Any:
+    def _assay_tried(self, attempt: Callable[[], Any]) -> object:
         answer: Any = None
         for number in range(self.retry):
             if number:

@@ -58,7 +58,7 @@ def track_progress_rich(
     return results
 
 
-def _call(func: Function, job: object) -> Any:
+def _call(func: Function, job: object) -> object:
     if isinstance(job, Mapping):
         return func(**job)
     if isinstance(job, (tuple, list)):

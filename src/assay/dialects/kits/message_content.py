@@ -28,7 +28,7 @@ class MessageModel:
         self,
         line: object,
         dataset: str | None = None,
-    ) -> Any:
+    ) -> object:
         """Return the model's own prompt for a line."""
         raise NotImplementedError(f"{type(self).__name__} has no `build_prompt`")
 
@@ -36,7 +36,7 @@ class MessageModel:
         self,
         message: object,
         dataset: str | None = None,
-    ) -> Any:
+    ) -> object:
         """Return the answer to a message."""
         raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
 

@@ -95,7 +95,7 @@ class SetEvaluation:
     def write(self, eval_file: Path, rows: Rows) -> None:
         """Write the prediction file for code that opens it directly, if its format can be written at any time."""
 
-    def evaluate(self, eval_file: Path, rows: Rows) -> Any:
+    def evaluate(self, eval_file: Path, rows: Rows) -> object:
         """Return what the user's `evaluate` returns."""
         raise NotImplementedError
 

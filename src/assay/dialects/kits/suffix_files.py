@@ -61,7 +61,7 @@ def load_by_suffix(
     fmt: str | None = None,
     *,
     trust_pickle: bool = False,
-) -> Any:
+) -> object:
     """Return the content of a file: a data frame for a table, else plain data."""
     file = Path(path).expanduser()
     if not file.is_file():
@@ -84,7 +84,7 @@ def dump_by_suffix(
     _WRITERS[kind](data, file)
 
 
-def load_pickle(path: Path, *, trust: bool = False) -> Any:
+def load_pickle(path: Path, *, trust: bool = False) -> object:
     """Load a pickle that was written here, or one that the user trusts. Any other is refused without being read."""
     if not trust and not is_ours(path):
         raise UsageError(
@@ -303,7 +303,7 @@ def _write_text(data: Any, path: Path) -> None:
     path.write_text("\n".join(lines), "utf-8", "backslashreplace")
 
 
-def _bare(value: object) -> Any:
+def _bare(value: object) -> object:
     """Return a cell without numpy types; NaN as an empty cell, a list as its literal."""
     cell = bare(value)
     if is_missing(cell):
@@ -323,7 +323,7 @@ def _cell(value: object, separator: str) -> str:
     return text
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)

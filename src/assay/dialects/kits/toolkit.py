@@ -232,7 +232,7 @@ def names_of_parts(
 ) -> Callable[[str], Any]:
     """Return a module's `__getattr__` that looks a name up in the first part that offers it."""
 
-    def find(name: str) -> Any:
+    def find(name: str) -> object:
         for part in parts if not name.startswith("__") else ():
             module_name, _, offered = names[f"{package}.{part}"].partition(":")
             module = importlib.import_module(module_name)

@@ -56,7 +56,7 @@ class TableDataset(TableRows):
         """Print a row, and show its images if it has any."""
         mmqa_display(self._assay_line(line))
 
-    def evaluate(self, eval_file: str, **judge_kwargs: object) -> Any:
+    def evaluate(self, eval_file: str, **judge_kwargs: object) -> object:
         """Return the numbers of a prediction file. Every benchmark defines its own."""
         raise NotImplementedError(f"{type(self).__name__} has no `evaluate`")
 
@@ -236,7 +236,7 @@ DEBUG_MESSAGE = (
 )
 
 
-def build_judge(guest: object = None, **kwargs: Any) -> Any:
+def build_judge(guest: object = None, **kwargs: Any) -> object:
     """Build a judge by `model`: any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint.
 
     Detectors and similar judges are classes of ULMEvalKit, which `guest` loads from its checkout.
@@ -257,7 +257,7 @@ def _specialist(
     guest: Any,
     name: str,
     options: Record,
-) -> Any:
+) -> object:
     """Build a judge that is not a language model from the files of a checkout."""
     module_name, class_name, weights = SPECIALISTS[name]
     full_name = f"ulmeval.dataset.utils.{module_name}"
@@ -283,7 +283,7 @@ DATASET_CLASSES: list[Any] = []
 _KNOWN = KnownClasses(CLASSES, DATASET_CLASSES, IMAGE_DATASET, TEXT_DATASET)
 
 
-def build_dataset(dataset_name: str, **kwargs: object) -> Any:
+def build_dataset(dataset_name: str, **kwargs: object) -> object:
     """Return the dataset with a name; None if no class supports it.
 
     The class is a registered one, or one of the checkout around the working folder.
@@ -312,7 +312,7 @@ def DATASET_MODALITY(dataset: str, *, default: str = "IMAGE") -> str:
     return str(getattr(_KNOWN.find(dataset), "MODALITY", default))
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "SUPPORTED_DATASETS":
         return _KNOWN.names()
     raise AttributeError(f"the ulmeval dialect has no {name!r} in 'ulmeval.dataset'")

@@ -134,7 +134,7 @@ class Imported(ImportedAnswers):
     )
 
     @staticmethod
-    def answer_of(cell: object) -> Any:
+    def answer_of(cell: object) -> object:
         """Return the images in a cell of the file."""
         if isinstance(cell, (list, tuple)):
             return list(cell)

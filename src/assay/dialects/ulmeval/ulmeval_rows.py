@@ -123,7 +123,7 @@ class Line(Mapping[str, Any]):
         self.data = data
         self.place = place
 
-    def __getitem__(self, column: str) -> Any:
+    def __getitem__(self, column: str) -> object:
         return self.data.frame[column].iat[self.place]
 
     @property

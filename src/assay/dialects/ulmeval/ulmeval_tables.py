@@ -147,7 +147,7 @@ def _pieces(
     images: RowImages,
     row: Fields,
     column: str,
-) -> Any:
+) -> object:
     if is_blank(row[column]):
         return row[column]
     if column == "image":

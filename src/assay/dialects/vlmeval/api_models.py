@@ -34,7 +34,7 @@ class OpenAIWrapper(BaseAPI):
         """Return True. A judge that cannot answer reports this for each question."""
         return self._assay_judge.working()
 
-    def generate_inner(self, inputs: object, **kwargs: object) -> Any:  # type: ignore[override]
+    def generate_inner(self, inputs: object, **kwargs: object) -> object:  # type: ignore[override]
         """Return code, answer and log of one question."""
         options = {name: value for name, value in kwargs.items() if name != "dataset"}
         return self._assay_judge.generate_inner(inputs, **options)
@@ -48,6 +48,6 @@ class GPT4V(OpenAIWrapper):
         message: object,
         dataset: str | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> object:
         """Return the answer; `dataset` is ignored."""
         return super().generate(message, **kwargs)

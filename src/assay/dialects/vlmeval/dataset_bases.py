@@ -39,7 +39,7 @@ class UpstreamMethod:
     def __set_name__(self, owner: type, name: str) -> None:
         self._assay_name = name
 
-    def __get__(self, instance: object, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type) -> object:
         from .vlmeval_toolkit import upstream_base
 
         base = upstream_base(owner)
@@ -257,7 +257,7 @@ class ImageBaseDataset(Reporting):
         )
 
 
-def _resolved(source: Source, row: Fields) -> Any:
+def _resolved(source: Source, row: Fields) -> object:
     """Return the images of a row. A cell that cannot be decoded stays, and fails its row when it is used."""
     try:
         pieces = source.images.cells(_texts(row))
@@ -268,7 +268,7 @@ def _resolved(source: Source, row: Fields) -> Any:
     return pieces[0] if len(pieces) == 1 else pieces
 
 
-def _named(cell: object) -> Any:
+def _named(cell: object) -> object:
     """Return the file names in a cell, which holds one name or a list of names."""
     try:
         if is_blank(cell):

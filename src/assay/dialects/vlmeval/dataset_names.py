@@ -105,7 +105,7 @@ def _known() -> dict[str, tuple[str, str]]:
     }
 
 
-def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
+def build_dataset(dataset_name: str, **kwargs: Any) -> object:
     """Return the dataset with a name: from a class that supports it, else from `$LMUData/<name>.tsv`; else `None`.
 
     A class is one of assay's, a registered one, or one of the checkout around the working folder. A table is
@@ -140,7 +140,7 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
     return CustomVQADataset(dataset_name, **kwargs)
 
 
-def _built_by_checkout(name: str, options: Record) -> Any:
+def _built_by_checkout(name: str, options: Record) -> object:
     """Return the dataset that the checkout around the working folder defines under a name; `None` if there is none."""
     from .vlmeval_toolkit import TOOLKIT
 
@@ -151,7 +151,7 @@ def _built_by_checkout(name: str, options: Record) -> Any:
     return cls(**{"dataset": name, **arguments, **options})
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "SUPPORTED_DATASETS":
         return _KNOWN.names()
     raise AttributeError(f"the vlmeval dialect has no {name!r} in 'vlmeval.dataset'")

@@ -177,7 +177,7 @@ def model_label(name: str) -> str:
     return file_name(bare_name(name).rpartition("/")[2], 80)
 
 
-def plain_cell(value: object) -> Any:
+def plain_cell(value: object) -> object:
     """Return a cell as it is stored in a file: None if it is empty, text for a value that is not plain."""
     if value is None or value == "":
         return None

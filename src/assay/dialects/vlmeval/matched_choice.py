@@ -129,7 +129,7 @@ def prefetched_rotations(
     read: list[Any],
     predictions: list[Any],
     verbose: bool,
-) -> Any:
+) -> object:
     """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
     verdict = prefetched(answers, read, predictions)
     if not verbose or (verdict is not None and not verdict["hit"]):
@@ -190,7 +190,7 @@ def build_prompt(
 build_prompt_cn = build_prompt_wemath = build_prompt_blink = build_prompt
 
 
-def prefetch_answer(item: Fields) -> Any:
+def prefetch_answer(item: Fields) -> object:
     """Return the letter of a row's prediction by rule alone, or `False` if there is none."""
     return can_infer(item["prediction"], build_choices(item))
 
@@ -214,7 +214,7 @@ def extract_answer_from_item(
     )
 
 
-def prefetch_circular_group(sub_data: object, verbose: bool = False) -> Any:
+def prefetch_circular_group(sub_data: object, verbose: bool = False) -> object:
     """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
     answers, read, predictions, _ = _group(sub_data)
     return prefetched_rotations(answers, read, predictions, verbose)

@@ -1,7 +1,7 @@
 """`TSVDataset`, the only dataset class of the documented revision, and its tables of URLs and image folders."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...datasets.faults import RowFault
 from ...datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
@@ -122,7 +122,7 @@ class TSVDataset(ImageBaseDataset):
             frame["image_path"] = objects(paths, frame)
         return frame
 
-    def _assay_cell(self, row: Fields, cells: Fields) -> Any:
+    def _assay_cell(self, row: Fields, cells: Fields) -> object:
         """Return the image of a row.
 
         Rotations and MME's second questions use the image of another row, even if their own cell has one.
@@ -142,7 +142,7 @@ def _has_options(line: "Series") -> bool:
     return "A" in line and "B" in line
 
 
-def _listed(cell: object, column: str) -> Any:
+def _listed(cell: object, column: str) -> object:
     try:
         if isinstance(cell, str) and cell.startswith("["):
             return pieces_of(cell, column)

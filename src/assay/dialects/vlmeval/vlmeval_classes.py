@@ -233,7 +233,7 @@ class ClassDataset:
         return source
 
     @property
-    def rows(self) -> Any:
+    def rows(self) -> object:
         """The rows as a task's dataset: the file if it can be streamed, else the rows of the frame."""
         if self.path is None:
             return FrameRows(self._frame())

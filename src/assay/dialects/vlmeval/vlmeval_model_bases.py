@@ -32,7 +32,7 @@ class BaseModel(MessageModel):
         self,
         message: object,
         dataset: str | None = None,
-    ) -> Any:
+    ) -> object:
         """Return the answer to a string, a dict, or a list of either. Media are stored as local files first."""
         return self.generate_inner(self._assay_entries(message), dataset)
 
@@ -43,7 +43,7 @@ class BaseModel(MessageModel):
         self,
         messages: Sequence[Fields],
         dataset: str | None = None,
-    ) -> Any:
+    ) -> object:
         """Return the answer to a chat, `[dict(role, content)]`, if the class has `chat_inner`.
 
         A chat that is too long for the model is retried without its first turns.

@@ -89,7 +89,7 @@ class GuestModel(KitModel):
             ask = self._ask_early
         return _read_answer(ask(model, request), self.name)
 
-    def _ask_early(self, built: Any, request: Request) -> Any:
+    def _ask_early(self, built: Any, request: Request) -> object:
         dataset = request.hints.get("dataset")
         if request.hints.get("type") == "MT":
             raise TypeError(
@@ -154,7 +154,7 @@ class GuestModel(KitModel):
 
         return write
 
-    def _ask_newer(self, built: Any, request: Request) -> Any:
+    def _ask_newer(self, built: Any, request: Request) -> object:
         dataset = request.hints.get("dataset")
         spoken = [message for message in request.messages if message.parts is not None]
         is_dialogue = len(spoken) > 1 and any(
@@ -279,7 +279,7 @@ def _read_answer(value: object, reference: str) -> Output:
 def _called(
     function: Function,
     *arguments: tuple[str, Any],
-) -> Any:
+) -> object:
     """Call a user's method by keyword if it has the documented names, else by position."""
     accepted = parameters_of(function)
     keywords = dict(arguments)

@@ -256,7 +256,7 @@ class Source:
             return (inline(cell),)
         return ()
 
-    def _in_frame(self, index: str) -> Any:
+    def _in_frame(self, index: str) -> object:
         if self._frame is None or "image" not in self._frame:
             return None
         matching = self._frame.loc[self._frame["index"].astype(str) == index, "image"]
@@ -330,7 +330,7 @@ def lender(name: str, row: Fields) -> str | None:
     return None
 
 
-def _bare(value: object) -> Any:
+def _bare(value: object) -> object:
     """Return a value without numpy's wrapper; an empty text for NaN."""
     cell = bare(value)
     return "" if is_missing(cell) else cell
@@ -352,7 +352,7 @@ class RowsWithImages:
         self._dataset = dataset
         self._split = split
 
-    def reading_from(self, data: str | None) -> Any:
+    def reading_from(self, data: str | None) -> object:
         """Return the rows of another file. A run's snapshot has only rows that were asked, without images."""
         if data is None:
             return self

@@ -70,7 +70,7 @@ class ToSample:
         self,
         row: Fields,
         options: Mapping[str, str],
-    ) -> Any:
+    ) -> object:
         answer = row.get("answer")
         if is_blank(answer):
             return None

@@ -2,7 +2,6 @@
 
 import importlib
 from types import ModuleType
-from typing import Any
 
 from ...source_names import module_exists as _module_exists
 from . import file, images, log, misc
@@ -49,7 +48,7 @@ def offered(*modules: ModuleType) -> list[str]:
     ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Load a library that a star import provides, on demand."""
     if name not in PLACES:
         raise AttributeError(f"the toolkit's smp has no {name!r}")

@@ -64,7 +64,7 @@ def concat_images(
     target_size: int = -1,
     mode: str = "h",
     return_image: bool = False,
-) -> Any:
+) -> object:
     """Return images side by side (`h`) or one under another (`v`), as an image or as the path of a file."""
     from PIL import Image
 
