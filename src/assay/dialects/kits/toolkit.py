@@ -10,8 +10,10 @@ from typing import Any
 from ...code.sources import digest_behind
 from ...code.userfiles import split_reference
 from ...core import Model, UnknownName, UsageError
+from ...models.calling import Builder
 from ..guest import Guest
 from ..outside import installed_mount
+from ..request_models import RequestModel
 from ..shapes import Fields, Record
 from .checkout import Checkout, Defined
 from .user_code import own_classes
@@ -241,3 +243,32 @@ def names_of_parts(
         raise AttributeError(f"the {package} dialect has no {name!r} in {package!r}")
 
     return find
+
+
+class KitModel(RequestModel):
+    """A class, a `partial` of one, or an object that exists already."""
+
+    identity: Fields
+
+    def __init__(
+        self,
+        target: Any,
+        name: str,
+        args: Fields,
+        file: Path | None,
+    ) -> None:
+        self.name = name
+        self.kind: Any = class_of(target)
+        self.source = {
+            "file": file.name if file else self.kind.__module__,
+            "sha256": digest_behind(file, libraries=False) if file else "",
+        }
+        """The user's file and its digest, for the identity of the model."""
+        self._builder = Builder(target, args, name)
+        if not callable(target):
+            self._builder.built = target
+
+    def build(self) -> Any:
+        """Return the user's object, built on first use."""
+        self.built = self._builder.build()
+        return self.built

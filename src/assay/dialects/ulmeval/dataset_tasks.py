@@ -13,10 +13,9 @@ from ..kits.user_code import most_derived, read_config
 from ..protocol import is_upstream
 from ..shapes import Fields, Record
 from .drawing_datasets import ImageBaseDataset, TextBaseDataset
-from .kept_tables import kept_table
-from .messages import as_prompt
+from .ulmeval_drawing import as_prompt
 from .ulmeval_evaluation import ImageEvaluation, ImagesDrawn
-from .ulmeval_rows import GuestData, GuestSamples
+from .ulmeval_rows import GuestData, GuestSamples, kept_table
 from .ulmeval_toolkit import TOOLKIT, configured_dataset
 
 BENCHMARKS = {

@@ -15,8 +15,14 @@ from ..kits.judging import Judge, assay_name, is_known
 from ..kits.message_content import Entries, MessageModel, joined_text, values_of
 from ..kits.state import as_upstream
 from ..shapes import Function, Record
-from .messages import as_entries, as_prompt
-from .ulmeval_drawing import base_seed, draw, seed_alike, seed_call
+from .ulmeval_drawing import (
+    as_entries,
+    as_prompt,
+    base_seed,
+    draw,
+    seed_alike,
+    seed_call,
+)
 
 
 class BaseModel(MessageModel):

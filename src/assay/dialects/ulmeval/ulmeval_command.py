@@ -27,7 +27,6 @@ from ..kits.state import working_in
 from ..protocol import UPSTREAM, choose
 from ..run_answers import answered, output_of
 from .dataset_tasks import tasks_of, upstreams_class
-from .kept_tables import keep_table
 from .ulmeval_evaluation import file_label
 from .ulmeval_models import GuestApi
 from .ulmeval_pairs import Pair, Settings, pairs_of
@@ -39,7 +38,7 @@ from .ulmeval_predictions import (
     prediction_table,
     write_pickle,
 )
-from .ulmeval_rows import GuestSamples
+from .ulmeval_rows import GuestSamples, keep_table
 
 
 def run_pairs(

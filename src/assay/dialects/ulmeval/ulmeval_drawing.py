@@ -1,4 +1,4 @@
-"""Draw images: send one prompt to a user's model, and get n images from one call.
+"""Draw images: write one prompt in ULMEvalKit's form, send it to a user's model, and get n images from one call.
 
 The batch hook is called once per prompt under either of its names: the document says `batch_generation_inner`, the
 code says `batch_generate_inner`. If there is none, `generate_inner` is called n times.
@@ -10,11 +10,15 @@ import os
 import random
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import Image, UsageError, shorten
+from ...core import Image, Media, Message, Prompt, Text, UsageError, shorten
 from ...media import image_from, to_rgb
 from ..kits.message_content import Entries
+from ..kits.message_lists import flat_list, message_turns
+from ..kits.row_images import media_file
+from ..kits.smp.file import data_root
 
 HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"
@@ -142,3 +146,56 @@ def _is_small(drawing: object) -> bool:
 
 def _copied(entries: Entries) -> Entries:
     return [dict(entry) for entry in entries]
+
+
+def as_entries(message: object) -> Entries:
+    """Convert text, a dict, or a list of strings or dicts to a list of dicts. A single text is never a file."""
+    return prompt_entries(_turns(message))
+
+
+def prompt_entries(messages: Sequence[Message]) -> Entries:
+    """Return the messages of a prompt as one list of dicts, with media as local files."""
+    if len(messages) == 1:
+        parts = messages[0].parts or ()
+        if len(parts) == 1 and type(parts[0]) is Text and messages[0].role == "user":
+            return [{"type": "text", "value": parts[0].text}]
+    return flat_list(messages, _local_file)
+
+
+def as_prompt(message: object) -> Prompt:
+    """Return the result of a user's `build_prompt` as a prompt that asks for images."""
+    return Prompt(_turns(message), ("image",))
+
+
+def _turns(message: object) -> tuple[Message, ...]:
+    if (
+        type(message) is list
+        and len(message) == 1
+        and type(message[0]) is dict
+        and len(message[0]) == 2
+    ):
+        # By far the most common prompt is one text.
+        only = message[0]
+        if only.get("type") == "text" and isinstance(only.get("value"), str):
+            return (Message("user", (Text(only["value"]),)),)
+    if isinstance(message, str):
+        return (Message("user", (Text(message),)),)
+    if isinstance(message, Sequence) and any(
+        isinstance(entry, Mapping) for entry in message
+    ):
+        # A system entry may lack a type: it can only be text.
+        message = [
+            {"type": "text", **entry}
+            if isinstance(entry, Mapping) and "content" not in entry
+            else entry
+            for entry in message
+        ]
+    elif not isinstance(message, (Sequence, Mapping)):
+        raise TypeError(
+            f"a message is text, a dict or a list of them, not {shorten(message)}"
+        )
+    return message_turns(message)
+
+
+def _local_file(medium: Media) -> str:
+    return media_file(medium, str(data_root() / "files"))

@@ -14,9 +14,8 @@ from ..file_names import file_name
 from ..kits.evaluation_files import table_digest
 from ..kits.set_evaluation import Rows, SetEvaluation, bare_name, prediction_path
 from ..kits.state import Surroundings
-from .kept_tables import keep_table
 from .ulmeval_predictions import prediction_table, write_pickle
-from .ulmeval_rows import GuestData
+from .ulmeval_rows import GuestData, keep_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

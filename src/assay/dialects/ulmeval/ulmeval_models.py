@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
-from ..kits.kit_models import KitModel
 from ..kits.message_content import check_types
+from ..kits.toolkit import KitModel
 from ..request_models import ThreadedRequestModel
 from ..shapes import Fields
 from .drawing_models import BaseAPI, BaseModel
-from .messages import as_prompt, prompt_entries
 from .ulmeval_drawing import (
     HOOKS,
     as_medium,
+    as_prompt,
     base_seed,
     checked,
     draw,
     is_image,
+    prompt_entries,
     seed_alike,
     seed_generators,
     seed_text,

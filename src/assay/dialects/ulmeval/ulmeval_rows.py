@@ -1,10 +1,12 @@
-"""Rows of a user's dataset object as samples. Each stores its row number in the user's data frame.
+"""Rows of a user's dataset object as samples, and the copy of its table in a run folder.
 
-The dataset object is built when its rows are first read. Its digest is computed from the frame, so that a changed table
-is noticed regardless of how `load_data` reads it.
+Each sample stores its row number in the user's data frame. The dataset object is built when its rows are first read.
+Its digest is computed from the frame, so that a changed table is noticed regardless of how `load_data` reads it. With
+the copy of the table, the run folder alone is enough to evaluate it.
 """
 
 import hashlib
+import shutil
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +16,8 @@ from ...core import AssayError, ComponentError, DataError, Sample, UsageError, b
 from ...datasets import Samples
 from ...datasets.reading import Head
 from ...datasets.shards import Row, RowData
+from ...store.file_ledger import FileLedger
+from ..file_names import file_name
 from ..kits.state import Surroundings, around
 from ..kits.suffix_files import import_pandas, objects
 from ..shapes import Fields, Record
@@ -214,3 +218,43 @@ def _frame_digest(frame: "DataFrame") -> str:
             cells = column.iloc[start : start + DIGEST_ROWS].tolist()
             digest.update(repr(cells).encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
+
+
+TABLES = "tables"
+
+
+def keep_table(data: GuestData, folder: Path) -> None:
+    """Copy the table of a dataset into a run folder, unless it is there. Rows from user code have no table."""
+    table: Path | None = vars(data.dataset).get(TABLE)
+    if table is None or not table.is_file():
+        return
+    suffix = "".join(table.suffixes)
+    copy = folder / TABLES / f"{file_name(data.name)}{suffix}"
+    if copy.exists():
+        is_same = copy.samefile(table) or _size_and_time(copy) == _size_and_time(table)
+        if is_same:
+            return
+    shutil.copy2(table, FileLedger(folder).claim(copy))
+
+
+def kept_table(
+    folder: str | None,
+    name: str,
+) -> Path | None:
+    """Return the copy of a dataset's table in a run folder; None if there is none."""
+    if folder:
+        home = Path(folder).expanduser() / TABLES
+    else:
+        home = None
+    if home is None or not home.is_dir():
+        return None
+    stem = file_name(name)
+    return next(
+        (file for file in sorted(home.iterdir()) if file.name.startswith(f"{stem}.")),
+        None,
+    )
+
+
+def _size_and_time(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns

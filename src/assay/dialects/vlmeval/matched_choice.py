@@ -18,10 +18,10 @@ from ..kits.smp.images import build_option_str
 from ..shapes import Fields, Record
 from .dataset_facts import ROTATION
 from .letters import LETTER_RULES, Letter
-from .reports import ABBREVIATIONS, accuracy_table
 from .rules import ASSAY, NEWEST, chosen_rules
 from .vlmeval_judging import DEBUG_MESSAGE as DEBUG_MESSAGE
 from .vlmeval_judging import build_judge as build_judge
+from .vlmeval_ratings import ABBREVIATIONS, accuracy_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -23,7 +23,6 @@ from ..run_answers import answered
 from ..shapes import Fields
 from .dataset_facts import SNAPSHOT, is_mme
 from .evaluating import model_label, plain_cell, prediction_of
-from .reports import capability_tables
 from .rules import chosen_rules
 from .score_files import (
     choice_files,
@@ -35,6 +34,7 @@ from .score_files import (
     yes_no_files,
     yes_no_frame,
 )
+from .vlmeval_ratings import capability_tables
 from .vlmeval_scoring import YES_NO, rule_record
 
 if TYPE_CHECKING:

@@ -12,15 +12,16 @@ from ..kits.suffix_files import dump_by_suffix, frame_of, write_table
 from ..shapes import Fields
 from .dataset_facts import ROTATION, is_mme, whole_index
 from .matched_choice import NO_JUDGE, judged_rotations, prefetched
-from .reports import accuracy_table, prefetch_table
 from .rules import chosen_rules
 from .vlmeval_ratings import (
+    accuracy_table,
     amber_rating,
     category_rating,
     hallusion_rating,
     mme_rating,
     one_row,
     pope_rating,
+    prefetch_table,
     vsr_rating,
 )
 from .vlmeval_samples import image_of_mme

@@ -4,18 +4,24 @@ import argparse
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
-from ...code.userfiles import is_reference, split_reference
-from ...core import AssayError, Task, UsageError
+from ...code.userfiles import file_digest, is_reference, split_reference
+from ...core import Abilities, AssayError, Candidate, Output, Task, Text, UsageError
 from ...datasets.excel import need_excel
+from ...datasets.tsv_images import is_blank
 from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
 from ..file_names import file_name
-from ..kits.imported_answers import prediction_files, refuse_other_dataset
+from ..kits.imported_answers import (
+    ImportedAnswers,
+    prediction_files,
+    refuse_other_dataset,
+)
 from ..kits.judging import assay_name
 from ..kits.set_evaluation import SetEvaluation
 from ..kits.smp.file import get_pred_file_format
@@ -28,7 +34,6 @@ from .dataset_facts import SNAPSHOT
 from .evaluating import NO_JUDGE
 from .flags import idle, key_variable, parse
 from .outputs import noted_digests, noted_revision, write_files
-from .vlmeval_imported import SUFFIXES, Imported, new_prediction_file
 from .vlmeval_judging import model_args
 from .vlmeval_models import is_early_class
 from .vlmeval_pairs import Pair, json_object, pairs_of
@@ -340,3 +345,59 @@ def _has_data(options: RunOptions) -> bool:
         return False
     path = getattr(source, "path", source)
     return not isinstance(path, Path) or path.exists()
+
+
+SUFFIXES = ("xlsx", "tsv", "json")
+FAILED = "Failed to obtain answer via API."
+"""Upstream's text for a missing answer."""
+
+
+@dataclass(frozen=True)
+class Imported(ImportedAnswers):
+    """The answers of a prediction file."""
+
+    abilities: ClassVar[Abilities] = Abilities(
+        frozenset({"text", "image", "video", "audio"})
+    )
+
+    def output_of(self, index: str) -> Output:
+        """Return the text of a row; upstream's failure message counts as no answer."""
+        answer = self.predictions.get(index)
+        if is_blank(answer) or FAILED in str(answer):
+            if index in self.predictions:
+                why = "no answer"
+            else:
+                why = "no such row"
+            return self.missing(f"the prediction file has {why} for index {index!r}")
+        return Output((Candidate((Text(str(answer)),)),))
+
+
+def new_prediction_file(
+    home: Path,
+    stem: str,
+    all_digests: frozenset[str],
+    of_latest: frozenset[str],
+    latest: Path,
+) -> Path | None:
+    """Return the newest prediction file that no run here has read or written, or None.
+
+    `all_digests` are those of all files that runs here read or wrote, `of_latest` those of the latest run. A file
+    of an earlier run that was put into the model's folder again after the latest run counts as new, too.
+    """
+    new: list[Path] = []
+    for file in prediction_files(home, stem, SUFFIXES):
+        digest = file_digest(file)
+        is_put_back = (
+            file.parent == home
+            and digest not in of_latest
+            and _time(file) > _time(latest)
+        )
+        if digest not in all_digests or is_put_back:
+            new.append(file)
+    return new[-1] if new else None
+
+
+def _time(file: Path) -> int:
+    if file.exists():
+        return file.stat().st_mtime_ns
+    return 0

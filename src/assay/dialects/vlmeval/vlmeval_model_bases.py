@@ -1,4 +1,4 @@
-"""Base classes of models: `BaseModel` of newer model classes, and `BaseAPI` of those behind an API."""
+"""Base classes of models: `BaseModel`, `BaseAPI` for those behind an API, and the models of `vlmeval.api`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +19,7 @@ from ..kits.smp.images import concat_images
 from ..protocol import is_upstream
 from ..shapes import Fields
 from .dataset_facts import data_root
+from .vlmeval_judging import GuestJudge
 
 
 class BaseModel(MessageModel):
@@ -122,3 +123,51 @@ class BaseAPI(ApiCalls, BaseModel):  # type: ignore[misc]  # one question, witho
     def is_answer(self, answer: Any) -> bool:
         """Return True if an answer does not contain the failure message."""
         return super().is_answer(answer) and self.fail_msg not in answer
+
+
+STANDS_IN = True
+"""Upstream's own file is used instead of this module if it exists."""
+
+
+class OpenAIWrapper(BaseAPI):
+    """A text model by name: `openai/…`, `file.py:fn` and so on, else a name at `$OPENAI_BASE_URL`.
+
+    While an `evaluate` runs, it is the run's judge, whose answers the journal keeps.
+    """
+
+    def __init__(
+        self,
+        model: str = "gpt-4o",
+        retry: int = 5,
+        wait: int = 5,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            retry=retry,
+            wait=wait,
+            **kwargs,
+        )
+        self.model = model
+        self._assay_judge = GuestJudge({"model": model, **kwargs})
+
+    def working(self) -> bool:
+        """Return True. A judge that cannot answer reports this for each question."""
+        return self._assay_judge.working()
+
+    def generate_inner(self, inputs: object, **kwargs: object) -> object:  # type: ignore[override]
+        """Return code, answer and log of one question."""
+        options = {name: value for name, value in kwargs.items() if name != "dataset"}
+        return self._assay_judge.generate_inner(inputs, **options)
+
+
+class GPT4V(OpenAIWrapper):
+    """An `OpenAIWrapper` that also accepts images."""
+
+    def generate(
+        self,
+        message: object,
+        dataset: str | None = None,
+        **kwargs: Any,
+    ) -> object:
+        """Return the answer; `dataset` is ignored."""
+        return super().generate(message, **kwargs)

@@ -24,7 +24,6 @@ from ...core import (
     Sample,
     shorten,
 )
-from ..kits.kit_models import KitModel
 from ..kits.message_lists import chat_list, flat_list, message_turns
 from ..kits.row_images import (
     file_names,
@@ -33,6 +32,7 @@ from ..kits.row_images import (
     is_written,
     media_file,
 )
+from ..kits.toolkit import KitModel
 from ..parameters import parameters_of
 from ..request_models import ThreadedRequestModel
 from ..shapes import Fields, Function
