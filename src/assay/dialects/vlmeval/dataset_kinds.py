@@ -112,31 +112,27 @@ class ImageYORNDataset(ImageBaseDataset):
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> "DataFrame":
         """Return the rating of the benchmark, by words and, if named, by a judge; for subclasses."""
-        data = load(eval_file)
-        data["prediction"] = [str(text) for text in data["prediction"]]
         storage = get_intermediate_file_path(eval_file, "_auxmatch")
         nproc = judge_kwargs.pop("nproc", 4)
         if not os.path.exists(storage):
-            read = {
-                i: ratings.YOrN_Extraction(t)
-                for i, t in zip(data["index"], data["prediction"], strict=True)
-            }
-            if judge_kwargs.get("model", "exact_matching") != "exact_matching":
+            data = load(eval_file)
+            data["prediction"] = [str(text) for text in data["prediction"]]
+            read = {}
+            rows = []
+            for number in range(len(data)):
+                row = data.iloc[number]
+                read[row["index"]] = ratings.YOrN_Extraction(row["prediction"])
+                if read[row["index"]] == "Unknown":
+                    rows.append(row)
+            if judge_kwargs.get("model", NO_JUDGE) != NO_JUDGE:
                 judge = build_judge(**judge_kwargs)
-                rows = [
-                    data.iloc[number]
-                    for number in range(len(data))
-                    if read[data.iloc[number]["index"]] == "Unknown"
-                ]
                 keys = [row["index"] for row in rows]
-                reply_file = get_intermediate_file_path(eval_file, "_tmp", "pkl")
-                jobs = [(judge, row) for row in rows]
                 replies = track_progress_rich(
                     ratings.YOrN_auxeval,
-                    jobs,
+                    [(judge, row) for row in rows],
                     nproc=nproc,
                     keys=keys,
-                    save=reply_file,
+                    save=get_intermediate_file_path(eval_file, "_tmp", "pkl"),
                 )
                 read.update(zip(keys, replies, strict=True))
             data["extracted"] = [read[index] for index in data["index"]]
@@ -147,15 +143,13 @@ class ImageYORNDataset(ImageBaseDataset):
         else:
             data["score"] = data["answer"] == data["extracted"]
         dump(data, storage)
-        rating = next(
-            (name for part, name in RATINGS.items() if part in self.dataset_name),
-            "default_rating",
-        )
-        score = getattr(ratings, rating)(storage)
+        named = (name for part, name in RATINGS.items() if part in self.dataset_name)
+        score = getattr(ratings, next(named, "default_rating"))(storage)
         dump(score, get_intermediate_file_path(eval_file, "_score", "csv"))
         return score
 
 
+NO_JUDGE = "exact_matching"
 PLACE = "<ImageHere>"
 
 
@@ -171,10 +165,9 @@ class ImageMTDataset(ImageBaseDataset):
             toliststr(line["image_path"]) if self.meta_only else self.dump_image(line)
         )
         questions = toliststr(line["question"])
+        answers = [""] * len(questions)
         if "answer" in line:
             answers = toliststr(line["answer"])
-        else:
-            answers = [""] * len(questions)
         if len(questions) != len(answers):
             raise ValueError(
                 f"{len(questions)} questions and {len(answers)} answers in one dialogue"
@@ -206,7 +199,7 @@ def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
 
 CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
 JUDGE_FILES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
-NO_JUDGE = "exact_matching"
+"""Names of judges in file names."""
 
 
 def evaluate_choice(
@@ -220,10 +213,7 @@ def evaluate_choice(
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)
     judge_name = judge_kwargs.get("model", NO_JUDGE)
-    if judge_name == NO_JUDGE:
-        judge = None
-    else:
-        judge = build_judge(**judge_kwargs)
+    judge = None if judge_name == NO_JUDGE else build_judge(**judge_kwargs)
     label = JUDGE_FILES.get(judge_name, judge_name)
     data = load(eval_file)
     is_circular = rotates and any(part in name.lower() for part in CIRCULAR)
@@ -240,14 +230,8 @@ def evaluate_choice(
             f"the prediction file has rows that {name} has not: {sorted(map(str, unknown))[:3]}"
         )
     result_file = get_intermediate_file_path(eval_file, f"_{label}_result", "pkl")
-    verdicts = (mcq_circular_eval if is_circular else mcq_vanilla_eval)(
-        judge,
-        data,
-        dataset.data,
-        nproc,
-        result_file,
-        name,
-    )
+    evaluate = mcq_circular_eval if is_circular else mcq_vanilla_eval
+    verdicts = evaluate(judge, data, dataset.data, nproc, result_file, name)
     record = get_intermediate_file_path(eval_file, f"_{label}_result")
     dump(verdicts, record)
     accuracy = report_acc(load(record))

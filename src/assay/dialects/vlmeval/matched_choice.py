@@ -156,12 +156,9 @@ NONE = "Z"
 
 def can_infer(answer: object, choices: Fields) -> Letter:
     """Return the letter of the option that an answer names. Upstream's rule is taken from the newest revision."""
-    if chosen_rules() is ASSAY:
-        rule = LETTER_RULES["assay"]
-    else:
-        rule = LETTER_RULES[NEWEST.name]
+    rules = ASSAY if chosen_rules() is ASSAY else NEWEST
     texts = {letter: str(text) for letter, text in choices.items()}
-    return rule.either(str(answer), texts)
+    return LETTER_RULES[rules.name].either(str(answer), texts)
 
 
 def report_acc(df: object) -> "DataFrame":
@@ -257,20 +254,21 @@ def mcq_vanilla_eval(
     dataset_name: str | None = None,
 ) -> "DataFrame":
     """Return the rows of `data` with `hit` and `log`; `result_file` keeps verdicts by index."""
-    result, data = _earlier_verdicts(result_file), _with_answers(data, meta)
-    rows = [
-        row
-        for number in range(len(data))
-        if (row := data.iloc[number])["index"] not in result
-    ]
-    jobs = [{"model": model, "item": row, "dataset_name": dataset_name} for row in rows]
-    if jobs:
+    data = _with_answers(data, meta)
+    result = _earlier_verdicts(result_file)
+    all_rows = [data.iloc[number] for number in range(len(data))]
+    rows = {row["index"]: row for row in all_rows if row["index"] not in result}
+    if rows:
+        jobs = [
+            {"model": model, "item": row, "dataset_name": dataset_name}
+            for row in rows.values()
+        ]
         track_progress_rich(
             eval_vanilla,
             jobs,
             nproc=nproc,
             save=result_file,
-            keys=[row["index"] for row in rows],
+            keys=list(rows),
         )
         result = load(result_file)
     return _with_verdicts(data, result)
@@ -287,35 +285,34 @@ def mcq_circular_eval(
     """Return the first rows of all questions with `hit` and `log`; a question is right if every rotation is."""
     if "g_index" not in data:
         data["g_index"] = [int(index % ROTATION) for index in data["index"]]
-    result, data = _earlier_verdicts(result_file), _with_answers(data, meta)
+    data = _with_answers(data, meta)
+    result = _earlier_verdicts(result_file)
     first = data[data["index"] == data["g_index"]].copy()
-    groups = [
-        (index, data[data["g_index"] == index])
-        for index in first["index"]
-        if index not in result
-    ]
-    settled = {index: prefetch_circular_group(group) for index, group in groups}
-    result.update(
-        {index: verdict for index, verdict in settled.items() if verdict is not None}
-    )
-    left = [(index, group) for index, group in groups if settled[index] is None]
-    dump(
-        result, result_file
-    )  # without questions that only a judge could decide: a later judge is asked about them
+    undecided = {}
+    for index in first["index"]:
+        if index in result:
+            continue
+        group = data[data["g_index"] == index]
+        verdict = prefetch_circular_group(group)
+        if verdict is None:
+            undecided[index] = group
+        else:
+            result[index] = verdict
+    # Without questions that only a judge could decide: a later judge is asked about them.
+    dump(result, result_file)
     if model is None:
-        result.update({index: {"hit": 0, "log": NO_JUDGE} for index, _ in left})
-    if left and model is not None:
+        result.update({index: {"hit": 0, "log": NO_JUDGE} for index in undecided})
+    elif undecided:
         jobs = [
             {"model": model, "sub_data": group, "dataset_name": dataset_name}
-            for _, group in left
+            for group in undecided.values()
         ]
-        keys = [index for index, _ in left]
         track_progress_rich(
             eval_circular_group,
             jobs,
             nproc=nproc,
             save=result_file,
-            keys=keys,
+            keys=list(undecided),
         )
         result = load(result_file)
     return _with_verdicts(first.reset_index(drop=True), result)

@@ -305,31 +305,26 @@ def mmvet_files(
 ) -> list[str]:
     """Write every prediction with its grade and the judge's replies, and means by capability and by combination."""
     graded = {record.id: record for record in records}
-    row_records = [graded.get(str(index)) for index in frame["index"]]
-    table = frame.copy()
-    table["score"] = [
-        None if record is None else record.value for record in row_records
-    ]
-    table["log"] = [
-        "" if r is None else "\n".join(map(str, r.details.get("replies", ())))
-        for r in row_records
-    ]
+    values: list[float | None] = []
+    logs, grades = [], []
+    for index in frame["index"]:
+        record = graded.get(str(index))
+        if record is None:
+            values.append(None)
+            logs.append("")
+            continue
+        values.append(record.value)
+        logs.append("\n".join(map(str, record.details.get("replies", ()))))
+        if record.value is not None:
+            grades.append((str(record.tags.get("category", "")), record.value))
+    table = frame.assign(score=values, log=logs)
     names = [put_frame(folder / f"{stem}_{judge}.{get_pred_file_format()}", table)]
-    grades = [
-        (str(r.tags.get("category", "")), r.value)
-        for r in row_records
-        if r is not None and r.value is not None
-    ]
     if grades:
-        tables = capability_tables(
-            grades, counts_twice=chosen_rules().counts_capabilities_twice
-        )
+        twice = chosen_rules().counts_capabilities_twice
+        tables = capability_tables(grades, counts_twice=twice)
         for kind, means in zip(("score", "score_fine"), tables, strict=True):
-            names.append(
-                put_frame(
-                    folder / f"{stem}_{judge}_{kind}.{get_eval_file_format()}", means
-                )
-            )
+            file = f"{stem}_{judge}_{kind}.{get_eval_file_format()}"
+            names.append(put_frame(folder / file, means))
     return names
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core import UNRESOLVED, Output, Sample, ScoreRecord
+from ...core import EMPTY, UNRESOLVED, Output, Sample, ScoreRecord
 from ...store.file_ledger import FileLedger
 from ..kits.smp.file import get_eval_file_format, get_pred_file_format
 from ..kits.suffix_files import dump_by_suffix, frame_of, write_table
@@ -79,7 +79,7 @@ def choice_files(
     stem: str,
     label: str,
     records: Sequence[ScoreRecord],
-    frame: object,
+    frame: "DataFrame",
     *,
     is_judged: bool,
     documented: bool,
@@ -88,24 +88,18 @@ def choice_files(
 
     The rules' accuracy is stored next to the judge's, under its own name. Upstream writes only one of the two.
     """
-    is_beside = is_judged and not chosen_rules().replaces_accuracy
-    if is_beside:
+    named = stem
+    if is_judged and not chosen_rules().replaces_accuracy:
         named = f"{stem}_{label}"
-    else:
-        named = stem
     result = f"{stem}_{label}_result"
     table = result_table(frame, records, documented=documented)
-    accuracy = accuracy_table(table[table["hit"].notna()], documented=documented)
-    verdicts = {
-        index: {"hit": int(hit), "log": log}
-        for index, hit, log in zip(
-            table["index"],
-            table["hit"],
-            table["log"],
-            strict=True,
-        )
-        if hit is not None and hit == hit
-    }
+    decided = table[table["hit"].notna()]
+    accuracy = accuracy_table(decided, documented=documented)
+    verdicts = {}
+    for index, hit, log in zip(
+        *(decided[c] for c in ("index", "hit", "log")), strict=True
+    ):
+        verdicts[index] = {"hit": int(hit), "log": log}
     return [
         put_frame(folder / f"{named}_acc.{get_eval_file_format()}", accuracy),
         put_frame(folder / f"{result}.{get_pred_file_format()}", table),
@@ -125,100 +119,59 @@ def result_table(
     """
     import numpy as np
 
+    rows = {str(row["index"]): row for row in frame.to_dict(orient="records")}
+    order = {index: number for number, index in enumerate(rows)}
     groups: dict[str, list[ScoreRecord]] = {}
-    for record in records:
-        groups.setdefault(
-            record.id if record.group is None else record.group, []
-        ).append(record)
-    group_of = {record.id: key for key, members in groups.items() for record in members}
-    predictions = {
-        str(index): text
-        for index, text in zip(frame["index"], frame["prediction"], strict=True)
-    }
-    if "answer" in frame:
-        answers = dict(zip(predictions, frame["answer"], strict=True))
-    else:
-        answers = {}
-    order = {str(index): number for number, index in enumerate(frame["index"])}
+    for record in sorted(records, key=lambda record: order.get(record.id, 0)):
+        group = record.id if record.group is None else record.group
+        groups.setdefault(group, []).append(record)
+    rotations = {members[0].id: members for members in groups.values()}
     is_rotated = any(len(members) > 1 for members in groups.values())
-    first = {
-        key: min((r.id for r in members), key=lambda id_: order.get(id_, 0))
-        for key, members in groups.items()
-    }
-    is_first = [
-        str(index) in group_of and first[group_of[str(index)]] == str(index)
-        for index in frame["index"]
-    ]
+    is_first = [str(index) in rotations for index in frame["index"]]
     # An empty list would select columns.
     chosen = np.array(is_first, dtype=bool)
     table = with_lower_names(frame)[chosen].reset_index(drop=True)
-    verdicts = [
-        _verdict(
-            groups[group_of[str(index)]],
-            order,
-            predictions,
-            answers,
-            as_group=documented or is_rotated,
-        )
-        for index in table["index"]
-    ]
+    as_group = documented or is_rotated
+    verdicts = []
+    for index in table["index"]:
+        verdicts.append(_verdict(rotations[str(index)], rows, as_group=as_group))
     if is_rotated and not documented and "g_index" not in table:
         table["g_index"] = [_group(index) for index in table["index"]]
     # Keep numbers even if no row has a verdict: pandas would make a column of objects.
-    table["hit"] = np.array(
-        [np.nan if hit is None else hit for hit, _ in verdicts], dtype=float
-    )
+    hits = [np.nan if hit is None else hit for hit, _ in verdicts]
+    table["hit"] = np.array(hits, dtype=float)
     table["log"] = [log for _, log in verdicts]
     return table
 
 
 def _verdict(
-    members: Sequence[ScoreRecord],
-    order: Mapping[str, int],
-    predictions: Mapping[str, str],
-    answers: Fields,
+    rotations: Sequence[ScoreRecord],
+    rows: Mapping[str, Fields],
     *,
     as_group: bool,
 ) -> tuple[float | None, str]:
-    """Return whether a question is right under every rotation, and the log."""
-    rows = sorted(members, key=lambda record: order.get(record.id, 0))
-    if any(record.outcome in UNRESOLVED or record.value is None for record in rows):
-        return None, "; ".join(f"{record.id}: {record.outcome}" for record in rows)
+    """Return whether a question is right under every rotation, and the log. `rows` are the predictions by index."""
+    if any(r.outcome in UNRESOLVED or r.value is None for r in rotations):
+        return None, "; ".join(f"{r.id}: {r.outcome}" for r in rotations)
+    texts = [rows.get(r.id, EMPTY).get("prediction", "") for r in rotations]
     if not as_group:
-        (only, *_) = rows
-        if only.answer is not None:
-            unread = predictions.get(only.id, "")
-        else:
-            unread = NO_JUDGE
-        return float(
-            only.value == 1.0
-        ), f"Match Log: {only.details.get('reply', unread)}. "
-    texts = [predictions.get(record.id, "") for record in rows]
-    targets = [
-        answers.get(record.id, record.answer if record.value == 1.0 else "")
-        for record in rows
-    ]
-    by_rule = [
-        record.answer if record.details.get("rule") != "judge" else False
-        for record in rows
-    ]
+        record = rotations[0]
+        unread = NO_JUDGE if record.answer is None else texts[0]
+        log = f"Match Log: {record.details.get('reply', unread)}. "
+        return float(record.value == 1.0), log
+    targets, by_rule, judged = [], [], []
+    for record in rotations:
+        details = record.details
+        known = record.answer if record.value == 1.0 else ""
+        targets.append(rows.get(record.id, EMPTY).get("answer", known))
+        by_rule.append(record.answer if details.get("rule") != "judge" else False)
+        log = details.get("reply", details.get("rule", ""))
+        judged.append({"opt": record.answer or NONE, "log": log})
     verdict = prefetched(targets, by_rule, texts)
-    if verdict is None and not any("reply" in record.details for record in rows):
-        verdict = {"hit": 0, "log": NO_JUDGE}
+    if verdict is None and not any("reply" in r.details for r in rotations):
+        return 0.0, NO_JUDGE
     if verdict is None:
-        replies = [
-            {
-                "opt": record.answer or NONE,
-                "log": record.details.get("reply", record.details.get("rule", "")),
-            }
-            for record in rows
-        ]
-        verdict = judged_rotations(
-            targets,
-            by_rule,
-            texts,
-            lambda place: replies[place],
-        )
+        verdict = judged_rotations(targets, by_rule, texts, judged.__getitem__)
     return float(verdict["hit"]), verdict["log"]
 
 
@@ -232,10 +185,8 @@ def prefetch_files(
     for sample, text in answered:
         if sample.target is not None:
             score = ExactMatching()(sample, Output.of(text))
-            category = str(sample.tags.get("category", ""))
-            rows.append(
-                (category, score.answer, score.answer if score.value == 1.0 else None)
-            )
+            right = score.answer if score.value == 1.0 else None
+            rows.append((str(sample.tags.get("category", "")), score.answer, right))
     if not rows:
         return []
     table = prefetch_table(rows)
@@ -244,9 +195,7 @@ def prefetch_files(
 
 def _group(index: object) -> object:
     number = whole_index(index)
-    if number is None:
-        return index
-    return number % ROTATION
+    return index if number is None else number % ROTATION
 
 
 SAID = {"yes": "Yes", "no": "No"}
@@ -312,14 +261,13 @@ def rating_of(name: str, table: "DataFrame") -> "DataFrame | None":
     if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):
         return None
     if is_mme(name):
-        named = (
-            (str(row.get("category", "all")), image_of_mme(row) or "", row["score"])
-            for row in rows
-        )
-        return one_row(mme_rating(named))
-    if "Hallusion" in name and all(
-        len(str(row["index"]).split("_")) > 5 for row in rows
-    ):
+        verdicts = []
+        for row in rows:
+            category = str(row.get("category", "all"))
+            verdicts.append((category, image_of_mme(row) or "", row["score"]))
+        return one_row(mme_rating(verdicts))
+    has_figures = all(len(str(row["index"]).split("_")) > 5 for row in rows)
+    if "Hallusion" in name and has_figures:
         return hallusion_rating(table)
     if "POPE" in name:
         return pope_rating(table)
