@@ -11,7 +11,7 @@ import importlib
 from collections import defaultdict
 from pathlib import Path
 
-from assay.dialects.guest import replacement, stands_for
+from assay.dialects.overlay import replacement, stands_for
 from assay.dialects.placing import absolute_name
 from assay.dialects.recognise import DIALECTS
 from assay.dialects.source_names import names_in

@@ -27,11 +27,18 @@ from ..code.sources import leave_inits_out
 from ..code.userfiles import describe_failure, failing_place, loading_fix
 from ..core import AssayError, UsageError, trust
 from .outside import Outside, installed_mount
-from .overlay import STANDS_IN, Libraries, Overlay, Part, with_names
+from .overlay import (
+    STANDS_IN,
+    Libraries,
+    Overlay,
+    replacement,
+    stands_for,
+    with_names,
+)
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
 from .scripts import run_code
 from .shapes import Fields, Record
-from .source_names import module_exists, names_in, words_in
+from .source_names import names_in, words_in
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
@@ -44,50 +51,6 @@ def forced(dialect: str | None) -> Iterator[None]:
         yield
     finally:
         _forced.reset(token)
-
-
-def stands_for(
-    name: str,
-    names: Mapping[str, str],
-) -> str | None:
-    """Return the module of assay that replaces a toolkit's name, by the longest known prefix; `None` if there is none.
-
-    `module: name name …` stands for a part of a module.
-    """
-    parts = name.split(".")
-    for size in range(len(parts), 0, -1):
-        real = names.get(".".join(parts[:size]))
-        if real is None:
-            continue
-        inner = parts[size:]
-        if inner and ":" in real:
-            return None
-        return ".".join([real, *inner])
-    return None
-
-
-def replacement(
-    real: str | None,
-    guest: "Guest | None" = None,
-) -> ModuleType | None:
-    """Return the module of assay that `stands_for` named, or a part of it; `None` if it does not exist.
-
-    Names that depend on the guest, such as a registry, are taken from `guest`.
-    """
-    if real is None:
-        return None
-    name, _, part = real.partition(":")
-    if not module_exists(name):
-        return None
-    whole = importlib.import_module(name)
-    parts = part.split()
-    module = Part(whole, parts) if parts else whole
-    if guest is None or not hasattr(whole, "names_for"):
-        return module
-    of_guest = whole.names_for(guest)
-    if parts:
-        of_guest = {key: of_guest[key] for key in of_guest if key in parts}
-    return with_names(module, of_guest)
 
 
 class Guest:

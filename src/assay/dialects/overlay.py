@@ -8,9 +8,13 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .shapes import Fields
+from .source_names import module_exists
+
+if TYPE_CHECKING:
+    from .guest import Guest
 
 STANDS_IN = "STANDS_IN"
 """Name of an attribute; a module of assay that has it is used only if upstream's own file is missing."""
@@ -140,6 +144,50 @@ def with_names(module: ModuleType, names: Fields) -> ModuleType:
     replaced = Overlay(module.__name__, module, find)
     replaced.__dict__.update(names)
     return replaced
+
+
+def stands_for(
+    name: str,
+    names: Mapping[str, str],
+) -> str | None:
+    """Return the module of assay that replaces a toolkit's name, by the longest known prefix; `None` if there is none.
+
+    `module: name name …` stands for a part of a module.
+    """
+    parts = name.split(".")
+    for size in range(len(parts), 0, -1):
+        real = names.get(".".join(parts[:size]))
+        if real is None:
+            continue
+        inner = parts[size:]
+        if inner and ":" in real:
+            return None
+        return ".".join([real, *inner])
+    return None
+
+
+def replacement(
+    real: str | None,
+    guest: "Guest | None" = None,
+) -> ModuleType | None:
+    """Return the module of assay that `stands_for` named, or a part of it; `None` if it does not exist.
+
+    Names that depend on the guest, such as a registry, are taken from `guest`.
+    """
+    if real is None:
+        return None
+    name, _, part = real.partition(":")
+    if not module_exists(name):
+        return None
+    whole = importlib.import_module(name)
+    parts = part.split()
+    module = Part(whole, parts) if parts else whole
+    if guest is None or not hasattr(whole, "names_for"):
+        return module
+    of_guest = whole.names_for(guest)
+    if parts:
+        of_guest = {key: of_guest[key] for key in of_guest if key in parts}
+    return with_names(module, of_guest)
 
 
 class Libraries:

@@ -156,18 +156,17 @@ def _file_of_class(folder: Path, cls: str) -> Path | None:
     for node in tree.body if tree is not None else ():
         if not isinstance(node, ast.ImportFrom) or node.level != 1 or not node.module:
             continue
-        if cls not in [alias.asname or alias.name for alias in node.names]:
-            continue
-        path = folder.joinpath(*node.module.split("."))
-        if path.is_dir():
-            return _file_of_class(path, cls)
-        return path.with_suffix(".py")
+        if cls in [alias.asname or alias.name for alias in node.names]:
+            path = folder.joinpath(*node.module.split("."))
+            return (
+                _file_of_class(path, cls) if path.is_dir() else path.with_suffix(".py")
+            )
     for file in sorted(folder.rglob("*.py")):
         if f"class {cls}" in file.read_text(encoding="utf-8", errors="replace"):
             tree = parsed(file)
-            nodes = tree.body if tree is not None else ()
-            if any(isinstance(n, ast.ClassDef) and n.name == cls for n in nodes):
-                return file
+            for node in tree.body if tree is not None else ():
+                if isinstance(node, ast.ClassDef) and node.name == cls:
+                    return file
     return None
 
 

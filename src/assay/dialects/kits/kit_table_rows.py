@@ -13,6 +13,7 @@ class TableRows:
 
     DATASET_URL: ClassVar[dict[str, str]] = {}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {}
+    dataset_name: str
     data: Any
 
     @classmethod
@@ -54,6 +55,10 @@ class KnownClasses:
     def find(self, dataset: str | None) -> Any:
         """Return the first class that supports a dataset, or None."""
         return next((k for k in self.all() if dataset in k.supported_datasets()), None)
+
+    def declared(self, dataset: str | None, attribute: str, default: str) -> str:
+        """Return an attribute of the class that supports a dataset, or the default."""
+        return str(getattr(self.find(dataset), attribute, "") or default)
 
     def names(self) -> list[str]:
         """Return the datasets that the classes support."""

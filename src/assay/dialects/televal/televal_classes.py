@@ -15,7 +15,8 @@ from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
 from ...core.errors import UnknownOption, users_line
 from ...registry import check_options
-from ..guest import Guest, replacement, stands_for
+from ..guest import Guest
+from ..overlay import replacement, stands_for
 from ..protocol import is_upstream
 from ..source_names import module_exists, names_in
 from .claims import NAMES

@@ -1,7 +1,6 @@
 """Base classes of datasets whose answers are images, datasets by name, and their judges."""
 
 import os
-from abc import abstractmethod
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -44,13 +43,20 @@ class TableDataset(TableRows):
             self.DATASET_MD5.get(dataset),
         )
 
-    @abstractmethod
     def prepare_tsv(
         self,
         url: str,
         file_md5: str | None = None,
     ) -> "DataFrame":
-        """Return the table of a URL as a data frame."""
+        """Return the table of a URL as a data frame, from `$LMUData` if it is there."""
+        path, other = self._assay_paths(url)
+        self.data_path = str(path)
+        return read_table(fetched_table(url, path, file_md5, other), self)
+
+    def _assay_paths(self, url: str) -> tuple[Path, Path]:
+        """Return the path for a download, and another one under which the table is used if it is there."""
+        root = Path(LMUDataRoot())
+        return root / f"{self.dataset_name}.tsv", root / url.split("/")[-1]
 
     def display(self, line: object) -> None:
         """Print a row, and show its images if it has any."""
@@ -78,17 +84,10 @@ class TextBaseDataset(TableDataset):
         self.data: Any = with_index(self.load_data(dataset))
         self.post_build(dataset)
 
-    def prepare_tsv(
-        self,
-        url: str,
-        file_md5: str | None = None,
-    ) -> "DataFrame":
-        """Return the table at a URL, stored in `$LMUData` under the URL's last part; `<dataset>.tsv` is used, too."""
-        root = Path(LMUDataRoot())
-        path = root / url.split("/")[-1]
-        return read_table(
-            fetched_table(url, path, file_md5, root / f"{self.dataset_name}.tsv"), self
-        )
+    def _assay_paths(self, url: str) -> tuple[Path, Path]:
+        """Return the same paths the other way round: the table has the name in the URL."""
+        named, in_url = super()._assay_paths(url)
+        return in_url, named
 
     def dump_image(self, line: object) -> list[str]:
         """Return no images."""
@@ -133,34 +132,14 @@ class ImageBaseDataset(TableDataset):
         self.data: Any = with_index(data)
         self.post_build(dataset)
 
-    def prepare_tsv(
-        self,
-        url: str,
-        file_md5: str | None = None,
-    ) -> "DataFrame":
-        """Return the table at a URL, stored as `$LMUData/<dataset>.tsv`; a file named as in the URL is used, too."""
-        root = Path(LMUDataRoot())
-        self.data_path = str(root / f"{self.dataset_name}.tsv")
-        return read_table(
-            fetched_table(
-                url,
-                Path(self.data_path),
-                file_md5,
-                root / url.split("/")[-1],
-            ),
-            self,
-        )
-
     def dump_image(self, line: "Series") -> list[str]:
         """Write the images of a row as files: named by `image_path`, else `<index>.jpg`, `<index>_<number>.png`.
 
         A file of that name with other pixels is not overwritten; the image then gets a different name.
         """
         named = line.get("image_path")
-        if named is None or _is_empty(named):
-            names = []
-        else:
-            names = as_text_list(named)
+        has_names = named is not None and not _is_empty(named)
+        names = as_text_list(named) if has_names else []
         if "image" not in line or _is_empty(line["image"]):
             return [self._assay_found(name) for name in names]
         cells = as_text_list(line["image"])
@@ -187,29 +166,20 @@ class ImageBaseDataset(TableDataset):
 
     def _assay_found(self, name: str) -> str:
         path = Path(name)
-        inside = Path(self.img_root) / name
-        if path.is_file() or not inside.is_file():
-            if path.is_file() or path.is_absolute():
-                return name
-            return str(inside)
-        return str(inside)
+        if path.is_file() or path.is_absolute():
+            return name
+        return str(Path(self.img_root) / name)
 
     def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
         """Return the images of the row, then the text of `question`, or of `prompt` without such a column."""
         line = self._assay_line(line)
-        named = as_upstream() and self.meta_only
-        if named:
+        if as_upstream() and self.meta_only:
             paths = as_text_list(line["image_path"])
         else:
             paths = self.dump_image(line)
         images = [{"type": "image", "value": path} for path in paths]
-        return [
-            *images,
-            {
-                "type": "text",
-                "value": line["question" if "question" in line else "prompt"],
-            },
-        ]
+        column = "question" if "question" in line else "prompt"
+        return [*images, {"type": "text", "value": line[column]}]
 
 
 def _is_empty(cell: object) -> bool:
@@ -293,23 +263,20 @@ def build_dataset(dataset_name: str, **kwargs: object) -> object:
     cls = _KNOWN.find(dataset_name)
     if cls is None:
         defined = TOOLKIT.dataset_of_checkout(dataset_name)
-        if defined is not None:
-            cls = defined[0]
-        else:
-            cls = None
-    if cls is None:
-        return None
+        if defined is None:
+            return None
+        cls = defined[0]
     return cls(dataset=dataset_name, **kwargs)
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "T2I") -> str:
     """Return the prompt kind of a benchmark: `T2I` or `IT2I`."""
-    return str(getattr(_KNOWN.find(dataset), "TYPE", default))
+    return _KNOWN.declared(dataset, "TYPE", default)
 
 
 def DATASET_MODALITY(dataset: str, *, default: str = "IMAGE") -> str:
     """Return the modality of a benchmark's prompts."""
-    return str(getattr(_KNOWN.find(dataset), "MODALITY", default))
+    return _KNOWN.declared(dataset, "MODALITY", default)
 
 
 def __getattr__(name: str) -> object:

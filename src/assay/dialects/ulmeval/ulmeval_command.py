@@ -68,27 +68,22 @@ def run_pair(
     folder = home / f"{stem}.run"
     if settings.mode == "eval":
         pair = _with_predictions(pair, settings, home, stem)
-    if isinstance(pair.model, Imported):
-        answers = pair.model
-    else:
-        answers = None
+    answers = pair.model if isinstance(pair.model, Imported) else None
     options = _options(pair, settings, folder)
     refuse_foreign(folder)
     today = home.absolute() / f"T{timestr('day')}_G{githash()}"
     if not settings.reuse_aux:
         forget(today, stem)
     finished = (folder / "summary.json").exists()
+    is_kept = settings.ignore and finished and not settings.fresh
     with working_in(today):
-        is_kept = settings.ignore and finished and not settings.fresh
         if answers is None and (settings.mode == "eval" or is_kept):
-            changes = {
-                name: getattr(options, name)
-                for name in ("judges", "judge_args", "trust_pickle")
-            }
             result = score(
                 folder,
                 watcher=watcher,
-                **changes,
+                judges=options.judges,
+                judge_args=options.judge_args,
+                trust_pickle=options.trust_pickle,
                 scorers=options.scorers,
             )
         else:
@@ -101,15 +96,13 @@ def run_pair(
             )
     if _is_guest(pair):
         source = tasks_of(pair.reference, options)[0].dataset
-    else:
-        source = None
-    if source is not None:
         keep_table(source.data, folder)
         digests = write_promised(today, folder, stem, source)
         if answers is None:
-            note_digests(folder, [*digests, *noted_digests(folder)])
+            digests += noted_digests(folder)
         else:
-            note_digests(folder, [*digests, str(answers.identity["imported"])])
+            digests.append(str(answers.identity["imported"]))
+        note_digests(folder, digests)
     if answers is not None:
         return answers.noted_in(result, pair.dataset_name)
     return result
@@ -126,15 +119,11 @@ def _with_predictions(
         return pair
     folder = home / f"{stem}.run"
     files = prediction_files(home, stem, ("pkl",))
-    if files:
-        file = files[-1]
-    else:
-        file = None
+    file = files[-1] if files else None
     has_run = (folder / "run.json").exists()
     if file is None and not has_run:
-        problem = f"no predictions of {pair.model_name} on {pair.dataset_name}"
         raise UsageError(
-            problem,
+            f"no predictions of {pair.model_name} on {pair.dataset_name}",
             where=str(folder),
             fix="run --mode infer first",
         )
@@ -159,25 +148,24 @@ def _options(
     settings: Settings,
     folder: Path,
 ) -> RunOptions:
-    generations = settings.num_generations or (
-        pair.model.most if hasattr(pair.model, "most") else None
-    )
+    generations = settings.num_generations or getattr(pair.model, "most", None)
+    judges = dict(settings.helpers)
+    if settings.judge:
+        judges["judge"] = settings.judge
+    is_guest = _is_guest(pair)
     return RunOptions(
         tasks=(pair.reference,),
         models=(pair.model_name,),
         generation={"n": generations} if generations else {},
-        judges={
-            **settings.helpers,
-            **({"judge": settings.judge} if settings.judge else {}),
-        },
+        judges=judges,
         data=pair.data,
-        judge_args=dict(settings.judge_args) if _is_guest(pair) else {},
+        judge_args=dict(settings.judge_args) if is_guest else {},
         scorers=("images",) if settings.mode == "infer" else (),
         concurrency=settings.api_nproc if isinstance(pair.model, GuestApi) else None,
         output=str(folder),
         limit=settings.limit,
         fresh=settings.fresh,
-        dialect="ulmeval" if _is_guest(pair) else None,
+        dialect="ulmeval" if is_guest else None,
         register=settings.register,
         trust_pickle=settings.trust_pickle,
         allow_private_urls=settings.allow_private_urls,

@@ -11,6 +11,7 @@ from ...core import EMPTY, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..kits.judging import is_known
 from ..kits.smp.file import LMUDataRoot
+from ..kits.toolkit import UserFile
 from ..kits.user_code import read_config
 from ..recognise import imported_names
 from ..shapes import Fields, Record
@@ -18,7 +19,12 @@ from .claims import claims
 from .dataset_tasks import BENCHMARKS, assay_benchmark, tasks_of, upstreams_class
 from .drawing_models import supported_ULM
 from .ulmeval_predictions import imported
-from .ulmeval_toolkit import TOOLKIT, configured_dataset, configured_model
+from .ulmeval_toolkit import (
+    TOOLKIT,
+    configured_dataset,
+    configured_model,
+    named_datasets,
+)
 
 
 @dataclass(frozen=True)
@@ -63,24 +69,21 @@ class Pair:
     @property
     def data(self) -> str | None:
         """The table in `$LMUData` of a benchmark that has another name in assay."""
-        names = (
-            (self.dataset_name, "DPG_Bench")
-            if self.dataset_name == "DPGBench"
-            else (self.dataset_name,)
-        )
+        is_ours = self.reference in {*BENCHMARKS.values(), "t2i_compbench"}
+        if not is_ours or self.reference == self.dataset_name:
+            return None
+        names = [self.dataset_name]
+        if self.dataset_name == "DPGBench":
+            names.append("DPG_Bench")
         tables = [Path(LMUDataRoot()) / f"{name}.tsv" for name in names]
-        is_other = (
-            self.reference in {*BENCHMARKS.values(), "t2i_compbench"}
-            and self.reference != self.dataset_name
-        )
-        if is_other:
-            return next((str(table) for table in tables if table.is_file()), None)
-        return None
+        return next((str(table) for table in tables if table.is_file()), None)
 
 
 def pairs_of(settings: Settings) -> list[Pair]:
     """Return every model with every dataset. Raise for an unknown name before anything runs."""
-    register = _registered(settings.register)
+    files = _registered(settings.register)
+    models: Record = {}
+    data: dict[str, str] = {}
     if settings.config is not None:
         if settings.data or settings.model:
             raise UsageError(
@@ -89,30 +92,25 @@ def pairs_of(settings: Settings) -> list[Pair]:
             )
         path = Path(settings.config).expanduser()
         config = read_config(path)
-        files = [TOOLKIT.load(file, force=True) for file in register]
-        models = {}
+        loaded = [*files.values()]
         for name, entry in config["model"].items():
-            factory, args, file = configured_model(name, entry, files, str(path))
+            factory, args, file = configured_model(name, entry, loaded, str(path))
             models[name] = TOOLKIT.adapt(factory, name, args, file)
         for name, entry in config["data"].items():
-            configured_dataset(name, entry, files, str(path))
-        data = {name: f"{settings.config}#{name}" for name in config["data"]}
+            configured_dataset(name, entry, loaded, str(path))
+            data[name] = f"{settings.config}#{name}"
     else:
         if not settings.data or not (settings.model or settings.result_file):
             raise UsageError(
                 "--data and --model, or --config, must be given",
                 fix="`assay ulmeval --help`",
             )
-        data = {
-            name: ref
-            for entry in settings.data
-            for name, ref in _dataset(entry, register, settings)
-        }
-        models = _imported(settings) or {
-            name: factory
-            for entry in settings.model
-            for name, factory in [_model(entry, register, settings)]
-        }
+        for entry in settings.data:
+            data |= _datasets(entry, files, settings)
+        if settings.result_file is None:
+            models = dict(_model(entry, files, settings) for entry in settings.model)
+        else:
+            models = _imported(Path(settings.result_file).expanduser(), settings)
     return [
         Pair(model_name, model, name, reference)
         for model_name, model in models.items()
@@ -120,63 +118,52 @@ def pairs_of(settings: Settings) -> list[Pair]:
     ]
 
 
-def _registered(entries: Sequence[str]) -> tuple[str, ...]:
-    """Return the given files; for a folder, its Python files that are written for ULMEvalKit."""
+def _registered(entries: Sequence[str]) -> dict[str, UserFile]:
+    """Load the given files; of a folder, its Python files that are written for ULMEvalKit."""
     files: list[str] = []
     for entry in entries:
         path = Path(entry).expanduser()
-        if path.is_dir():
-            files += [
-                str(f)
-                for f in sorted(path.glob("*.py"))
-                if claims(f, imported_names(f)) is not None
-            ]
-        else:
+        if not path.is_dir():
             files.append(entry)
-    return tuple(files)
+            continue
+        for file in sorted(path.glob("*.py")):
+            if claims(file, imported_names(file)) is not None:
+                files.append(str(file))
+    return {file: TOOLKIT.load(file, force=True) for file in files}
 
 
-def _dataset(
+def _datasets(
     entry: str,
-    register: Sequence[str],
+    files: Mapping[str, UserFile],
     settings: Settings,
-) -> list[tuple[str, str]]:
-    """Return the names and references of an entry of `--data`."""
+) -> dict[str, str]:
+    """Return the references of an entry of `--data` by the names of its datasets."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
         options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
         path, attribute = split_reference(entry)
-        planned = tasks_of(entry, options)
+        names = sorted({task.name for task in tasks_of(entry, options)})
         if not path.endswith(".py"):
-            return [(task.name, entry) for task in planned]
+            return dict.fromkeys(names, entry)
         # Use the class that was named, even if another class of the file knows the same dataset.
-        if attribute:
-            lead = f"{path}:{attribute.partition('@')[0]}@"
-        else:
-            lead = f"{path}:"
-        names = {task.name for task in planned}
-        return [
-            (name, f"{path}:{name}" if attribute == name else f"{lead}{name}")
-            for name in sorted(names)
-        ]
-    references: dict[str, str] = {}
-    for file in register:
-        datasets: list[Any] = TOOLKIT.load(file, force=True).datasets
-        references |= {
-            name: f"{file}:{name}"
-            for cls in datasets
-            for name in cls.supported_datasets()
-        }
-    if entry in references:
-        return [(entry, references[entry])]
-    benchmark = built_in(entry)
-    if benchmark is not None:
-        return [(entry, benchmark)]
+        kind = attribute.partition("@")[0] + "@" if attribute else ""
+        references = {name: f"{path}:{kind}{name}" for name in names}
+        if attribute in names:
+            references[attribute] = f"{path}:{attribute}"
+        return references
+    references = {
+        name: f"{path}:{name}"
+        for path, file in files.items()
+        for _, name in named_datasets(file)
+    }
     table = Path(LMUDataRoot()) / f"{entry}.tsv"
-    if table.is_file():
-        return [(entry, str(table))]
+    reference = references.get(entry) or built_in(entry)
+    if reference is None and table.is_file():
+        reference = str(table)
+    if reference is not None:
+        return {entry: reference}
     benchmark = registry.tasks.resolve(entry)
     if benchmark is not None:
-        return [(benchmark, benchmark)]
+        return {benchmark: benchmark}
     hint = f"--register FILE names the file that defines it, or put {table.name} into {LMUDataRoot()}"
     raise UnknownName(
         "dataset",
@@ -196,31 +183,26 @@ def built_in(name: str) -> str | None:
 
 def _model(
     entry: str,
-    register: Sequence[str],
+    files: Mapping[str, UserFile],
     settings: Settings,
 ) -> tuple[str, Any]:
     """Return a model's name for file names, and the model: a user's, or the name of one of assay's own."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
-    if path.endswith(".py"):
-        definition = TOOLKIT.load(path, force=True).model(attribute)
-        if definition is not None:
-            return definition[0], TOOLKIT.adapt(
-                definition[1],
-                definition[0],
-                args,
-                Path(path).expanduser(),
-            )
-        return entry, entry
     models: dict[str, tuple[Any, Path]] = {}
-    for file in register:
-        guest = TOOLKIT.load(file, force=True)
-        models |= {
-            name: (factory, guest.path)
-            for name, factory in {**guest.models, **guest.registered}.items()
-        }
+    if path.endswith(".py"):
+        file = TOOLKIT.load(path, force=True)
+        definition = file.model(attribute)
+        if definition is None:
+            return entry, entry
+        entry, factory = definition
+        return entry, TOOLKIT.adapt(factory, entry, args, file.path)
+    for file in files.values():
+        for name, factory in {**file.models, **file.registered}.items():
+            models[name] = factory, file.path
     if entry in models:
-        return entry, TOOLKIT.adapt(models[entry][0], entry, args, models[entry][1])
+        factory, path_of_file = models[entry]
+        return entry, TOOLKIT.adapt(factory, entry, args, path_of_file)
     if is_known(entry):
         return entry, entry
     if entry in supported_ULM:
@@ -236,13 +218,7 @@ def _model(
     )
 
 
-def _imported(settings: Settings) -> Record:
+def _imported(path: Path, settings: Settings) -> Record:
     """Return the predictions of `--result-file`, under the name that `--model` gives."""
-    if settings.result_file is None:
-        return {}
-    path = Path(settings.result_file).expanduser()
-    if settings.model:
-        name = settings.model[0]
-    else:
-        name = path.stem
+    name = settings.model[0] if settings.model else path.stem
     return {name: imported(path, name, trust=settings.trust_pickle)}

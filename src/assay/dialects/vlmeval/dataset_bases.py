@@ -104,19 +104,16 @@ class ImageBaseDataset(Reporting):
     @cached_property
     def meta_only(self) -> bool:
         """True if rows name image files and contain none."""
-        return "image" not in (
-            self.data.columns
-            if self.is_loaded
-            else open_file(self.data_file).columns or ()
-        )
+        if self.is_loaded:
+            return "image" not in self.data.columns
+        return "image" not in (open_file(self.data_file).columns or ())
 
     @cached_property
     def data_file(self) -> Path:
         """The TSV, downloaded on first use if the class declares a URL."""
         name = self.dataset_name
-        return self._assay_prepared(
-            self._assay_url_of(name), self.DATASET_MD5.get(name)
-        )
+        checksum = self.DATASET_MD5.get(name)
+        return self._assay_prepared(self._assay_url_of(name), checksum)
 
     @property
     def data_path(self) -> str:
@@ -129,14 +126,11 @@ class ImageBaseDataset(Reporting):
 
     def load_data(self, dataset: str) -> "DataFrame":
         """Return the rows of a dataset as a data frame, by the class's own `prepare_tsv` if it has one."""
-        if (
-            dataset == self.dataset_name
-            and type(self).prepare_tsv is ImageBaseDataset.prepare_tsv
-        ):
+        has_own = type(self).prepare_tsv is not ImageBaseDataset.prepare_tsv
+        if dataset == self.dataset_name and not has_own:
             return load(self.data_file)
-        return self.prepare_tsv(
-            self._assay_url_of(dataset), self.DATASET_MD5.get(dataset)
-        )
+        checksum = self.DATASET_MD5.get(dataset)
+        return self.prepare_tsv(self._assay_url_of(dataset), checksum)
 
     def prepare_tsv(
         self,
@@ -206,9 +200,8 @@ class ImageBaseDataset(Reporting):
 
         Under upstream's rules, `image_path` is used as written if there is no `image`.
         """
-        files = self.dump_image(
-            line
-        )  # this refuses names that lead out of the data folder
+        # This refuses names that lead out of the data folder.
+        files = self.dump_image(line)
         as_written = self.meta_only and chosen_rules().keeps_image_paths
         if as_written and not is_blank(line.get("image_path")):
             return pieces_of(line["image_path"], "image_path")
@@ -218,36 +211,28 @@ class ImageBaseDataset(Reporting):
     def rows_source(self) -> Source:
         """The object that interprets the cells of this dataset's rows."""
         state = vars(self)
-        return Source(
-            self.dataset_name,
-            None if self.is_loaded else state.get("data_file"),
-            state.get("data"),
-            self,
-        )
+        path = None if self.is_loaded else state.get("data_file")
+        return Source(self.dataset_name, path, state.get("data"), self)
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
         """Return the frame as upstream finishes it: optionally without rows that lack an image, references resolved."""
         if frame is None or not hasattr(frame, "columns"):
             return frame
-        if "image_path" in frame.columns:
-            frame = frame.copy()
-            frame["image_path"] = objects(
-                [_named(cell) for cell in frame["image_path"]], frame
-            )
-        if "image" not in frame.columns:
+        if "image_path" in frame:
+            paths = [_named(cell) for cell in frame["image_path"]]
+            frame = frame.assign(image_path=objects(paths, frame))
+        if "image" not in frame:
             return frame
         source = Source(self.dataset_name, None, frame)
         rows = frame.to_dict(orient="records")
         cells = [_resolved(source, row) for row in rows]
-        frame = frame.copy()
-        frame["image"] = objects(cells, frame)
-        if self.skip_noimg:
-            shows = [
-                c is not None or shows_images(row, self.dataset_name)
-                for c, row in zip(cells, rows, strict=True)
-            ]
-            frame = frame[shows].reset_index(drop=True)
-        return frame
+        frame = frame.assign(image=objects(cells, frame))
+        if not self.skip_noimg:
+            return frame
+        shows = []
+        for cell, row in zip(cells, rows, strict=True):
+            shows.append(cell is not None or shows_images(row, self.dataset_name))
+        return frame[shows].reset_index(drop=True)
 
     def _assay_reads_its_own_way(self) -> bool:
         kind, base = type(self), ImageBaseDataset
@@ -271,10 +256,7 @@ def _resolved(source: Source, row: Fields) -> object:
 def _named(cell: object) -> object:
     """Return the file names in a cell, which holds one name or a list of names."""
     try:
-        if is_blank(cell):
-            names = []
-        else:
-            names = pieces_of(cell, "image_path")
+        names = [] if is_blank(cell) else pieces_of(cell, "image_path")
     except RowFault:
         return cell
     if not names:
@@ -285,10 +267,8 @@ def _named(cell: object) -> object:
 def _texts(row: Fields) -> Record:
     """Return the row with its image cell as text. pandas may have read a column of row numbers as numbers."""
     cell = row.get("image")
-    return {
-        **row,
-        "image": cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell),
-    }
+    is_text = is_blank(cell) or isinstance(cell, (str, list))
+    return {**row, "image": cell if is_text else str(cell)}
 
 
 def img_root_map(dataset: str) -> str:
@@ -411,9 +391,14 @@ class VideoBaseDataset(Reporting):
 
     def save_video_frames(self, video: str) -> list[str]:
         """Write the frames of a video as files: `nframe` evenly spaced, or `fps` for each second."""
-        file = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
         folder = Path(self.frame_root) / Path(video).stem
-        return video_frames(file, folder, Spacing(self.nframe, self.fps))
+        spacing = Spacing(self.nframe, self.fps)
+        return video_frames(self._assay_video(video), folder, spacing)
+
+    def _assay_video(self, video: str) -> Path:
+        """Return the file of a video, which may be named without its suffix."""
+        name = video if Path(video).suffix else f"{video}.mp4"
+        return Path(self.data_root) / name
 
     def build_prompt(
         self,
@@ -424,13 +409,8 @@ class VideoBaseDataset(Reporting):
         line = self._assay_line(line)
         video = str(line["video"])
         if video_llm or not self.split_frame:
-            file = Path(self.data_root) / (
-                video if Path(video).suffix else f"{video}.mp4"
-            )
-            media = [{"type": "video", "value": str(file)}]
+            media = [{"type": "video", "value": str(self._assay_video(video))}]
         else:
-            media = [
-                {"type": "image", "value": path}
-                for path in self.save_video_frames(video)
-            ]
+            frames = self.save_video_frames(video)
+            media = [{"type": "image", "value": path} for path in frames]
         return [*media, {"type": "text", "value": str(line["question"])}]

@@ -68,17 +68,16 @@ _KNOWN = KnownClasses(
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
     """Return `MCQ`, `Y/N`, `VQA` …, as the dataset's class declares, or else as its name suggests."""
-    declared = (
-        getattr(_KNOWN.find(dataset), "TYPE", "") or _known().get(dataset, ("", ""))[1]
-    )
+    _, known_type = _known().get(dataset, ("", ""))
+    declared = _KNOWN.declared(dataset, "TYPE", known_type)
     if declared:
-        return str(declared)
-    if chosen_rules().guesses_types_by_name:
-        return "VQA" if "openended" in dataset.lower() else default
-    kind = kind_of(dataset)
-    if kind == "MMVet" or "openended" in dataset.lower():
+        return declared
+    if "openended" in dataset.lower():
         return "VQA"
-    return kind if kind != "MCQ" else default
+    kind = kind_of(dataset)
+    if chosen_rules().guesses_types_by_name or kind == "MCQ":
+        return default
+    return "VQA" if kind == "MMVet" else kind
 
 
 def DATASET_MODALITY(
@@ -87,22 +86,19 @@ def DATASET_MODALITY(
     default: str = "IMAGE",
 ) -> str:
     """Return `IMAGE`, `VIDEO` or `TEXT`, as the dataset's class declares."""
-    modality = _known().get(str(dataset), (default, ""))[0]
-    return str(getattr(_KNOWN.find(dataset), "MODALITY", modality))
+    modality, _ = _known().get(str(dataset), (default, ""))
+    return _KNOWN.declared(dataset, "MODALITY", modality)
 
 
 @cache
 def _known() -> dict[str, tuple[str, str]]:
     """Return modality and type of the datasets that upstream knows, by name."""
-    grouped = json.loads(
-        (Path(__file__).parent / "dataset_types.json").read_text(encoding="utf-8")
-    )
-    split = {kinds: kinds.partition(" ") for kinds in grouped}
-    return {
-        name: (split[kinds][0], split[kinds][2])
-        for kinds, names in grouped.items()
-        for name in names
-    }
+    table = Path(__file__).with_name("dataset_types.json")
+    types_by_name: dict[str, tuple[str, str]] = {}
+    for kinds, names in json.loads(table.read_text(encoding="utf-8")).items():
+        modality, _, kind = kinds.partition(" ")
+        types_by_name |= dict.fromkeys(names, (modality, kind))
+    return types_by_name
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> object:

@@ -162,8 +162,8 @@ def _verdict(
     targets, by_rule, judged = [], [], []
     for record in rotations:
         details = record.details
-        known = record.answer if record.value == 1.0 else ""
-        targets.append(rows.get(record.id, EMPTY).get("answer", known))
+        right_answer = record.answer if record.value == 1.0 else ""
+        targets.append(rows.get(record.id, EMPTY).get("answer", right_answer))
         by_rule.append(record.answer if details.get("rule") != "judge" else False)
         log = details.get("reply", details.get("rule", ""))
         judged.append({"opt": record.answer or NONE, "log": log})

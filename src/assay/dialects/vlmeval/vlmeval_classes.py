@@ -47,29 +47,23 @@ def dataset_classes(
             fix="a class with build_prompt(self, line, dataset=None); a model is named by --model file.py:Class",
         )
     if attribute is None:
-        chosen = [kind for kind in classes if not is_only_a_base(kind, classes)]
-        return most_derived(
-            [
-                (kind, name)
-                for kind in chosen
-                for name in names_of(kind, data_name, quiet=quiet)
-            ]
-        )
+        declared = [
+            (kind, name)
+            for kind in classes
+            if not is_only_a_base(kind, classes)
+            for name in names_of(kind, data_name, quiet=quiet)
+        ]
+        return most_derived(declared)
     name_wanted, _, dataset = attribute.partition("@")
+    named = []
     for kind in classes:
         if kind.__name__ == name_wanted:
-            if dataset:
-                return [(kind, dataset)]
-            return [(kind, name) for name in names_of(kind, data_name)]
-    named = most_derived(
-        [
-            (kind, name_wanted)
-            for kind in classes
-            if name_wanted in names_of(kind, None, quiet=True)
-        ]
-    )
+            names = [dataset] if dataset else names_of(kind, data_name)
+            return [(kind, name) for name in names]
+        if name_wanted in names_of(kind, None, quiet=True):
+            named.append((kind, name_wanted))
     if named:
-        return named
+        return most_derived(named)
     names = [kind.__name__ for kind in classes]
     raise UnknownName(
         "dataset class",
@@ -113,35 +107,30 @@ def names_of(
     quiet: bool = False,
 ) -> list[str]:
     """Return the dataset names of a class: those it declares, else the file in `--data`, else the class name."""
-    supported: Any = getattr(kind, "supported_datasets", None)
-    declared = [
-        str(name)
-        for name in (
-            supported() if callable(supported) else getattr(kind, "DATASET_URL", ())
-        )
-    ]
     if data_name is not None:
         return [data_name]
+    supported: Any = getattr(kind, "supported_datasets", None)
+    if callable(supported):
+        declared = supported()
+    else:
+        declared = getattr(kind, "DATASET_URL", ())
     if declared:
-        return declared
+        return [str(name) for name in declared]
     default = _default_dataset(kind)
-    present = [
-        name
-        for name in (default, kind.__name__)
-        if name and (data_root() / f"{name}.tsv").exists()
-    ]
+    for name in (default, kind.__name__):
+        if name and (data_root() / f"{name}.tsv").exists():
+            return [name]
     added = [name for name in DATASET_URLS if added_url(name)]
-    names = (
-        present[:1] or added or ([default] if default and _loads_itself(kind) else [])
+    if added:
+        return added
+    if _loads_itself(kind):
+        return [default or kind.__name__]
+    if quiet:
+        return []
+    raise UsageError(
+        f"class {kind.__name__} does not say which dataset it reads",
+        fix=f"--data FILE.tsv, or put {kind.__name__}.tsv into {data_root()}, or declare DATASET_URL",
     )
-    if not names and _loads_itself(kind):
-        names = [kind.__name__]
-    if not names and not quiet:
-        raise UsageError(
-            f"class {kind.__name__} does not say which dataset it reads",
-            fix=f"--data FILE.tsv, or put {kind.__name__}.tsv into {data_root()}, or declare DATASET_URL",
-        )
-    return names
 
 
 class ClassDataset:
@@ -223,10 +212,7 @@ class ClassDataset:
     @cached_property
     def source(self) -> Source:
         """The source of the rows."""
-        if self.path is not None:
-            frame = None
-        else:
-            frame = self._frame()
+        frame = self._frame() if self.path is None else None
         source = Source(self.name, self.path, frame, self.instance)
         if hasattr(self.instance, "rows_source"):
             self.instance.rows_source = source

@@ -60,10 +60,8 @@ TOLD_OF_THE_MODEL = (
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """Return the tasks of `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
     process = of_process()
-    process.trust_pickle, process.allow_private_urls = (
-        run.trust_pickle,
-        run.allow_private_urls,
-    )
+    process.trust_pickle = run.trust_pickle
+    process.allow_private_urls = run.allow_private_urls
     process.media_root = Path(run.media_root).expanduser() if run.media_root else None
     _check_data(run.data)
     config, _, entry = reference.rpartition("#")
@@ -71,10 +69,7 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
         return [_from_config(Path(config).expanduser(), entry, run)]
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
-        if run.data:
-            data_name = Path(run.data).name.split(".")[0]
-        else:
-            data_name = None
+        data_name = Path(run.data).name.split(".")[0] if run.data else None
         named_classes = dataset_classes(TOOLKIT.load(path), attribute, data_name)
         return [_class_task(kind, name, path, run) for kind, name in named_classes]
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
@@ -93,15 +88,10 @@ def _check_data(data: str | None) -> None:
     if data is None or Path(data).expanduser().exists():
         return
     table = data_root() / f"{data}.tsv"
+    fix = "check the path"
     if table.exists():
         fix = f"--data {table}, or name the dataset: file.py:Class@{data}"
-    else:
-        fix = "check the path"
-    raise UsageError(
-        "no such file",
-        where=f"--data {data}",
-        fix=fix,
-    )
+    raise UsageError("no such file", where=f"--data {data}", fix=fix)
 
 
 def table_task(
@@ -110,10 +100,7 @@ def table_task(
     run: RunOptions,
 ) -> Task:
     """Build the task of a plain TSV by VLMEvalKit's rules for its name and its columns."""
-    if run.data:
-        source_path = Path(run.data)
-    else:
-        source_path = path
+    source_path = Path(run.data) if run.data else path
     if not source_path.exists():
         raise UsageError("no such file", where=str(source_path))
     columns = columns_of(source_path)
@@ -163,12 +150,11 @@ def judged_by(
         return (answered,), ()  # no rule defines a right dialogue
     with_judge = "judge" in run.judges
     if kind == "MCQ":
-        return (ExactMatching(), *([JudgedChoice()] if with_judge else [])), (
-            Circular(),
-        )
+        judges = [JudgedChoice()] if with_judge else []
+        return (ExactMatching(), *judges), (Circular(),)
     if kind == "Y/N":
-        scorers = (yes_no_rule(), *([JudgedYesNo()] if with_judge else []))
-        return scorers, (MmeScores(),) if is_mme(name) else ("mean",)
+        readers = [JudgedYesNo()] if with_judge else []
+        return (yes_no_rule(), *readers), (MmeScores() if is_mme(name) else "mean",)
     if kind == "MMVet":
         grades = MmVetVlmeval() if chosen_rules().grades_at_least_zero else MmVet()
         return (grades,), (MmVetScores(),)
@@ -206,13 +192,8 @@ def _told_of_the_model(
     if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
-    if label:
-        models = [label]
-    else:
-        models = [model_label(str(model)) for model in run.models]
-    if len(models) == 1:
-        return {"model": models[0]}
-    return {}
+    models = [label] if label else [model_label(str(model)) for model in run.models]
+    return {"model": models[0]} if len(models) == 1 else {}
 
 
 def _class_task(
@@ -236,20 +217,23 @@ def _class_task(
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
-    if path is None:
-        code = ""
-    else:
-        code = digest_behind(path, libraries=False)
+    code = digest_behind(path, libraries=False) if path else ""
     if dataset.evaluates:
-        scorers: tuple[Any, ...] = (TextEvaluation.of(dataset, run, name, code),)
+        evaluation = TextEvaluation.of(dataset, run, name, code)
+        scorers: tuple[Any, ...] = (evaluation,)
         summarizers: tuple[Any, ...] = ()
     else:
+        has_answers = "answer" in columns
         scorers, summarizers = judged_by(
             kind_name,
             dataset_name,
             run,
-            has_answers="answer" in columns,
+            has_answers=has_answers,
         )
+    hints = {"dataset": dataset_name}
+    if dataset.is_dialogue:
+        hints["type"] = "MT"
+    summary = (kind.__doc__ or "").strip().partition("\n")[0]
     return Task(
         name=name,
         dataset=rows,
@@ -258,12 +242,8 @@ def _class_task(
         scorers=scorers,
         summarizers=summarizers,
         protocol=protocol_of(name),
-        hints={
-            "dataset": dataset_name,
-            **({"type": "MT"} if dataset.is_dialogue else {}),
-        },
-        description=(kind.__doc__ or "").strip().partition("\n")[0]
-        or f"{kind.__name__} of {path}",
+        hints=hints,
+        description=summary or f"{kind.__name__} of {path}",
     )
 
 
@@ -290,26 +270,22 @@ def _named(name: str, run: RunOptions) -> Task:
             if name in (dataset, kind.__name__):
                 return _class_task(kind, dataset, file, run)
     _warn_of_idle_classes(name, run)
-    if run.data:
-        path = Path(run.data)
-    else:
-        path = data_root() / f"{name}.tsv"
+    path = Path(run.data) if run.data else data_root() / f"{name}.tsv"
     url = added_url(name)
     if not path.exists() and url is not None:
         path = fetch_declared(url, path, allow_private=run.allow_private_urls)
     if not path.exists():
-        known_names = [file.stem for file in data_root().glob("*.tsv")]
+        hint = f"put {name}.tsv into {data_root()}, or name the file"
         checkout = TOOLKIT.checkout()
         if checkout:
-            searched = f" no file of {checkout.dataset_folder} has it;"
-        else:
-            searched = ""
+            hint = f"no file of {checkout.dataset_folder} has it; {hint}"
+        known_names = [file.stem for file in data_root().glob("*.tsv")]
         raise UnknownName(
             "dataset",
             name,
             known_names,
             where=str(data_root()),
-            hint=f"{searched} put {name}.tsv into {data_root()}, or name the file".strip(),
+            hint=hint,
         )
     return table_task(path, name, run)
 

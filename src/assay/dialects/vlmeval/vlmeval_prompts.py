@@ -31,31 +31,25 @@ SELECT = "Please select the correct answer from the options above. \n"
 
 def question_with_options(row: Fields) -> str:
     """Return hint, question, options and the request to choose one, in VLMEvalKit's wording."""
-    if is_blank(row.get("hint")):
-        lines = []
-    else:
-        lines = [f"Hint: {row['hint']}"]
-    lines.append(f"Question: {row['question']}")
+    lines = [f"Question: {row['question']}"]
+    if not is_blank(row.get("hint")):
+        lines.insert(0, f"Hint: {row['hint']}")
     options = options_of(row)
     if options:
-        lines.append("Options:")
-        lines += [f"{letter}. {text}" for letter, text in options.items()]
-        return "\n".join([*lines, SELECT])
+        listed = [f"{letter}. {text}" for letter, text in options.items()]
+        lines += ["Options:", *listed, SELECT]
     return "\n".join(lines)
 
 
 def documented_question(row: Fields) -> str:
     """Return the question in the wording of the documented revision: options A to E, and always the request."""
-    if _is_absent(row, "hint"):
-        lines = []
-    else:
-        lines = [f"Hint: {row['hint']}"]
-    options = [
-        f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)
-    ]
-    return "\n".join(
-        [*lines, f"Question: {row['question']}", "Options:", *options, SELECT]
-    )
+    lines = [f"Question: {row['question']}", "Options:"]
+    if not _is_absent(row, "hint"):
+        lines.insert(0, f"Hint: {row['hint']}")
+    for letter in "ABCDE":
+        if not _is_absent(row, letter):
+            lines.append(f"{letter}. {row[letter]}")
+    return "\n".join([*lines, SELECT])
 
 
 def _is_absent(row: Fields, name: str) -> bool:
@@ -83,17 +77,12 @@ class TsvPrompt:
 
     def __call__(self, sample: Sample) -> Prompt:
         row = sample.fields
-        if self.kind == "MCQ":
-            text = question_with_options(row)
-        else:
-            text = str(row["question"])
-        if not is_blank(row.get("image")):
-            cell = row.get("image")
-        else:
-            cell = row.get("image_path")
+        text = question_with_options(row) if self.kind == "MCQ" else row["question"]
+        has_image = not is_blank(row.get("image"))
+        cell = row.get("image" if has_image else "image_path")
         details = {IMAGE_LIST: True} if looks_like_list(cell) else EMPTY
         media: tuple[Any, ...] = sample.media
-        turn = Message("user", (*media, Text(text)))
+        turn = Message("user", (*media, Text(str(text))))
         return checked(Prompt((turn,), details=details), sample)
 
 
@@ -117,18 +106,14 @@ class GuestPrompt:
 
     def __call__(self, sample: Sample) -> Prompt:
         row = sample.fields
+        line: object = row
+        media: Mapping[str, Media] = EMPTY
         if isinstance(row, LineRow):
-            line = row.line
-        else:
-            line = row
-        if self._takes_dataset:
-            message = self._dataset.build_prompt(line, dataset=self._name)
-        else:
-            message = self._dataset.build_prompt(line)
-        media = row.source.dumped if isinstance(row, LineRow) else EMPTY
-        return checked(
-            Prompt(message_turns(message, media), details=list_details(message)), sample
-        )
+            line, media = row.line, row.source.dumped
+        more = {"dataset": self._name} if self._takes_dataset else {}
+        message = self._dataset.build_prompt(line, **more)
+        turns = message_turns(message, media)
+        return checked(Prompt(turns, details=list_details(message)), sample)
 
 
 class DialoguePrompt(GuestPrompt):
@@ -146,11 +131,9 @@ class DialoguePrompt(GuestPrompt):
         history: Sequence[Message],
     ) -> tuple[Message, ...] | None:
         """Return the next turn; None after the last one."""
-        turn = sum(message.role == "user" for message in history)
+        number = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
-        if turn < len(turns):
-            return turns[turn]
-        return None
+        return turns[number] if number < len(turns) else None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
         """Return the user's turns, each with the messages before it. The answers in between are references."""
