@@ -20,9 +20,7 @@ from ...datasets.shards import Row, RowData, Shard
 from ...datasets.tsv_images import (
     RowImages,
     TableLookup,
-    inline,
     is_blank,
-    is_image_path,
 )
 from ..kits.base64_images import needs_rgb
 from ..kits.row_images import file_names, file_path, image_file_path
@@ -69,14 +67,9 @@ class Source:
         """True if rows are dialogues. Their turns come from the dataset, even if a model builds its own prompts."""
         self.whole_video: Callable[[Sample], Prompt] | None = None
         """Builds the prompt of a row about a video, for models that accept whole videos."""
-        self._cell: Any = None
-        self._made: tuple[Any, Any, int] = (None, None, 0)
-        """The last line with an image, its index, and the position of the image's cell."""
-        self._called: tuple[int, Sequence[str]] = (-1, ())
-        """The position of the index in the last line, and the names in its `image_path`."""
         self._frame = frame
-        self._layouts: dict[tuple[str, ...], tuple[Any, list[type | None]]] = {}
-        """For each tuple of column names: the index of a line, and the type of each column."""
+        self._indexes: dict[tuple[str, ...], Any] = {}
+        """The index of lines for each tuple of column names: to build one costs more than the line."""
 
     @cached_property
     def types(self) -> Types:
@@ -136,57 +129,25 @@ class Source:
 
     def _series(self, row: Fields) -> "Series":
         pandas = import_pandas()
-        names = tuple(row)
-        layout = self._layouts.get(names)
-        if layout is None:
-            kinds = [self.types.get(name) for name in names]
-            layout = self._layouts[names] = (pandas.Index(names, dtype=object), kinds)
-        index, kinds = layout
-        # An array of objects is taken as it is, while pandas would inspect every cell of a list.
-        cells = self._empty_line(len(names))
-        for position, cell in enumerate(row.values()):
-            kind = kinds[position]
-            cells[position] = (
-                cell
-                if kind is None and type(cell) is str and cell
-                else typed(cell, kind)
-            )
-        position = -1
+        cells = {name: typed(cell, self.types.get(name)) for name, cell in row.items()}
         if "image" in row:
             pieces = self.images.cells(row)
             if pieces:
-                position = names.index("image")
-                cells[position] = self._cell = (
-                    pieces[0] if len(pieces) == 1 else list(pieces)
-                )
-        paths: Sequence[str] = ()
+                cells["image"] = pieces[0] if len(pieces) == 1 else list(pieces)
         if "image_path" in row:
             paths = self.images.names(row)
             if paths:
-                cells[names.index("image_path")] = (
-                    paths[0] if len(paths) == 1 else list(paths)
-                )
-        self._called = (names.index("index") if "index" in row else -1, paths)
-        line = pandas.Series(
-            cells,
-            index=index,
-            dtype=cells.dtype,
-            copy=False,
-        )
-        self._made = (line, line.index, position) if position >= 0 else (None, None, 0)
-        return line
-
-    @cached_property
-    def _empty_line(self) -> Callable[[int], Any]:
-        import numpy
-
-        kind = numpy.dtype(object)
-        return lambda length: numpy.empty(length, dtype=kind)
+                cells["image_path"] = paths[0] if len(paths) == 1 else list(paths)
+        names = tuple(cells)
+        index = self._indexes.get(names)
+        if index is None:
+            index = self._indexes[names] = pandas.Index(names, dtype=object)
+        return pandas.Series(list(cells.values()), index=index, dtype=object)
 
     def dump_image(self, line: Fields) -> list[str]:
         """Write the images of a line as files under upstream's names, and return their paths."""
         try:
-            images = self._at_hand(line) or self.images.of(line)
+            images = self.images.of(line)
             if not images:
                 raise RowFault(
                     "the row has no image",
@@ -202,59 +163,26 @@ class Source:
         line: Fields,
         images: Sequence[Image],
     ) -> list[str]:
-        names: Sequence[str] | None = None
-        paths = []
+        named = self.images.names(line) if "image_path" in line else ()
+        names = file_names(line.get("index"), len(images), named, ".png")
         encodes = chosen_rules().encodes_images
-        for index, image in enumerate(images):
+        paths = []
+        for image, name in zip(images, names, strict=False):
             path = file_path(image)
             if path is None:
-                if names is None:
-                    names = self._names_of(line, len(images))
-                path = image_file_path(
-                    image,
-                    self.target_folder,
-                    names[index],
-                    encodes=encodes,
-                )
-                if not encodes and not needs_rgb(
-                    image
-                ):  # the file holds exactly the image's bytes
+                folder = self.target_folder
+                path = image_file_path(image, folder, name, encodes=encodes)
+                if not encodes and not needs_rgb(image):
+                    # The file holds exactly the image's bytes.
                     image.name = path
                     self.dumped[path] = image
             paths.append(path)
         return paths
 
-    def _names_of(self, line: Fields, count: int) -> list[str]:
-        """Return the image names of a line. Fast path for the latest line, whose cells are read without pandas."""
-        position, named = self._called
-        if line is self._made[0] and position >= 0:
-            return file_names(line.values[position], count, named, ".png")  # type: ignore[index]
-        return file_names(
-            line.get("index"),
-            count,
-            self.images.names(line) if "image_path" in line else (),
-            ".png",
-        )
-
     @property
     def target_folder(self) -> str:
         """The folder for images of these rows: the dataset object's `img_root`, which a user may have set."""
         return str(getattr(self.dataset, "img_root", None) or self.folder)
-
-    def _at_hand(self, line: Fields) -> tuple[Image, ...]:
-        """Return the image of the last line, which was decoded for it; empty for another line."""
-        cell = self._cell
-        if type(cell) is not str or is_image_path(cell):
-            return ()
-        latest, index, position = self._made
-        if line is latest and line.index is index:  # type: ignore[attr-defined]
-            # User code may have changed the cell; access by position costs a tenth of access by name.
-            there = line.values[position]  # type: ignore[index]
-        else:
-            there = line.get("image")
-        if there is cell:
-            return (inline(cell),)
-        return ()
 
     def _in_frame(self, index: str) -> object:
         if self._frame is None or "image" not in self._frame:
@@ -388,21 +316,17 @@ class RowsWithImages:
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows with an image, with their numbers in the file."""
-        all_splits = self._split is None
         for entry in self._table.rows():
             row = entry[2]
-            # Most rows hold their image: pass those on without a closer look.
-            holds_one = type(row) is dict and all_splits and row.get("image")
-            if holds_one or not isinstance(row, Mapping):
+            if not isinstance(row, Mapping) or self._is_used(row):
                 yield entry
-                continue
-            is_chosen = all_splits or str(row.get(SPLIT_COLUMN, "")) == self._split
-            if is_chosen and (
-                "image" not in row
-                or not is_blank(row["image"])
-                or shows_images(row, self._dataset)
-            ):
-                yield entry
+
+    def _is_used(self, row: Fields) -> bool:
+        """Return True if a row is of the chosen split and has an image, if the table has images."""
+        if self._split not in (None, str(row.get(SPLIT_COLUMN, ""))):
+            return False
+        is_shown = "image" not in row or not is_blank(row["image"])
+        return is_shown or shows_images(row, self._dataset)
 
     def row_at(self, number: int, offset: int) -> RowData:
         """Read one row again."""
