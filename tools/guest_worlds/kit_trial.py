@@ -432,7 +432,7 @@ def helpers(file: Path) -> list[Path]:
 
 def attempt(trial: Trial, way: Way) -> Any:
     """Return what `evaluate` of the class returns for these rows."""
-    from assay.dialects.kits.judging import Desk
+    from assay.dialects.kits.judging import JudgePool
     from assay.dialects.kits.state import around, of_process
 
     instance = built(trial.cls, trial.name, trial.columns, trial.folder, way.options)
@@ -443,12 +443,15 @@ def attempt(trial: Trial, way: Way) -> Any:
     process.trust_pickle = True  # the survey's own predictions
     scripted = f"{judges}:judge"
 
-    class OneJudge(Desk):
+    class OneJudge(JudgePool):
         """Asks the scripted judge, whatever name the class asks for."""
 
         def ask(self, name: str, prompt: Any, options: Any) -> Any:
             return super().ask(scripted, prompt, options)
 
-    desk = OneJudge(None, "survey")
-    with closing(desk), around(replace(process, judge=scripted, desk=desk)):
+    judge_pool = OneJudge(None, "survey")
+    with (
+        closing(judge_pool),
+        around(replace(process, judge=scripted, judge_pool=judge_pool)),
+    ):
         return evaluated(instance, eval_file, way.judge)

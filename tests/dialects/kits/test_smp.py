@@ -114,9 +114,9 @@ def test_every_name_of_upstreams_smp_is_there(kit, documents):
     wanted = {name for document in documents for name in names[f"{kit} {document}"]}
     lacking = {name for name in wanted if not hasattr(smp, name)}
 
-    from assay.dialects.kits.smp import PLACES, offered
+    from assay.dialects.kits.smp import SHORT_NAMES, offered
 
-    assert lacking - (set(PLACES) - set(offered())) == LEFT_OUT & wanted
+    assert lacking - (set(SHORT_NAMES) - set(offered())) == LEFT_OUT & wanted
 
 
 def test_both_kits_have_the_same_functions():

@@ -38,8 +38,11 @@ from .state import current
 ROLE = "judge"
 
 
-class Desk:
-    """Asks judges from any thread. Its own event loop holds their connections."""
+class JudgePool:
+    """The judges of one task, called synchronously from any thread and asked in an event loop of their own.
+
+    In a run, each answer is stored in the journal and reused if the same question is asked again after a restart.
+    """
 
     def __init__(
         self,
@@ -148,7 +151,7 @@ class Judge:
 
     def __init__(self, name: str, options: Fields) -> None:
         self.model = name
-        self._desk = current().desk or Desk(None, "script")
+        self._judge_pool = current().judge_pool or JudgePool(None, "script")
         self._options = DEFAULT_OPTIONS.set(**_known(options))
 
     def ask(
@@ -166,7 +169,7 @@ class Judge:
         if changes:
             chosen = chosen.set(**changes)
         prompt = Prompt(tuple(messages))
-        return self._desk.ask(self.model, prompt, chosen)
+        return self._judge_pool.ask(self.model, prompt, chosen)
 
 
 def is_known(name: str) -> bool:

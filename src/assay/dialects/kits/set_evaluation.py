@@ -17,7 +17,7 @@ from ..file_names import file_name
 from ..returned import defined_at, not_finite
 from ..shapes import Fields, Record
 from .evaluation_files import evaluation_files, judge_digest
-from .judging import Desk
+from .judging import JudgePool
 from .kit_numbers import as_numbers
 from .state import Surroundings, around, of_process
 
@@ -110,7 +110,7 @@ class SetEvaluation:
         folder = process.work_folder or run_folder / self.folder_name
         eval_file = self.file_of(folder, process.label)
         self.write(eval_file, rows)
-        desk = Desk(
+        judge_pool = JudgePool(
             self.writer,
             self.cell.task.name,
             self.cell.run.concurrency,
@@ -119,7 +119,7 @@ class SetEvaluation:
         inside = replace(
             self.surroundings(),
             judge=self.judge(),
-            desk=desk,
+            judge_pool=judge_pool,
             served={eval_file.resolve(): lambda: self.frame(rows)},
         )
         files = evaluation_files(
@@ -128,7 +128,7 @@ class SetEvaluation:
             self.predictions_digest(rows),
             self.digest(),
         )
-        with closing(desk), around(inside), files:
+        with closing(judge_pool), around(inside), files:
             result = self.evaluate(eval_file, rows)
         numbers = as_numbers(result)
         where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"

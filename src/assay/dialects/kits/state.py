@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..protocol import is_upstream
 
 if TYPE_CHECKING:
-    from .judging import Desk
+    from .judging import JudgePool
 
 
 @dataclass(eq=False)
@@ -31,8 +31,8 @@ class Surroundings:
     """A folder of the user with files that rows may name, in addition to the data's own folder."""
     judge: str | None = None
     """The assay name of the judge that the user gave; set while an `evaluate` runs."""
-    desk: "Desk | None" = None
-    """Asks judges and stores the answers in the run's journal; `None` outside a run."""
+    judge_pool: "JudgePool | None" = None
+    """Asks judges and stores their answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
     """The folder for prediction files if the original command line was used; otherwise they are in the run folder."""
     label: str | None = None

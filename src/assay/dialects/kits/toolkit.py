@@ -19,12 +19,13 @@ from .checkout import Checkout, Defined
 from .user_code import own_classes
 
 HINT = "--register FILE names the file that defines it"
+"""Advice for a model or a class that no loaded file defines."""
 _loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
 
 
 @dataclass(frozen=True, eq=False)
 class Toolkit:
-    """The differences between the two toolkits."""
+    """What the shared modules need to know about one of the two toolkits."""
 
     package: str
     names: Mapping[str, str]
@@ -246,7 +247,7 @@ def names_of_parts(
 
 
 class KitModel(RequestModel):
-    """A class, a `partial` of one, or an object that exists already."""
+    """A user's model, given as a class, a `partial` of one, or an object that exists already; built on first use."""
 
     identity: Fields
 

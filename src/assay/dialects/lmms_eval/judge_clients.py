@@ -27,7 +27,7 @@ from ...core import (
     UsageError,
     shorten,
 )
-from ..kits.judging import Desk
+from ..kits.judging import JudgePool
 
 if TYPE_CHECKING:
     import requests
@@ -58,10 +58,10 @@ class RunJudge:
     def __init__(
         self,
         name: str | None,
-        desk: Desk,
+        judge_pool: JudgePool,
     ) -> None:
         self._name = name
-        self._desk = desk
+        self._judge_pool = judge_pool
         self._failures: list[str] = []
 
     def answer(self, request: Mapping[str, Any]) -> str:
@@ -70,7 +70,7 @@ class RunJudge:
             raise NoJudge(str(request.get("model") or "a model"))
         try:
             prompt, options = prompt_of(request), options_of(request)
-            output = self._desk.ask(self._name, prompt, options)
+            output = self._judge_pool.ask(self._name, prompt, options)
         except Exception as error:
             self._failures.append(str(error))
             raise

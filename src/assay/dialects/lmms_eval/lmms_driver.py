@@ -25,7 +25,7 @@ from ..harness.task_references import (
 )
 from ..harness.task_results import as_number
 from ..harness.task_settings import TaskSettings
-from ..kits.judging import Desk
+from ..kits.judging import JudgePool
 from . import lmms_package
 from .claims import LIBRARY
 from .judge_clients import RunJudge, judged_by
@@ -97,11 +97,13 @@ class LmmsDriver(_LmmsPart, TaskDriver):
         else:
             settings = {name: options.judge_args_of("judge")}
         task = recording.planned.task.name
-        desk = Desk(recording.asking.writer, task, options.concurrency, settings)
-        judge = RunJudge(name, desk)
+        judge_pool = JudgePool(
+            recording.asking.writer, task, options.concurrency, settings
+        )
+        judge = RunJudge(name, judge_pool)
         folder = recording.asking.writer.journal.path.parent
         _pass_arguments(self.documents(), str(folder))
-        with closing(desk), judged_by(judge):
+        with closing(judge_pool), judged_by(judge):
             self._judge_now.append(judge)
             try:
                 yield

@@ -42,7 +42,7 @@ def is_model_class(thing: object) -> bool:
 
 
 class GuestModel(KitModel):
-    """A model class with `generate_inner`."""
+    """A user's model class that draws images, as a model of assay."""
 
     def __init__(
         self,

@@ -41,10 +41,10 @@ class Images(list[Any]):
         self._held: list[weakref.ref[Any] | None] = [None] * len(self._media)
         super().__init__([None] * len(self._media))
 
-    def __getitem__(self, place: SupportsIndex | slice) -> Any:
-        if isinstance(place, slice):
-            return [self[index] for index in range(*place.indices(len(self)))]
-        index = range(len(self))[place]
+    def __getitem__(self, position: SupportsIndex | slice) -> Any:
+        if isinstance(position, slice):
+            return [self[index] for index in range(*position.indices(len(self)))]
+        index = range(len(self))[position]
         medium = self._media[index]
         if isinstance(medium, str):
             return medium
@@ -107,9 +107,9 @@ def prediction_table(
     rows: Sequence[tuple[Sample, Output]],
 ) -> "DataFrame":
     """Return the user's answered rows with `prediction`: a list of images in each."""
-    frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(
-        drop=True
-    )
+    frame = data.frame.iloc[
+        [data.row_number(sample) for sample, _ in rows]
+    ].reset_index(drop=True)
     return frame.assign(
         prediction=objects([Images(output.candidates) for _, output in rows], frame)
     )
@@ -127,7 +127,7 @@ NOTED = "predictions_sha256.json"
 
 @dataclass(frozen=True)
 class Imported(ImportedAnswers):
-    """The images of a prediction file."""
+    """A prediction file as a model: it answers each prompt with the images of that row in the file."""
 
     abilities: ClassVar[Abilities] = Abilities(
         frozenset({"text", "image"}), frozenset({"image"})

@@ -54,14 +54,14 @@ class GuestData:
 
     def line(self, sample: Sample) -> "Series":
         """Return the row of a sample, as `build_prompt` expects it."""
-        return self.frame.iloc[self.place(sample)]
+        return self.frame.iloc[self.row_number(sample)]
 
-    def place(self, sample: Sample) -> int:
+    def row_number(self, sample: Sample) -> int:
         """Return the number of a sample's row in the data frame."""
         fields = sample.fields
         if not isinstance(fields, Line):
             raise UsageError(f"sample {sample.id!r} is not a row of {self.name!r}")
-        return fields.place
+        return fields.row_number
 
     @cached_property
     def digest(self) -> str:
@@ -121,19 +121,19 @@ class GuestData:
 class Line(Mapping[str, Any]):
     """The cells of one row, looked up in the frame on access."""
 
-    __slots__ = ("data", "place")
+    __slots__ = ("data", "row_number")
 
-    def __init__(self, data: GuestData, place: int) -> None:
+    def __init__(self, data: GuestData, row_number: int) -> None:
         self.data = data
-        self.place = place
+        self.row_number = row_number
 
     def __getitem__(self, column: str) -> object:
-        return self.data.frame[column].iat[self.place]
+        return self.data.frame[column].iat[self.row_number]
 
     @property
     def row_digest(self) -> str:
         """Return a digest that changes with any cell."""
-        return self.data.row_digests[self.place]
+        return self.data.row_digests[self.row_number]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.data.frame.columns)

@@ -150,7 +150,7 @@ class ImageYORNDataset(ImageBaseDataset):
 
 
 NO_JUDGE = "exact_matching"
-PLACE = "<ImageHere>"
+IMAGE_MARK = "<ImageHere>"
 
 
 class ImageMTDataset(ImageBaseDataset):
@@ -184,12 +184,12 @@ class ImageMTDataset(ImageBaseDataset):
 def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
     """Return the text of a turn with its images at their marks."""
     content: list[dict[str, str]] = []
-    for number, words in enumerate(question.split(PLACE)):
+    for number, words in enumerate(question.split(IMAGE_MARK)):
         if number:
             image = next(images, None)
             if image is None:
                 raise ValueError(
-                    f"the dialogue says {PLACE} more often than it has images"
+                    f"the dialogue says {IMAGE_MARK} more often than it has images"
                 )
             content.append({"type": "image", "value": image})
         if words:

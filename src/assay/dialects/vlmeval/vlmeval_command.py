@@ -354,7 +354,7 @@ FAILED = "Failed to obtain answer via API."
 
 @dataclass(frozen=True)
 class Imported(ImportedAnswers):
-    """The answers of a prediction file."""
+    """A prediction file as a model: it answers each question with the text of that row in the file."""
 
     abilities: ClassVar[Abilities] = Abilities(
         frozenset({"text", "image", "video", "audio"})

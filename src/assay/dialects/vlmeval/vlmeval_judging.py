@@ -36,7 +36,7 @@ class GuestJudge(Judge):
         """Use the run's judge; in a standalone script, the model that the settings name."""
         wished = str(settings.get("model", "judge"))
         run = current()
-        if run.desk is not None and run.judge is None:
+        if run.judge_pool is not None and run.judge is None:
             raise UsageError(
                 f"`evaluate` asks for a judge ({wished!r}) and none is given",
                 fix="--judge MODEL",

@@ -55,7 +55,7 @@ def is_early_class(kind: type) -> bool:
 
 
 class GuestModel(KitModel):
-    """One user's class of either generation."""
+    """A user's model class as a model of assay, with the early or the newer interface."""
 
     batch_size = 1
 
@@ -252,7 +252,7 @@ class GuestModel(KitModel):
 
 
 class GuestApiModel(ThreadedRequestModel, GuestModel):
-    """A user's API class."""
+    """A user's class that calls an API: several requests run at once, each in a thread."""
 
 
 def _read_answer(value: object, reference: str) -> Output:

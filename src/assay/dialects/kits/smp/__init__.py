@@ -16,7 +16,7 @@ from .misc import build_option_str as build_option_str
 from .misc import gpt_key_set as gpt_key_set
 
 logger = log.get_logger()
-PLACES = {
+SHORT_NAMES = {
     "abc": "abc", "argparse": "argparse", "base64": "base64", "copy": "copy", "cp": "copy", "csv": "csv",
     "datetime": "datetime", "hashlib": "hashlib", "io": "io", "json": "json", "logging": "logging", "math": "math",
     "mimetypes": "mimetypes", "mp": "multiprocessing", "os": "os", "osp": "os.path", "pickle": "pickle", "re": "re",
@@ -43,16 +43,16 @@ def offered(*modules: ModuleType) -> list[str]:
     ]
     return names + [
         name
-        for name, target in PLACES.items()
+        for name, target in SHORT_NAMES.items()
         if _module_exists(target.partition(":")[0].partition(".")[0])
     ]
 
 
 def __getattr__(name: str) -> object:
     """Load a library that a star import provides, on demand."""
-    if name not in PLACES:
+    if name not in SHORT_NAMES:
         raise AttributeError(f"the toolkit's smp has no {name!r}")
-    module_name, _, attribute = PLACES[name].partition(":")
+    module_name, _, attribute = SHORT_NAMES[name].partition(":")
     try:
         imported = importlib.import_module(module_name)
     except ImportError as error:

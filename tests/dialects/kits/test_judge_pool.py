@@ -1,11 +1,11 @@
-"""The judges' desk: blocking questions from any thread, each kept in the run's journal and asked once."""
+"""The pool of judges: blocking questions from any thread, each kept in the run's journal and asked once."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from assay.core import DEFAULT_OPTIONS, Message, Prompt, UsageError
-from assay.dialects.kits.judging import Desk
+from assay.dialects.kits.judging import JudgePool
 from assay.store import RunReader, RunWriter
 
 JUDGE = """
@@ -26,8 +26,10 @@ def judge(tmp_path):
     return f"{tmp_path / 'judge.py'}:judge", lambda: sorted(log.read_text().split())
 
 
-def ask(desk, name, text):
-    return desk.ask(name, Prompt((Message.of("user", text),)), DEFAULT_OPTIONS).text
+def ask(judge_pool, name, text):
+    return judge_pool.ask(
+        name, Prompt((Message.of("user", text),)), DEFAULT_OPTIONS
+    ).text
 
 
 def test_questions_from_many_threads_are_answered_and_kept_under_the_tasks_judge(
@@ -36,12 +38,12 @@ def test_questions_from_many_threads_are_answered_and_kept_under_the_tasks_judge
     name, asked = judge
 
     with RunWriter(tmp_path / "run") as writer:
-        desk = Desk(writer, "task")
+        judge_pool = JudgePool(writer, "task")
         with ThreadPoolExecutor(4) as pool:
             answers = list(
-                pool.map(lambda word: ask(desk, name, word), ["a", "b", "c"])
+                pool.map(lambda word: ask(judge_pool, name, word), ["a", "b", "c"])
             )
-        desk.close()
+        judge_pool.close()
 
     assert answers == ["A", "B", "C"]
     assert [task for task, _ in RunReader(tmp_path / "run").index.cells] == [
@@ -57,10 +59,10 @@ def test_a_later_desk_asks_nothing_again_and_a_repeated_question_is_one_of_its_o
 
     for _ in range(2):
         with RunWriter(tmp_path / "run") as writer:
-            desk = Desk(writer, "task")
-            ask(desk, name, "a")
-            ask(desk, name, "a")
-            desk.close()
+            judge_pool = JudgePool(writer, "task")
+            ask(judge_pool, name, "a")
+            ask(judge_pool, name, "a")
+            judge_pool.close()
 
     assert asked() == ["a/1", "a/None"]
 
@@ -72,7 +74,10 @@ def test_options_of_a_judge_go_to_its_model(tmp_path):
     )
     name = f"{tmp_path / 'judge.py'}:Judge"
 
-    assert ask(Desk(None, "script", args={name: {"word": "fine"}}), name, "?") == "fine"
+    assert (
+        ask(JudgePool(None, "script", args={name: {"word": "fine"}}), name, "?")
+        == "fine"
+    )
 
 
 def test_a_judge_that_writes_no_text_is_refused(tmp_path):
@@ -83,4 +88,4 @@ def test_a_judge_that_writes_no_text_is_refused(tmp_path):
     )
 
     with pytest.raises(UsageError, match="writes no text"):
-        ask(Desk(None, "script"), f"{tmp_path / 'painter.py'}:Painter", "?")
+        ask(JudgePool(None, "script"), f"{tmp_path / 'painter.py'}:Painter", "?")
