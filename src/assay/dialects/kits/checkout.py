@@ -158,9 +158,9 @@ def _file_of_class(folder: Path, cls: str) -> Path | None:
             continue
         if cls in [alias.asname or alias.name for alias in node.names]:
             path = folder.joinpath(*node.module.split("."))
-            return (
-                _file_of_class(path, cls) if path.is_dir() else path.with_suffix(".py")
-            )
+            if path.is_dir():
+                return _file_of_class(path, cls)
+            return path.with_suffix(".py")
     for file in sorted(folder.rglob("*.py")):
         if f"class {cls}" in file.read_text(encoding="utf-8", errors="replace"):
             tree = parsed(file)

@@ -38,14 +38,22 @@ def as_numbers(value: Any) -> Record:
 
 def _from_mapping(value: Mapping[Any, Any]) -> Record:
     """Return the numbers of a dictionary, or of columns: lists of one length without nested values."""
-    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
-    is_flat = not any(_is_nested(cell) for cells in columns for cell in cells)
-    lengths = {len(cells) for cells in columns}
-    if is_flat and len(lengths) == 1 and len(columns) == len(value):
-        cells_of_rows = zip(*columns, strict=True)
-        records = [dict(zip(value, cells, strict=True)) for cells in cells_of_rows]
+    lengths = {_length_of_column(cells) for cells in value.values()}
+    if len(lengths) == 1 and None not in lengths:
+        records = []
+        for cells in zip(*value.values(), strict=True):
+            records.append(dict(zip(value, cells, strict=True)))
         return _from_records(records, range(len(records)))
     return _named(value.items())
+
+
+def _length_of_column(cells: object) -> int | None:
+    """Return the length of a list of plain values; None for anything else."""
+    if not isinstance(cells, (list, tuple)):
+        return None
+    if any(_is_nested(cell) for cell in cells):
+        return None
+    return len(cells)
 
 
 def _is_nested(value: object) -> bool:

@@ -46,7 +46,9 @@ def message_turns(
         and {"text", "image"} & {*value}
     ):
         return (Message("user", _image_text_parts(value, media)),)
-    entries = [value] if isinstance(value, (str, Mapping, Text, Media)) else value
+    entries = value
+    if isinstance(value, (str, Mapping, Text, Media)):
+        entries = [value]
     if not isinstance(entries, Sequence):
         raise TypeError(
             f"a prompt must be text, a dict or a list of them, not {shorten(value)}"
@@ -72,7 +74,10 @@ def message_turns(
 def _turn(entry: Fields, media: Mapping[str, Media]) -> Message:
     """Return one turn of a chat, `dict(role, content)`."""
     content = entry["content"]
-    inner = [content] if isinstance(content, (str, Mapping)) else content
+    if isinstance(content, (str, Mapping)):
+        inner = [content]
+    else:
+        inner = content
     parts = tuple(message_part(part, media) for part in inner)
     return Message(str(entry.get("role", "user")), parts)
 
@@ -133,7 +138,10 @@ def _kind_of_suffix(path: str) -> type[Media] | None:
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
     """Return a message as a list of dictionaries, with media as local files and a `role` unless it is user."""
-    role = {} if message.role in ("user", "") else {"role": message.role}
+    if message.role in ("user", ""):
+        role = {}
+    else:
+        role = {"role": message.role}
     entries = []
     for part in message.parts or ():
         if isinstance(part, Media):
@@ -172,9 +180,12 @@ def _image_text_parts(
     media: Mapping[str, Media],
 ) -> tuple[Part, ...]:
     """Return the parts of `dict(image=path or paths, text=prompt)`: the images, then the words."""
+    images: Sequence[object] = ()
     source = value.get("image")
-    sources = source if isinstance(source, (list, tuple)) else [source]
-    images = [] if source is None else sources
+    if isinstance(source, (list, tuple)):
+        images = source
+    elif source is not None:
+        images = [source]
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
@@ -191,7 +202,10 @@ def _medium(
 ) -> Part:
     medium: Media
     if not isinstance(source, str):
-        medium = source if isinstance(source, Media) else kind(source)
+        if isinstance(source, Media):
+            medium = source
+        else:
+            medium = kind(source)
     elif source in media:
         medium = media[source]
     elif source.startswith("data:"):

@@ -60,7 +60,10 @@ def image_file_path(
             column="image_path",
             got=name,
         )
-    data = _encoded(image, name) if encodes else plain_bytes(image)
+    if encodes:
+        data = _encoded(image, name)
+    else:
+        data = plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
         stem, suffix = os.path.splitext(path)
         path = f"{stem}-{image.digest[:8]}{suffix}"
@@ -76,7 +79,10 @@ def image_file_path(
 
 def is_written(path: str, image: Media) -> bool:
     """Return True if this process has already written or checked this image at this path."""
-    whole = path if path[:1] == os.sep else os.path.abspath(path)
+    if path[:1] == os.sep:
+        whole = path
+    else:
+        whole = os.path.abspath(path)
     return _files.get(whole) == image.digest and os.path.exists(whole)
 
 
@@ -161,7 +167,10 @@ def media_file(medium: Media, folder: str) -> str:
         suffix = f".{_SUFFIXES.get(kind, kind)}"
     path = f"{folder}{os.sep}{medium.digest[:32]}{suffix}"
     if not os.path.exists(path):
-        data = plain_bytes(medium) if isinstance(medium, Image) else medium.data()
+        if isinstance(medium, Image):
+            data = plain_bytes(medium)
+        else:
+            data = medium.data()
         write_file(path, data)
     return path
 

@@ -133,7 +133,10 @@ class SetEvaluation:
         numbers = as_numbers(result)
         where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
         if not numbers:
-            returned = "nothing" if result is None else f"no numbers: {shorten(result)}"
+            if result is None:
+                returned = "nothing"
+            else:
+                returned = f"no numbers: {shorten(result)}"
             warnings.warn(f"{where}: evaluate returned {returned}", stacklevel=2)
         undefined = not_finite(numbers)
         if undefined:

@@ -139,7 +139,10 @@ class ImageBaseDataset(TableDataset):
         """
         named = line.get("image_path")
         has_names = named is not None and not _is_empty(named)
-        names = as_text_list(named) if has_names else []
+        if has_names:
+            names = as_text_list(named)
+        else:
+            names = []
         if "image" not in line or _is_empty(line["image"]):
             return [self._assay_found(name) for name in names]
         cells = as_text_list(line["image"])
@@ -178,7 +181,10 @@ class ImageBaseDataset(TableDataset):
         else:
             paths = self.dump_image(line)
         images = [{"type": "image", "value": path} for path in paths]
-        column = "question" if "question" in line else "prompt"
+        if "question" in line:
+            column = "question"
+        else:
+            column = "prompt"
         return [*images, {"type": "text", "value": line[column]}]
 
 

@@ -68,7 +68,10 @@ def run_pair(
     folder = home / f"{stem}.run"
     if settings.mode == "eval":
         pair = _with_predictions(pair, settings, home, stem)
-    answers = pair.model if isinstance(pair.model, Imported) else None
+    if isinstance(pair.model, Imported):
+        answers = pair.model
+    else:
+        answers = None
     options = _options(pair, settings, folder)
     refuse_foreign(folder)
     today = home.absolute() / f"T{timestr('day')}_G{githash()}"
@@ -119,7 +122,10 @@ def _with_predictions(
         return pair
     folder = home / f"{stem}.run"
     files = prediction_files(home, stem, ("pkl",))
-    file = files[-1] if files else None
+    if files:
+        file = files[-1]
+    else:
+        file = None
     has_run = (folder / "run.json").exists()
     if file is None and not has_run:
         raise UsageError(

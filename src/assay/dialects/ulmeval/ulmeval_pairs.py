@@ -145,7 +145,10 @@ def _datasets(
         if not path.endswith(".py"):
             return dict.fromkeys(names, entry)
         # Use the class that was named, even if another class of the file knows the same dataset.
-        kind = attribute.partition("@")[0] + "@" if attribute else ""
+        if attribute:
+            kind = attribute.partition("@")[0] + "@"
+        else:
+            kind = ""
         references = {name: f"{path}:{kind}{name}" for name in names}
         if attribute in names:
             references[attribute] = f"{path}:{attribute}"
@@ -220,5 +223,8 @@ def _model(
 
 def _imported(path: Path, settings: Settings) -> Record:
     """Return the predictions of `--result-file`, under the name that `--model` gives."""
-    name = settings.model[0] if settings.model else path.stem
+    if settings.model:
+        name = settings.model[0]
+    else:
+        name = path.stem
     return {name: imported(path, name, trust=settings.trust_pickle)}

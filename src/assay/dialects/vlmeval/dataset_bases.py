@@ -211,7 +211,10 @@ class ImageBaseDataset(Reporting):
     def rows_source(self) -> Source:
         """The object that interprets the cells of this dataset's rows."""
         state = vars(self)
-        path = None if self.is_loaded else state.get("data_file")
+        if self.is_loaded:
+            path = None
+        else:
+            path = state.get("data_file")
         return Source(self.dataset_name, path, state.get("data"), self)
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
@@ -256,7 +259,10 @@ def _resolved(source: Source, row: Fields) -> object:
 def _named(cell: object) -> object:
     """Return the file names in a cell, which holds one name or a list of names."""
     try:
-        names = [] if is_blank(cell) else pieces_of(cell, "image_path")
+        if is_blank(cell):
+            names = []
+        else:
+            names = pieces_of(cell, "image_path")
     except RowFault:
         return cell
     if not names:
@@ -397,7 +403,10 @@ class VideoBaseDataset(Reporting):
 
     def _assay_video(self, video: str) -> Path:
         """Return the file of a video, which may be named without its suffix."""
-        name = video if Path(video).suffix else f"{video}.mp4"
+        if Path(video).suffix:
+            name = video
+        else:
+            name = f"{video}.mp4"
         return Path(self.data_root) / name
 
     def build_prompt(

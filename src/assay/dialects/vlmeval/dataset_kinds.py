@@ -213,7 +213,10 @@ def evaluate_choice(
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)
     judge_name = judge_kwargs.get("model", NO_JUDGE)
-    judge = None if judge_name == NO_JUDGE else build_judge(**judge_kwargs)
+    if judge_name == NO_JUDGE:
+        judge = None
+    else:
+        judge = build_judge(**judge_kwargs)
     label = JUDGE_FILES.get(judge_name, judge_name)
     data = load(eval_file)
     is_circular = rotates and any(part in name.lower() for part in CIRCULAR)
@@ -230,7 +233,10 @@ def evaluate_choice(
             f"the prediction file has rows that {name} has not: {sorted(map(str, unknown))[:3]}"
         )
     result_file = get_intermediate_file_path(eval_file, f"_{label}_result", "pkl")
-    evaluate = mcq_circular_eval if is_circular else mcq_vanilla_eval
+    if is_circular:
+        evaluate = mcq_circular_eval
+    else:
+        evaluate = mcq_vanilla_eval
     verdicts = evaluate(judge, data, dataset.data, nproc, result_file, name)
     record = get_intermediate_file_path(eval_file, f"_{label}_result")
     dump(verdicts, record)

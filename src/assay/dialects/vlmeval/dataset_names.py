@@ -77,7 +77,9 @@ def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
     kind = kind_of(dataset)
     if chosen_rules().guesses_types_by_name or kind == "MCQ":
         return default
-    return "VQA" if kind == "MMVet" else kind
+    if kind == "MMVet":
+        return "VQA"
+    return kind
 
 
 def DATASET_MODALITY(
@@ -94,10 +96,13 @@ def DATASET_MODALITY(
 def _known() -> dict[str, tuple[str, str]]:
     """Return modality and type of the datasets that upstream knows, by name."""
     table = Path(__file__).with_name("dataset_types.json")
+    text = table.read_text(encoding="utf-8")
+    grouped = json.loads(text)
     types_by_name: dict[str, tuple[str, str]] = {}
-    for kinds, names in json.loads(table.read_text(encoding="utf-8")).items():
+    for kinds, names in grouped.items():
         modality, _, kind = kinds.partition(" ")
-        types_by_name |= dict.fromkeys(names, (modality, kind))
+        for name in names:
+            types_by_name[name] = (modality, kind)
     return types_by_name
 
 

@@ -156,7 +156,10 @@ NONE = "Z"
 
 def can_infer(answer: object, choices: Fields) -> Letter:
     """Return the letter of the option that an answer names. Upstream's rule is taken from the newest revision."""
-    rules = ASSAY if chosen_rules() is ASSAY else NEWEST
+    if chosen_rules() is ASSAY:
+        rules = ASSAY
+    else:
+        rules = NEWEST
     texts = {letter: str(text) for letter, text in choices.items()}
     return LETTER_RULES[rules.name].either(str(answer), texts)
 

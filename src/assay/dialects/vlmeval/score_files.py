@@ -123,7 +123,10 @@ def result_table(
     order = {index: number for number, index in enumerate(rows)}
     groups: dict[str, list[ScoreRecord]] = {}
     for record in sorted(records, key=lambda record: order.get(record.id, 0)):
-        group = record.id if record.group is None else record.group
+        if record.group is None:
+            group = record.id
+        else:
+            group = record.group
         groups.setdefault(group, []).append(record)
     rotations = {members[0].id: members for members in groups.values()}
     is_rotated = any(len(members) > 1 for members in groups.values())
@@ -156,15 +159,26 @@ def _verdict(
     texts = [rows.get(r.id, EMPTY).get("prediction", "") for r in rotations]
     if not as_group:
         record = rotations[0]
-        unread = NO_JUDGE if record.answer is None else texts[0]
+        if record.answer is None:
+            unread = NO_JUDGE
+        else:
+            unread = texts[0]
         log = f"Match Log: {record.details.get('reply', unread)}. "
         return float(record.value == 1.0), log
-    targets, by_rule, judged = [], [], []
+    targets, judged = [], []
+    by_rule: list[object] = []
     for record in rotations:
         details = record.details
-        right_answer = record.answer if record.value == 1.0 else ""
-        targets.append(rows.get(record.id, EMPTY).get("answer", right_answer))
-        by_rule.append(record.answer if details.get("rule") != "judge" else False)
+        if record.value == 1.0:
+            right_answer = record.answer
+        else:
+            right_answer = ""
+        row = rows.get(record.id, EMPTY)
+        targets.append(row.get("answer", right_answer))
+        if details.get("rule") == "judge":
+            by_rule.append(False)
+        else:
+            by_rule.append(record.answer)
         log = details.get("reply", details.get("rule", ""))
         judged.append({"opt": record.answer or NONE, "log": log})
     verdict = prefetched(targets, by_rule, texts)
@@ -185,7 +199,10 @@ def prefetch_files(
     for sample, text in answered:
         if sample.target is not None:
             score = ExactMatching()(sample, Output.of(text))
-            right = score.answer if score.value == 1.0 else None
+            if score.value == 1.0:
+                right = score.answer
+            else:
+                right = None
             rows.append((str(sample.tags.get("category", "")), score.answer, right))
     if not rows:
         return []
@@ -195,7 +212,9 @@ def prefetch_files(
 
 def _group(index: object) -> object:
     number = whole_index(index)
-    return index if number is None else number % ROTATION
+    if number is None:
+        return index
+    return number % ROTATION
 
 
 SAID = {"yes": "Yes", "no": "No"}

@@ -64,7 +64,10 @@ class TSVDataset(ImageBaseDataset):
         """Return `dict(image=path or paths, text=prompt)` of a line, given as its number or as the line itself."""
         if isinstance(line, int):
             line = self.data.iloc[line]
-        name = self.dataset if dataset is None else dataset
+        if dataset is None:
+            name = self.dataset
+        else:
+            name = dataset
         if any(part in name for part in CHOICES):
             text = documented_question(line)
         elif dataset is None and name not in img_root_map and _has_options(line):

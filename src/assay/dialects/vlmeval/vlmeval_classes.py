@@ -58,7 +58,10 @@ def dataset_classes(
     named = []
     for kind in classes:
         if kind.__name__ == name_wanted:
-            names = [dataset] if dataset else names_of(kind, data_name)
+            if dataset:
+                names = [dataset]
+            else:
+                names = names_of(kind, data_name)
             return [(kind, name) for name in names]
         if name_wanted in names_of(kind, None, quiet=True):
             named.append((kind, name_wanted))
@@ -212,7 +215,10 @@ class ClassDataset:
     @cached_property
     def source(self) -> Source:
         """The source of the rows."""
-        frame = self._frame() if self.path is None else None
+        if self.path is None:
+            frame = self._frame()
+        else:
+            frame = None
         source = Source(self.name, self.path, frame, self.instance)
         if hasattr(self.instance, "rows_source"):
             self.instance.rows_source = source

@@ -115,7 +115,10 @@ def _run(
         if get_pred_file_format() == "xlsx" or _writes_matches(options):
             need_excel()
         if asks_nothing:
-            data = None if _has_data(options) else str(run_folder / SNAPSHOT)
+            if _has_data(options):
+                data = None
+            else:
+                data = str(run_folder / SNAPSHOT)
             options = _with_judge(options.but(data=data), flags)
             result = score(
                 run_folder,
@@ -394,7 +397,9 @@ def new_prediction_file(
         )
         if digest not in all_digests or is_put_back:
             new.append(file)
-    return new[-1] if new else None
+    if new:
+        return new[-1]
+    return None
 
 
 def _time(file: Path) -> int:

@@ -78,7 +78,10 @@ def dataset_entry(
         lambda file: {kind.__name__: kind for kind in file.datasets},
         f"{where}, key `data.{name}.class`",
     )
-    path = str(file) if file else None
+    if file:
+        path = str(file)
+    else:
+        path = None
     return kind, str(settings.pop("dataset", name)), path, settings
 
 
@@ -355,7 +358,10 @@ def _model(
             reference = name
         else:
             checkout = TOOLKIT.checkout()
-            of_checkout = checkout.model_names() if checkout else []
+            if checkout:
+                of_checkout = checkout.model_names()
+            else:
+                of_checkout = []
             names = [*supported_VLM, *of_checkout, *registry.names(), *CATALOGUE]
             raise UnknownName(
                 "model",

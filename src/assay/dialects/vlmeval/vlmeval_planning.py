@@ -69,7 +69,9 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
         return [_from_config(Path(config).expanduser(), entry, run)]
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
-        data_name = Path(run.data).name.split(".")[0] if run.data else None
+        data_name = None
+        if run.data:
+            data_name = Path(run.data).name.split(".")[0]
         named_classes = dataset_classes(TOOLKIT.load(path), attribute, data_name)
         return [_class_task(kind, name, path, run) for kind, name in named_classes]
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
@@ -100,7 +102,10 @@ def table_task(
     run: RunOptions,
 ) -> Task:
     """Build the task of a plain TSV by VLMEvalKit's rules for its name and its columns."""
-    source_path = Path(run.data) if run.data else path
+    if run.data:
+        source_path = Path(run.data)
+    else:
+        source_path = path
     if not source_path.exists():
         raise UsageError("no such file", where=str(source_path))
     columns = columns_of(source_path)
@@ -150,10 +155,16 @@ def judged_by(
         return (answered,), ()  # no rule defines a right dialogue
     with_judge = "judge" in run.judges
     if kind == "MCQ":
-        judges = [JudgedChoice()] if with_judge else []
+        if with_judge:
+            judges = [JudgedChoice()]
+        else:
+            judges = []
         return (ExactMatching(), *judges), (Circular(),)
     if kind == "Y/N":
-        readers = [JudgedYesNo()] if with_judge else []
+        if with_judge:
+            readers = [JudgedYesNo()]
+        else:
+            readers = []
         return (yes_no_rule(), *readers), (MmeScores() if is_mme(name) else "mean",)
     if kind == "MMVet":
         grades = MmVetVlmeval() if chosen_rules().grades_at_least_zero else MmVet()
@@ -192,8 +203,13 @@ def _told_of_the_model(
     if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
-    models = [label] if label else [model_label(str(model)) for model in run.models]
-    return {"model": models[0]} if len(models) == 1 else {}
+    if label:
+        models = [label]
+    else:
+        models = [model_label(str(model)) for model in run.models]
+    if len(models) == 1:
+        return {"model": models[0]}
+    return {}
 
 
 def _class_task(
@@ -217,7 +233,10 @@ def _class_task(
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
-    code = digest_behind(path, libraries=False) if path else ""
+    if path:
+        code = digest_behind(path, libraries=False)
+    else:
+        code = ""
     if dataset.evaluates:
         evaluation = TextEvaluation.of(dataset, run, name, code)
         scorers: tuple[Any, ...] = (evaluation,)
@@ -270,7 +289,10 @@ def _named(name: str, run: RunOptions) -> Task:
             if name in (dataset, kind.__name__):
                 return _class_task(kind, dataset, file, run)
     _warn_of_idle_classes(name, run)
-    path = Path(run.data) if run.data else data_root() / f"{name}.tsv"
+    if run.data:
+        path = Path(run.data)
+    else:
+        path = data_root() / f"{name}.tsv"
     url = added_url(name)
     if not path.exists() and url is not None:
         path = fetch_declared(url, path, allow_private=run.allow_private_urls)

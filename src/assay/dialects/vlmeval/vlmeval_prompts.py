@@ -77,12 +77,18 @@ class TsvPrompt:
 
     def __call__(self, sample: Sample) -> Prompt:
         row = sample.fields
-        text = question_with_options(row) if self.kind == "MCQ" else row["question"]
-        has_image = not is_blank(row.get("image"))
-        cell = row.get("image" if has_image else "image_path")
-        details = {IMAGE_LIST: True} if looks_like_list(cell) else EMPTY
+        if self.kind == "MCQ":
+            text = question_with_options(row)
+        else:
+            text = str(row["question"])
+        cell = row.get("image")
+        if is_blank(cell):
+            cell = row.get("image_path")
+        details: Fields = EMPTY
+        if looks_like_list(cell):
+            details = {IMAGE_LIST: True}
         media: tuple[Any, ...] = sample.media
-        turn = Message("user", (*media, Text(str(text))))
+        turn = Message("user", (*media, Text(text)))
         return checked(Prompt((turn,), details=details), sample)
 
 
@@ -110,8 +116,10 @@ class GuestPrompt:
         media: Mapping[str, Media] = EMPTY
         if isinstance(row, LineRow):
             line, media = row.line, row.source.dumped
-        more = {"dataset": self._name} if self._takes_dataset else {}
-        message = self._dataset.build_prompt(line, **more)
+        if self._takes_dataset:
+            message = self._dataset.build_prompt(line, dataset=self._name)
+        else:
+            message = self._dataset.build_prompt(line)
         turns = message_turns(message, media)
         return checked(Prompt(turns, details=list_details(message)), sample)
 
@@ -133,7 +141,9 @@ class DialoguePrompt(GuestPrompt):
         """Return the next turn; None after the last one."""
         number = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
-        return turns[number] if number < len(turns) else None
+        if number < len(turns):
+            return turns[number]
+        return None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
         """Return the user's turns, each with the messages before it. The answers in between are references."""

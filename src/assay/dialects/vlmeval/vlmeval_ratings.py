@@ -329,7 +329,10 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> "DataFrame":
             int(group["match"].sum()),
             int(group["hit"].sum()),
         )
-        share = hit / match * 100 if match else 0
+        if match:
+            share = hit / match * 100
+        else:
+            share = 0
         cells.append([name, total, match, hit, match / total * 100, share])
     return pandas.DataFrame(
         cells, columns=["Category", "tot", "match", "hit", "match_rate", "acc"]
@@ -348,7 +351,10 @@ def capability_tables(
     are counted twice in both tables. `counts_twice` does the same.
     """
     of_capabilities: dict[str, list[float]] = {name: [] for name in CAPABILITIES}
-    of_combinations = of_capabilities if counts_twice else {}
+    if counts_twice:
+        of_combinations = of_capabilities
+    else:
+        of_combinations = {}
     everything: list[float] = []
     combinations: dict[str, list[float]] = {}
     for category, grade in graded:

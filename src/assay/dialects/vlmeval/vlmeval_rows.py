@@ -129,15 +129,23 @@ class Source:
 
     def _series(self, row: Fields) -> "Series":
         pandas = import_pandas()
-        cells = {name: typed(cell, self.types.get(name)) for name, cell in row.items()}
+        cells = {}
+        for name, cell in row.items():
+            cells[name] = typed(cell, self.types.get(name))
         if "image" in row:
             pieces = self.images.cells(row)
             if pieces:
-                cells["image"] = pieces[0] if len(pieces) == 1 else list(pieces)
+                if len(pieces) == 1:
+                    cells["image"] = pieces[0]
+                else:
+                    cells["image"] = list(pieces)
         if "image_path" in row:
             paths = self.images.names(row)
             if paths:
-                cells["image_path"] = paths[0] if len(paths) == 1 else list(paths)
+                if len(paths) == 1:
+                    cells["image_path"] = paths[0]
+                else:
+                    cells["image_path"] = list(paths)
         names = tuple(cells)
         index = self._indexes.get(names)
         if index is None:
@@ -163,7 +171,9 @@ class Source:
         line: Fields,
         images: Sequence[Image],
     ) -> list[str]:
-        named = self.images.names(line) if "image_path" in line else ()
+        named: Sequence[str] = ()
+        if "image_path" in line:
+            named = self.images.names(line)
         names = file_names(line.get("index"), len(images), named, ".png")
         encodes = chosen_rules().encodes_images
         paths = []
