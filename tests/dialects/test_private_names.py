@@ -9,7 +9,7 @@ import assay.dialects
 
 ROOT = Path(assay.dialects.__file__).parent
 BASES = (
-    "vlmeval/dataset_bases.py", "vlmeval/dataset_kinds.py", "vlmeval/vlmeval_model_bases.py", "vlmeval/api_models.py",
+    "vlmeval/dataset_bases.py", "vlmeval/dataset_kinds.py", "vlmeval/vlmeval_model_bases.py",
     "vlmeval/tsv_dataset.py", "kits/api_calls.py", "ulmeval/drawing_datasets.py", "ulmeval/drawing_models.py",
     "televal/facade/dataset.py", "televal/televal_model_bases.py",
     "testbed/testbed_model_bases.py", "testbed/model_families.py", "testbed/context_loaders.py",

@@ -39,10 +39,13 @@ def as_numbers(value: Any) -> Record:
 def _from_mapping(value: Mapping[Any, Any]) -> Record:
     """Return the numbers of a dictionary, or of columns: lists of one length without nested values."""
     lengths = {_length_of_column(cells) for cells in value.values()}
-    if len(lengths) == 1 and None not in lengths:
+    is_table = len(lengths) == 1 and None not in lengths
+    if is_table:
         records = []
-        for cells in zip(*value.values(), strict=True):
-            records.append(dict(zip(value, cells, strict=True)))
+        rows = zip(*value.values(), strict=True)
+        for cells in rows:
+            record = dict(zip(value, cells, strict=True))
+            records.append(record)
         return _from_records(records, range(len(records)))
     return _named(value.items())
 

@@ -12,7 +12,7 @@ from ..kits.user_code import most_derived
 from ..parameters import parameters_of
 from ..shapes import Fields
 from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
-from .vlmeval_rows import FrameRows, RowsWithImages, Source
+from .vlmeval_rows import RowsWithImages, Source, rows_of_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -228,7 +228,7 @@ class ClassDataset:
     def rows(self) -> object:
         """The rows as a task's dataset: the file if it can be streamed, else the rows of the frame."""
         if self.path is None:
-            return FrameRows(self._frame())
+            return rows_of_frame(self._frame())
         if getattr(self.instance, "skip_noimg", False):
             return RowsWithImages(self.path, self.name)
         return self.path

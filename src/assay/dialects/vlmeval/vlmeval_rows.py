@@ -221,30 +221,14 @@ class LineRow(dict[str, Any]):
         return self._line
 
 
-class FrameRows(Sequence[dict[str, Any]]):
-    """The rows of a data frame that a user's class made, one at a time."""
-
-    def __init__(self, frame: "DataFrame") -> None:
-        self._frame = frame
-
-    def __len__(self) -> int:
-        return len(self._frame)
-
-    def __getitem__(self, place: object) -> Any:
-        if isinstance(place, slice):
-            return [self[number] for number in range(*place.indices(len(self)))]
-        names = [str(name) for name in self._frame.columns]
-        return {
-            name: _bare(value)
-            for name, value in zip(names, self._frame.iloc[place], strict=True)
-        }
-
-    def __iter__(self) -> Iterator[Record]:
-        names = [str(name) for name in self._frame.columns]
-        for values in self._frame.itertuples(index=False, name=None):
-            yield {
-                name: _bare(value) for name, value in zip(names, values, strict=True)
-            }
+def rows_of_frame(frame: "DataFrame") -> list[Record]:
+    """Return the rows of a data frame that a user's class made."""
+    names = [str(name) for name in frame.columns]
+    rows = []
+    for values in frame.itertuples(index=False, name=None):
+        cells = [_bare(value) for value in values]
+        rows.append(dict(zip(names, cells, strict=True)))
+    return rows
 
 
 def _prompt_fault(fault: RowFault) -> TemplateError:

@@ -68,27 +68,25 @@ def concat_images(
     """Return images side by side (`h`) or one under another (`v`), as an image or as the path of a file."""
     from PIL import Image
 
+    is_row = mode == "h"
     opened: list[Any] = [Image.open(path) for path in images]
     if target_size != -1:
-        if mode == "h":
-            side = (-1, target_size)
-        else:
-            side = (target_size, -1)
+        side = (-1, target_size) if is_row else (target_size, -1)
         opened = [rescale_img(image, side) for image in opened]
-    widths, heights = (
-        [image.width for image in opened],
-        [image.height for image in opened],
-    )
-    if mode == "h":
-        size = (sum(widths), max(heights))
+    widths = [image.width for image in opened]
+    heights = [image.height for image in opened]
+    if is_row:
+        joined = Image.new("RGB", (sum(widths), max(heights)))
     else:
-        size = (max(widths), sum(heights))
-    joined = Image.new("RGB", size)
-    for index, image in enumerate(opened):
-        joined.paste(
-            image,
-            (sum(widths[:index]), 0) if mode == "h" else (0, sum(heights[:index])),
-        )
+        joined = Image.new("RGB", (max(widths), sum(heights)))
+    offset = 0
+    for image in opened:
+        if is_row:
+            joined.paste(image, (offset, 0))
+            offset += image.width
+        else:
+            joined.paste(image, (0, offset))
+            offset += image.height
     if return_image:
         return joined
     # The name is upstream's. A file that another user created under it is not written to.
