@@ -82,13 +82,9 @@ def _is_chosen_from_a_folder(reference: str, run: object) -> bool:
             claimed = dialect_of(
                 other.removesuffix(UPSTREAM), getattr(run, "dialect", None)
             )
-            if claimed:
-                names_in = getattr(_module(claimed[0]), "names_in", None)
-            else:
-                names_in = None
-            names += (
-                names_in(other.removesuffix(UPSTREAM)) if names_in is not None else ()
-            )
+            names_in = claimed and getattr(_module(claimed[0]), "names_in", None)
+            if names_in:
+                names += names_in(other.removesuffix(UPSTREAM))
     if reference in names or not names:
         return bool(names)
     if registry.tasks.resolve(reference.rpartition("|")[0] or reference) is None:
@@ -131,11 +127,7 @@ def _dialect_of_model(
     if choice is not None:
         dialect_of(reference, choice)  # This raises for an unknown dialect name.
         path = Path(split_reference(reference)[0]).expanduser()
-        if path.suffix == ".py":
-            imports = imported_names(path)
-        else:
-            imports = frozenset()
-        if path.exists() and _claims(choice, path, imports) is not None:
+        if path.exists() and _claims(choice, path, _imports_of(path)) is not None:
             return choice
     claim = dialect_of(reference)
     if claim is None:
@@ -145,15 +137,12 @@ def _dialect_of_model(
 
 def listing_of(folder: str) -> Any:
     """Return the module that lists the contents of a folder or a library; None if there is none."""
-    is_folder = Path(folder).expanduser().is_dir()
-    if is_folder or named_dialect(folder):
-        claim = dialect_of(folder)
-    else:
-        claim = None
-    if (
-        claim is None
-        or importlib.util.find_spec(f"{__package__}.{claim[0]}.listing") is None
-    ):
+    if not Path(folder).expanduser().is_dir() and not named_dialect(folder):
+        return None
+    claim = dialect_of(folder)
+    if claim is None:
+        return None
+    if importlib.util.find_spec(f"{__package__}.{claim[0]}.listing") is None:
         return None
     return importlib.import_module(f".{claim[0]}.listing", __package__)
 
@@ -178,10 +167,7 @@ def dialect_of(
     path = Path(split_reference(reference)[0]).expanduser()
     if not path.exists():
         return None
-    if path.suffix == ".py":
-        imports = imported_names(path)
-    else:
-        imports = frozenset()
+    imports = _imports_of(path)
     for name in present:
         reason = _claims(name, path, imports)
         if reason is not None:
@@ -242,14 +228,17 @@ def _claims(
     return reason
 
 
+def _imports_of(path: Path) -> frozenset[str]:
+    """Return the dotted names that a file imports, without reading files that are not Python, such as large tables."""
+    return imported_names(path) if path.suffix == ".py" else frozenset()
+
+
 def imported_names(path: Path) -> frozenset[str]:
     """Return the dotted names that a Python file imports, relative ones with their dots; empty for another file."""
     tree = parsed(path)
-    if tree:
-        return frozenset(
-            name for node in ast.walk(tree) for name in names_imported(node)
-        )
-    return frozenset()
+    if tree is None:
+        return frozenset()
+    return frozenset(name for node in ast.walk(tree) for name in names_imported(node))
 
 
 def _module(name: str) -> ModuleType:
