@@ -230,7 +230,9 @@ def _claims(
 
 def _imports_of(path: Path) -> frozenset[str]:
     """Return the dotted names that a file imports, without reading files that are not Python, such as large tables."""
-    return imported_names(path) if path.suffix == ".py" else frozenset()
+    if path.suffix == ".py":
+        return imported_names(path)
+    return frozenset()
 
 
 def imported_names(path: Path) -> frozenset[str]:

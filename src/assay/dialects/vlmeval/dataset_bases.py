@@ -253,7 +253,9 @@ def _resolved(source: Source, row: Fields) -> object:
         return row["image"]
     if not pieces:
         return None
-    return pieces[0] if len(pieces) == 1 else pieces
+    if len(pieces) == 1:
+        return pieces[0]
+    return pieces
 
 
 def _named(cell: object) -> object:
@@ -267,7 +269,9 @@ def _named(cell: object) -> object:
         return cell
     if not names:
         return cell
-    return names[0] if len(names) == 1 else names
+    if len(names) == 1:
+        return names[0]
+    return names
 
 
 def _texts(row: Fields) -> Record:

@@ -49,7 +49,8 @@ def documented_question(row: Fields) -> str:
     for letter in "ABCDE":
         if not _is_absent(row, letter):
             lines.append(f"{letter}. {row[letter]}")
-    return "\n".join([*lines, SELECT])
+    lines.append(SELECT)
+    return "\n".join(lines)
 
 
 def _is_absent(row: Fields, name: str) -> bool:
@@ -182,7 +183,10 @@ class VideoPrompt(GuestPrompt):
         *,
         whole: bool = False,
     ) -> Prompt:
-        more = {"video_llm": whole} if self._takes_video_llm else {}
+        if self._takes_video_llm:
+            more = {"video_llm": whole}
+        else:
+            more = {}
         message = self._dataset.build_prompt(self._place(sample), **more)
         return checked(Prompt(message_turns(message)), sample)
 
@@ -202,7 +206,9 @@ def list_details(message: object) -> Fields:
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)
     )
-    return {IMAGE_LIST: True} if is_list else EMPTY
+    if is_list:
+        return {IMAGE_LIST: True}
+    return EMPTY
 
 
 def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
