@@ -155,10 +155,6 @@ def as_entries(message: object) -> Entries:
 
 def prompt_entries(messages: Sequence[Message]) -> Entries:
     """Return the messages of a prompt as one list of dicts, with media as local files."""
-    if len(messages) == 1:
-        parts = messages[0].parts or ()
-        if len(parts) == 1 and type(parts[0]) is Text and messages[0].role == "user":
-            return [{"type": "text", "value": parts[0].text}]
     return flat_list(messages, _local_file)
 
 
@@ -168,33 +164,18 @@ def as_prompt(message: object) -> Prompt:
 
 
 def _turns(message: object) -> tuple[Message, ...]:
-    if (
-        type(message) is list
-        and len(message) == 1
-        and type(message[0]) is dict
-        and len(message[0]) == 2
-    ):
-        # By far the most common prompt is one text.
-        only = message[0]
-        if only.get("type") == "text" and isinstance(only.get("value"), str):
-            return (Message("user", (Text(only["value"]),)),)
     if isinstance(message, str):
         return (Message("user", (Text(message),)),)
-    if isinstance(message, Sequence) and any(
-        isinstance(entry, Mapping) for entry in message
-    ):
-        # A system entry may lack a type: it can only be text.
-        message = [
-            {"type": "text", **entry}
-            if isinstance(entry, Mapping) and "content" not in entry
-            else entry
-            for entry in message
-        ]
-    elif not isinstance(message, (Sequence, Mapping)):
-        raise TypeError(
-            f"a message is text, a dict or a list of them, not {shorten(message)}"
-        )
+    if isinstance(message, Sequence):
+        message = [_with_type(entry) for entry in message]
     return message_turns(message)
+
+
+def _with_type(entry: object) -> object:
+    """Return an entry of a message with its type. An entry without one, of the system, can only be text."""
+    if isinstance(entry, Mapping) and "content" not in entry:
+        return {"type": "text", **entry}
+    return entry
 
 
 def _local_file(medium: Media) -> str:
