@@ -82,7 +82,7 @@ def assay_benchmark(name: str) -> str | None:
     return BENCHMARKS.get(name)
 
 
-def upstreams_class(name: str) -> Any:
+def upstreams_class(name: str) -> type | None:
     """Return ULMEvalKit's own class of a benchmark, if upstream's evaluation was chosen, else None."""
     if assay_benchmark(name) is None or not is_upstream("ulmeval"):
         return None
@@ -92,7 +92,8 @@ def upstreams_class(name: str) -> Any:
             f"the evaluation of {name} with upstream's rules is ULMEvalKit's own, which is not here",
             fix="run in a checkout of ULMEvalKit, or install it; without --upstream assay's benchmark runs",
         )
-    return defined[0]
+    kind: type = defined[0]
+    return kind
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:

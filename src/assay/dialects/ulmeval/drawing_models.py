@@ -4,11 +4,11 @@ import asyncio
 import inspect
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from ...core import DEFAULT_OPTIONS, Model, Request, UnknownName, UsageError
+from ...core import DEFAULT_OPTIONS, Model, Output, Request, UnknownName, UsageError
 from ...models import build_model
 from ..kits.api_calls import ApiCalls
 from ..kits.judging import Judge, assay_name, is_known
@@ -161,7 +161,7 @@ class CoreUlm(BaseModel):
         return [pillow.open(io.BytesIO(medium.data())) for medium in media]
 
 
-async def _awaited(outputs: Any) -> Any:
+async def _awaited(outputs: Awaitable[Sequence[Output]]) -> Sequence[Output]:
     return await outputs
 
 

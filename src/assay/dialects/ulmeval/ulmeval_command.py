@@ -13,6 +13,7 @@ from typing import Any
 from ... import registry
 from ...code.userfiles import file_digest
 from ...core import AssayError, Sample, UsageError
+from ...runner.events import Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
@@ -43,7 +44,7 @@ from .ulmeval_rows import GuestSamples, keep_table
 
 def run_pairs(
     settings: Settings,
-    watcher: Callable[[], Any],
+    watcher: Callable[[], Watcher | None],
 ) -> Iterator[RunResult | AssayError]:
     """Yield the result of each pair, or its error; a failed pair does not stop the others."""
     if settings.upstream:
@@ -58,7 +59,7 @@ def run_pairs(
 def run_pair(
     pair: Pair,
     settings: Settings,
-    watcher: Any,
+    watcher: Watcher | None,
 ) -> RunResult:
     """Run one pair in its own folder, with ULMEvalKit's files in the same model folder."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)

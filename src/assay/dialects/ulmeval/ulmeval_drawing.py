@@ -101,15 +101,9 @@ def seed_call(
     _calls[key] += 1
 
 
-def seed_text() -> str:
-    """Return `$SEED`, or 42 if it is not set."""
-    return os.environ.get("SEED", DEFAULT_SEED)
-
-
-def base_seed(text: str | None = None) -> int:
-    """Return `$SEED`, or the given text, as a number."""
-    if text is None:
-        text = seed_text()
+def base_seed() -> int:
+    """Return `$SEED` as a number; 42 if it is not set."""
+    text = os.environ.get("SEED", DEFAULT_SEED)
     try:
         return int(text)
     except ValueError:

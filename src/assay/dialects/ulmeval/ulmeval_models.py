@@ -4,7 +4,6 @@ The class is inspected without an instance and built on first use. Seeds come fr
 of a prompt do not depend on those drawn before.
 """
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from .ulmeval_drawing import (
     prompt_entries,
     seed_alike,
     seed_generators,
-    seed_text,
 )
 from .ulmeval_rows import Line
 
@@ -81,12 +79,6 @@ class GuestModel(KitModel):
             BaseAPI.generate,
         )
 
-    def generate(self, requests: Sequence[Request]) -> Any:
-        """Return the images of each request."""
-        # Read once: looking up a missing name in `os.environ` is slow.
-        self._seed = seed_text()
-        return super().generate(requests)
-
     def answer(self, model: object, request: Request) -> Output:
         """Return the images of one request."""
         images = self._draw(model, request)
@@ -99,7 +91,7 @@ class GuestModel(KitModel):
         n = request.options.n
         seed = request.options.seed
         if seed is None:
-            seed = base_seed(self._seed)
+            seed = base_seed()
 
         if request.hints.get("seeding") == "upstream":
             seed_alike(seed + request.repeat)

@@ -72,7 +72,7 @@ class Images(list[Any]):
     def __deepcopy__(self, memo: object) -> list[Any]:
         return [image.copy() if hasattr(image, "copy") else image for image in self]
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # Pickle a plain list of images in their own format, readable with Pillow alone.
         return list, (
             tuple(
@@ -87,7 +87,7 @@ class _Packed:
     def __init__(self, data: bytes) -> None:
         self._data = data
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         from PIL import Image
 
         return Image.open, (io.BytesIO(self._data),)

@@ -10,7 +10,7 @@ from ...datasets.files import open_file
 from ..kits.toolkit import UserFile
 from ..kits.user_code import most_derived
 from ..parameters import parameters_of
-from ..shapes import Fields
+from ..shapes import Fields, Function
 from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
 from .vlmeval_rows import RowsWithImages, Source, rows_of_frame
 
@@ -319,5 +319,6 @@ def _loads_itself(kind: type) -> bool:
     )
 
 
-def _constructor(kind: type) -> Any:
-    return getattr(kind, "__init__")  # noqa: B009 - the class's own, which mypy takes for an instance's
+def _constructor(kind: type) -> Function:
+    constructor: Function = getattr(kind, "__init__")  # noqa: B009 - the class's own, which mypy takes for an instance's
+    return constructor
