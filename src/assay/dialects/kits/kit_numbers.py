@@ -24,7 +24,7 @@ def as_numbers(value: Any) -> Record:
         return as_numbers(value.tolist())
     if isinstance(value, Mapping):
         return _from_mapping(value)
-    number = _given(value)
+    number = _single_number(value)
     if number is not None:
         return {"value": number}
     if isinstance(value, (list, tuple)):
@@ -72,11 +72,11 @@ def _named(entries: Any) -> Record:
     numbers: Record = {}
     for name, inner in entries:
         if isinstance(inner, (list, tuple)) and len(inner) == 1:
-            number: object = _given(inner[0])
+            number: object = _single_number(inner[0])
         elif _is_nested(inner) or _is_array(inner) or hasattr(inner, "to_dict"):
             number = as_numbers(inner) or None
         else:
-            number = _given(inner)
+            number = _single_number(inner)
         if number is not None:
             numbers[str(name)] = number
     return numbers
@@ -108,8 +108,8 @@ def _from_records(
     return by_label
 
 
-def _given(value: object) -> float | None:
-    """Return a single number. It may be infinite or NaN, because the table can report that."""
+def _single_number(value: object) -> float | None:
+    """Return a value as a number, None if it is not one. Infinity and NaN count, because the table reports them."""
     single = bare(value)
     if isinstance(single, float) and not math.isfinite(single):
         return single

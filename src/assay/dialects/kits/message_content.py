@@ -12,7 +12,7 @@ Entries = list[Record]
 
 
 class MessageModel:
-    """A model of messages.
+    """Base of the model classes of both toolkits, whose prompts are lists of texts and media files.
 
     Subclasses define `generate_inner`, and `build_prompt` if `use_custom_prompt` returns True.
     """
@@ -55,7 +55,7 @@ class MessageModel:
         return self.dump_image_func(line)
 
     def check_content(self, msgs: object) -> str:
-        """Return `str`, `dict`, `liststr`, `listdict` or `unknown`."""
+        """Return the form of a message: `str`, `dict`, `liststr`, `listdict` or `unknown`."""
         return content_kind(msgs)
 
     def preproc_content(self, inputs: object) -> Any:
@@ -102,7 +102,7 @@ def joined_text(message: Sequence[Fields]) -> str:
 
 
 def content_kind(message: object) -> str:
-    """Return `str`, `dict`, `liststr` or `listdict`; `unknown` for anything else, including mixed lists."""
+    """Return the form of a message: `str`, `dict`, `liststr` or `listdict`; `unknown` for others and mixed lists."""
     if isinstance(message, str):
         return "str"
     if isinstance(message, dict):

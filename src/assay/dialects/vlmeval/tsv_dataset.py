@@ -16,7 +16,7 @@ from .letters import can_infer_option as can_infer_option
 from .letters import can_infer_text as can_infer_text
 from .rules import chosen_rules
 from .vlmeval_prompts import documented_question, question_with_options
-from .vlmeval_rows import lender
+from .vlmeval_rows import index_of_image
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -128,7 +128,7 @@ class TSVDataset(ImageBaseDataset):
         Rotations and MME's second questions use the image of another row, even if their own cell has one.
         """
         cell = row["image"]
-        lent = lender(self.dataset, row)
+        lent = index_of_image(self.dataset, row)
         if lent is not None:
             cell = cells.get(lent, cell)
         is_plain = is_blank(cell) or isinstance(cell, (str, list))

@@ -47,7 +47,7 @@ from .vlmeval_scoring import (
 from .vlmeval_toolkit import TOOLKIT
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
-TOLD_OF_THE_MODEL = (
+NEED_THE_MODEL = (
     "MMLongBench_DOC",
     "DUDE",
     "DUDE_MINI",
@@ -194,13 +194,13 @@ def _from_config(
     return _class_task(kind, dataset, file, run, settings, name)
 
 
-def _told_of_the_model(
+def _model_argument(
     kind: type,
     dataset: str,
     run: RunOptions,
 ) -> dict[str, str]:
-    """Return the model's name, for datasets whose class gets it from upstream's command."""
-    if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
+    """Return `model=NAME` for the few dataset classes to which upstream's command passes the model's name."""
+    if dataset not in NEED_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
     if label:
@@ -222,7 +222,7 @@ def _class_task(
 ) -> Task:
     """Build a task from a user's dataset class: its rows, its prompts, and its own `evaluate` if it has one."""
     name = name or dataset_name
-    arguments = {**_told_of_the_model(kind, dataset_name, run), **settings}
+    arguments = {**_model_argument(kind, dataset_name, run), **settings}
     dataset = ClassDataset(
         kind,
         dataset_name,

@@ -175,7 +175,7 @@ class VideoPrompt(GuestPrompt):
         super().__init__(dataset, name, code)
         accepted = parameters_of(dataset.build_prompt)
         self._takes_video_llm = "video_llm" in accepted or "**" in accepted
-        self._places: dict[str, int] | None = None
+        self._row_numbers: dict[str, int] | None = None
 
     def __call__(
         self,
@@ -187,14 +187,14 @@ class VideoPrompt(GuestPrompt):
             more = {"video_llm": whole}
         else:
             more = {}
-        message = self._dataset.build_prompt(self._place(sample), **more)
+        message = self._dataset.build_prompt(self._row_number(sample), **more)
         return checked(Prompt(message_turns(message)), sample)
 
-    def _place(self, sample: Sample) -> int:
+    def _row_number(self, sample: Sample) -> int:
         """Return the index of a row in the data frame, which upstream passes."""
-        numbers = self._places
+        numbers = self._row_numbers
         if numbers is None:
-            numbers = self._places = {
+            numbers = self._row_numbers = {
                 str(index): number
                 for number, index in enumerate(self._dataset.data["index"])
             }

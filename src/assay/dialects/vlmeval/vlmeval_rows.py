@@ -100,7 +100,7 @@ class Source:
         return RowImages(
             lookup,
             folders,
-            lambda row: lender(self.name, row),
+            lambda row: index_of_image(self.name, row),
             trusts_absolute=self._is_own,
         )
 
@@ -204,7 +204,7 @@ class Source:
 
 
 class LineRow(dict[str, Any]):
-    """A row that stores its source."""
+    """A row of a table as a dictionary. `line` is the same row as the pandas Series that users' methods expect."""
 
     __slots__ = ("_line", "source")
 
@@ -240,8 +240,8 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
     )
 
 
-def lender(name: str, row: Fields) -> str | None:
-    """Return the index of the row whose image an empty cell uses, according to the benchmark's name."""
+def index_of_image(name: str, row: Fields) -> str | None:
+    """Return the index of the row whose image this row uses if its own cell is empty, by the rules of the benchmark."""
     index = whole_index(row.get("index"))
     if index is None:
         return None
@@ -329,4 +329,6 @@ class RowsWithImages:
 
 def shows_images(row: Fields, dataset: str) -> bool:
     """Return True if a row with an empty `image` still has an image: another row's, or a file name."""
-    return not is_blank(row.get("image_path")) or lender(dataset, row) is not None
+    return (
+        not is_blank(row.get("image_path")) or index_of_image(dataset, row) is not None
+    )
