@@ -14,17 +14,20 @@ from .choice_grammar import (
     BREAKS_OFF,
     CONCLUDED_TEXT,
     CONCLUSION,
+    CONTRASTS,
     CORRECTS,
     DECLINES,
     DENIED,
     DENIES_OR_DOUBTS,
     ENTRY,
+    FILLER,
     LEAVES_OPEN,
     LETTER,
     LIMITED,
     MAY_NOT_ANSWER,
     MAY_NOT_TAKE,
     NEW_THOUGHT,
+    NOT_BUT,
     NUMBER,
     NUMBERED_STEP,
     OPENS,
@@ -113,7 +116,8 @@ class AnswerWords:
         self.options = options
         self.is_cut = is_cut
         self.marked = mark(self.plain, options, is_cut=is_cut)
-        self.classes, self.starts = classify(self.marked)
+        classes, self.starts = classify(self.marked)
+        self.classes = NOT_BUT.sub(_as_contrast, classes)
 
     def letter_at(self, index: int) -> str | None:
         """Return the letter of the option that a word names; None if it names no option."""
@@ -427,6 +431,11 @@ class TextReader(AnswerWords):
             sentence = self.sentence_before(index) + self.sentence_behind(index)
             return NUMBER not in sentence
         return UNKNOWN in classes
+
+
+def _as_contrast(match: re.Match[str]) -> str:
+    """Return a clause of the same length that names no option and ends in "but"."""
+    return FILLER * (len(match[0]) - 1) + CONTRASTS
 
 
 def _without_options(match: re.Match[str]) -> str:

@@ -77,6 +77,36 @@ FILLERS = any_of("FILLER OPTION_WORD") + "*"
 SENTENCE_END = pattern(any_of(ENDS), "It barks. It is", "Which one?")
 TWO_SENTENCES = pattern(any_of(ENDS) + ".", "It barks. It is a dog", "It barks.\nA dog")
 
+# --- options that are denied in favor of another
+
+# "A", "A or B", "A nor B"
+_OPTIONS = f"{OPTION}(?:{any_of('JOINS COMMA DENIES')}+{FILLERS}{OPTION})*"
+# "but", ", as many guess, but"
+_BUT = (
+    f"(?:{COMMA}{none_of(f'LETTER TEXT COMMA {ENDS}')}{{1,8}})?{COMMA}?"
+    + CONTRASTS
+    + any_of("CONTRASTS FILLER IS OPTION_WORD COMMA")
+    + "*"
+)
+# ", it's"
+_IT_IS = f"{COMMA}{FILLER}{IS}{FILLERS}"
+NOT_BUT = pattern(
+    either(
+        DENIES
+        + any_of("DENIES IS WOULD FILLER OPTION_WORD")
+        + f"*{_OPTIONS}{either(_BUT, _IT_IS)}",
+        f"{_OPTIONS}{FILLERS}{either(IS_NOT_BUT, f'{DENIES}{COMMA}?{CONTRASTS}')}"
+        + any_of("COMMA FILLER")
+        + "*",
+    )
+    + before(OPTION),
+    "It is ‸not A but B.",
+    "‸Not 12, as many think, but B.",
+    "答えはAではなくBです。",
+    "The answer ‸isn't A, it's B.",
+)
+"""Options that are denied in favor of the one that follows: "not A but B"."""
+
 # --- declarations
 
 # "the option that fits best is"
@@ -112,8 +142,8 @@ _DECLARED = "|".join(
     (
         # "the answer is", "the answer, to this question, is"
         f"{_SUBJECT}(?:{COMMA}?{_ASIDE}{COMMA}?)?{_VERB}",
-        # "answer B", "answer: not A but B"
-        ANSWER + before(f"{FILLERS}{OPTION}|{DENIES}"),
+        # "answer B", "answer isn't A but B"
+        ANSWER + before(f"{FILLERS}{CONTRASTS}?{OPTION}"),
         # "is the answer: B"
         not_after(any_of("IS WOULD"))
         + any_of("IS WOULD")
@@ -135,27 +165,13 @@ _CUE = either(
 )
 _GAP = (
     any_of(
-        "FILLER RIGHT OPTION_WORD ANSWER IS WOULD CORRECTS CONCLUDES BOX COLON COMMA DASH"
+        "FILLER RIGHT OPTION_WORD ANSWER IS WOULD CONTRASTS CORRECTS CONCLUDES BOX COLON COMMA DASH"
     )
     + "{0,12}"
 )
-# "not A or B but", "A ではなく"
-_ANOTHER_LETTER = any_of("JOINS COMMA") + FILLERS + LETTER
-_INSTEAD = either(
-    DENIES
-    + any_of("IS WOULD FILLER OPTION_WORD")
-    + "*"
-    + LETTER
-    + f"(?:{_ANOTHER_LETTER})*{COMMA}?"
-    + any_of("CONTRASTS FILLER")
-    + "+"
-    + any_of("IS OPTION_WORD")
-    + "*",
-    f"{LETTER}{FILLERS}{IS_NOT_BUT}{any_of('COMMA FILLER')}*",
-)
 CLAIM = pattern(
     before(
-        named("all", f"{_CUE}{_GAP}{_INSTEAD}?{OPTION}") + not_before(IS_ASKED),
+        named("all", f"{_CUE}{_GAP}{OPTION}") + not_before(IS_ASKED),
     ),
     "So the answer is (B).",
     "I choose option C.",
@@ -309,7 +325,10 @@ _AFTER_LEADING_LETTER = either(
 )
 LEADING = pattern(
     _TEXT_BEFORE
-    + named("head", any_of("OPTION_WORD FILLER IS TAKES NUMBER RIGHT COLON DASH") + "*")
+    + named(
+        "head",
+        any_of("OPTION_WORD FILLER IS TAKES NUMBER RIGHT CONTRASTS COLON DASH") + "*",
+    )
     + LETTER
     + _NO_LIST
     + either(
