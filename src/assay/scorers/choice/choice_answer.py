@@ -204,7 +204,6 @@ TALKS_ABOUT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Words of an answer that speaks about an option and may not take it."""
-PAST = re.compile(r"w(?:as|ere)\b", re.IGNORECASE)
 YES_OR_NO = re.compile(
     r"""
     (?:
@@ -370,7 +369,7 @@ class TextReader(AnswerWords):
             return False
         statement, *_reasons = behind.split(BECAUSE)
         end = index + len(statement)
-        if self._reports(begin, end):
+        if REPORTS in self.classes[begin:end]:
             return False
         words = SET_ASIDE.sub("", self.classes[begin:end])
         return MAY_NOT_TAKE.search(words) is None
@@ -405,14 +404,6 @@ class TextReader(AnswerWords):
         start = self.starts[index]
         in_brackets = self.plain[max(0, start - 1) : start + 2 : 2] == "()"
         return in_brackets or self.classes[:index].endswith(OPTION_WORD)
-
-    def _reports(self, begin: int, end: int) -> bool:
-        """Return True if a sentence reports what others say; "was" alone is not enough."""
-        return any(
-            self.classes[index] == REPORTS
-            and not PAST.match(self.plain, self.starts[index])
-            for index in range(begin, end)
-        )
 
     def _is_distinct(self, index: int) -> bool:
         """Return True for a letter, and for a text that is an uncommon word or the only number of its sentence."""

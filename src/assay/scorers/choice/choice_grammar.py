@@ -101,7 +101,7 @@ NOT_BUT = pattern(
     )
     + before(OPTION),
     "It is ‸not A but B.",
-    "‸Not 12, as many think, but B.",
+    "‸Not a cat, as many think, but B.",
     "答えはAではなくBです。",
     "The answer ‸isn't A, it's B.",
 )
@@ -158,16 +158,16 @@ _DECLARED = "|".join(
         f"{RIGHT}{any_of('FILLER RIGHT')}*{OPTION_WORD}" + before(OPTION),
     )
 )
-_CUE = either(
-    named("declared", _DECLARED),
-    named("chosen", word("TAKES")),
-    named("boxed", BOX),
-)
 _GAP = (
     any_of(
         "FILLER RIGHT OPTION_WORD ANSWER IS WOULD CONTRASTS CORRECTS CONCLUDES BOX COLON COMMA DASH"
     )
     + "{0,12}"
+)
+_CUE = either(
+    named("declared", _DECLARED),
+    named("chosen", either(word("TAKES"), word("LEAVES") + before(_GAP + LETTER))),
+    named("boxed", BOX),
 )
 CLAIM = pattern(
     before(
@@ -175,7 +175,6 @@ CLAIM = pattern(
     ),
     "So the answer is (B).",
     "I choose option C.",
-    "The answer is not A but B.",
     "\\boxed{B}",
 )
 """A cue ("the answer is", "I choose", a box), then an option, in a sentence that is not a question."""
@@ -201,16 +200,18 @@ NEW_THOUGHT = pattern(
     "Wait, the",
 )
 """A word that begins a new thought. Of the words before an option, only those after the last such word are read."""
-DOUBTS = pattern(any_of("SUPPOSES REPORTS"), "If it barks", "Many students think")
+# "if", "many", "were it a cat": but not "it was raining, so"
+_DOUBTING_WORD = f"{any_of('SUPPOSES REPORTS')}|^{word('WAS')}"
+DOUBTS = pattern(_DOUBTING_WORD, "If it barks", "Many students think")
 """A clause that supposes or reports, so that the rest is not a declaration."""
 LIMITS_OR_DOUBTS = pattern(
-    f"^{word('LIMITS')}{not_before(f'{FILLERS}$')}|{any_of('SUPPOSES REPORTS')}",
+    f"^{word('LIMITS')}{not_before(f'{FILLERS}$')}|{_DOUBTING_WORD}",
     "In the short run",
     "If it barks",
 )
 """A clause that makes a supposition, reports what others say, or limits the sentence to one case."""
 SUPPOSITION_BEFORE = pattern(
-    any_of("SUPPOSES REPORTS") + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
+    any_of("SUPPOSES REPORTS WAS") + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
     "Suppose it barks. Then the answer",
     "If it barks, it is a pet. It",
 )
@@ -327,7 +328,7 @@ LEADING = pattern(
     _TEXT_BEFORE
     + named(
         "head",
-        any_of("OPTION_WORD FILLER IS TAKES NUMBER RIGHT CONTRASTS COLON DASH") + "*",
+        any_of("OPTION_WORD FILLER IS TAKES LEAVES NUMBER RIGHT CONTRASTS COLON DASH") + "*",
     )
     + LETTER
     + _NO_LIST
@@ -335,7 +336,7 @@ LEADING = pattern(
         STATEMENT_ENDS,
         f"{any_of('COLON COMMA DASH')}?{any_of('BECAUSE COMPARES')}",
         _AFTER_LEADING_LETTER
-        + none_of(f"SUPPOSES REPORTS {ENDS}")
+        + none_of(f"SUPPOSES REPORTS WAS {ENDS}")
         + f"*(?:{BECAUSE}|{STATEMENT_ENDS})",
     ),
     "B because it barks.",
@@ -344,7 +345,7 @@ LEADING = pattern(
 """The first sentence that names an option opens with its letter."""
 ALONE = pattern(
     _TEXT_BEFORE
-    + named("head", any_of("OPTION_WORD FILLER IS TAKES NUMBER COLON DASH") + "*")
+    + named("head", any_of("OPTION_WORD FILLER IS TAKES LEAVES NUMBER COLON DASH") + "*")
     + LETTER
     + none_of(f"LETTER DENIES SUPPOSES {ENDS}")
     + f"*(?:{any_of('STOP LINE PARAGRAPH')}{none_of('LETTER')}*)?$",
@@ -368,7 +369,7 @@ OPTION_TEXT = pattern(
     not_after(none_of("PARAGRAPH"))
     + named(
         "lead",
-        none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS {ENDS}")
+        none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS WAS {ENDS}")
         + "*"
         + any_of("IS FITS COLON"),
     )
@@ -400,7 +401,7 @@ TEXT_AND_LETTER = pattern(
     "What barks is a dog: option B",
 )
 """An option's text with a letter behind it; the caller checks that they name the same option."""
-_SAYS_NO_MORE = none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS CONCLUDES {ENDS}")
+_SAYS_NO_MORE = none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS WAS CONCLUDES {ENDS}")
 CONCLUDED_TEXT = pattern(
     either(
         CONCLUDES + _SAYS_NO_MORE + "{0,20}",
@@ -410,13 +411,13 @@ CONCLUDED_TEXT = pattern(
         + "*"
         + either(
             f"{RIGHT}{any_of('FILLER RIGHT UNKNOWN')}{{1,5}}{any_of('IS COLON')}+",
-            f"{FILLER}{any_of('IS COLON')}*",
+            f"{FILLER}{any_of('IS LEAVES COLON')}*",
         )
         + FILLER
         + "*",
         # "The sum of 12 and 24 is"
         "^"
-        + none_of(f"LETTER DENIES SUPPOSES REPORTS CONTRASTS IS COLON {ENDS}")
+        + none_of(f"LETTER DENIES SUPPOSES REPORTS WAS CONTRASTS IS COLON {ENDS}")
         + "+"
         + any_of("IS COLON")
         + FILLER
@@ -432,7 +433,7 @@ CONCLUDED_TEXT = pattern(
 )
 """A last sentence that concludes and ends in an option's text."""
 LEAVES_OPEN = pattern(
-    any_of("TEXT QUESTION SUPPOSES REPORTS DECLINES CONTRASTS"),
+    any_of("TEXT QUESTION SUPPOSES REPORTS WAS DECLINES CONTRASTS"),
     "If it barks",
     "It is a dog, but",
 )
@@ -486,7 +487,7 @@ LIMITED = pattern(
 )
 """Statements about an option that do not choose it."""
 DENIES_OR_DOUBTS = pattern(
-    any_of("DENIES SUPPOSES REPORTS"),
+    any_of("DENIES SUPPOSES REPORTS WAS"),
     "It is not",
     "If it barks, it may be",
 )
@@ -534,7 +535,7 @@ VERDICT = pattern(
         + not_before(none_of(f"{ENDS} COMMA BECAUSE")),
     )
     + not_before(
-        f"{any_of('FILLER OPTION_WORD IS')}*{any_of('LIMITS SUPPOSES REPORTS DENIES')}"
+        f"{any_of('FILLER OPTION_WORD IS')}*{any_of('LIMITS SUPPOSES REPORTS WAS DENIES')}"
         f"|{COMMA}?{CONTRASTS}|{IS_ASKED}"
     ),
     "B is the correct answer.",

@@ -65,7 +65,7 @@ MOST_CLAIMS = 100
 """Most declarations to read from either end of an answer, because an answer may repeat itself endlessly."""
 _STOPS = letters("STOP LINE PARAGRAPH")
 _BEFORE_VERDICT = letters("OPTION_WORD IS")
-_BEFORE_CONCLUSION = letters("IS OPTION_WORD FILLER WOULD TAKES FITS COLON")
+_BEFORE_CONCLUSION = letters("IS OPTION_WORD FILLER WOULD TAKES LEAVES FITS COLON")
 
 
 class Finality(IntEnum):
