@@ -192,7 +192,7 @@ SHORT_WORDS = 60
 MOST_MENTIONS = 60
 """Most mentions of one option that are checked; an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
-"""A letter that may be an option's: "44 B.C." names none for certain."""
+"""A letter that is no option but may look like one: "44 B.C.", "point C"."""
 TALKS_ABOUT = re.compile(
     r"""
     \b(?:
@@ -340,9 +340,11 @@ class TextReader(AnswerWords):
         if match is None:
             return []
         named_last = [index for index in named if index >= match.start()]
-        is_distinct = len(named_last) <= MOST_MENTIONS and all(
-            map(self._is_distinct, named_last)
-        )
+        if len(named_last) > MOST_MENTIONS:
+            return []
+        # "…, which corresponds to option B": the letter says which text is meant.
+        has_letter = any(self.classes[index] == LETTER for index in named_last)
+        is_distinct = has_letter or all(map(self._is_distinct, named_last))
         return named_last if is_distinct else []
 
     def _only_stated(self, indexes: Sequence[int]) -> Extraction | None:
@@ -410,7 +412,7 @@ class TextReader(AnswerWords):
         if self.classes[index] == LETTER:
             return True
         is_step = NUMBERED_STEP.match(self.plain, self.starts[index])
-        if is_step or LONE_CAPITAL.search(self.plain):
+        if is_step or LONE_CAPITAL.search(self.marked):
             return False
         letter = self.letter_at(index)
         if letter:
