@@ -542,6 +542,14 @@ VERDICT = pattern(
     "C: correct",
 )
 """One option is called right."""
+LAST_VERDICT = pattern(
+    f"{CONCLUDES}{COMMA}?{FILLERS}"
+    + named("option", LETTER)
+    + f"{IS}{any_of('FILLER RIGHT OPTION_WORD')}*{any_of('RIGHT ANSWER OPTION_WORD')}{any_of('STOP LINE')}*$",
+    "So a cat is out. So B is correct.",
+    "Therefore, C is the answer.",
+)
+"""An answer ends by concluding that an option is right."""
 LAST = pattern(
     f"{any_of('FILLER CONTRASTS')}*(?:{COMMA}?{JOINS}?{FILLERS}"
     + either(f"{DENIES}{FILLERS}{LETTER}", COMPARES)

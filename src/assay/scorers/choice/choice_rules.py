@@ -35,6 +35,7 @@ from .choice_grammar import (
     HEADS_A_DENIAL,
     JOINED,
     LAST,
+    LAST_VERDICT,
     LEAD,
     LEADING,
     LETTER,
@@ -170,16 +171,26 @@ class AnswerReader(TextReader):
         claim = self._claim_that_counts(claims)
         correction = self.classes.find(CORRECTS, claim.end, claim.end + 40)
         if correction > 0:
-            corrected = self.concluded(correction)
+            corrected = self.concluded(correction) or self.verdict(correction)
             if corrected is not None:
                 return corrected._replace(rule="corrected")
             if self._only_retracts(correction):
                 evidence = self.evidence_from(correction)
                 return Extraction(None, "retracted", "unparsed", evidence)
+        final = self._final_verdict(claim)
+        if final is not None:
+            return final
         if claim is claims[0] and self._is_contradicted(claim, claims):
             evidence = claim.result.evidence
             return Extraction(None, "ambiguous", "unparsed", evidence)
         return claim.result
+
+    def _final_verdict(self, claim: Claim) -> Extraction | None:
+        """Return the verdict behind a claim that is called final: "So B is my final answer."."""
+        verdict = self.verdict(claim.end)
+        if verdict is None or claim.finality == Finality.CALLED_FINAL:
+            return None
+        return verdict if CALLED_FINAL.search(verdict.evidence) else None
 
     def claims(self) -> Iterator[Claim]:
         """Yield the declarations and boxes of the answer."""
@@ -346,8 +357,11 @@ class AnswerReader(TextReader):
         claim: Claim,
         claims: Sequence[Claim],
     ) -> bool:
-        """Return True if another option is declared directly after it: "The answer is B. The answer is C."."""
+        """Return True if another option is declared directly after it, or concluded at the end: "So C is correct."."""
         answer = claim.result.answer
+        last = LAST_VERDICT.search(self.classes, claim.end)
+        if last is not None and self.letter_at(last.start("option")) != answer:
+            return True
         for later in claims:
             if later.start < claim.end or later.result.answer == answer:
                 continue
@@ -454,10 +468,10 @@ class AnswerReader(TextReader):
         behind_letter = self.starts[index] + 1
         return self.marked.startswith(OWN_TEXT, behind_letter)
 
-    def verdict(self) -> Extraction | None:
-        """Return the only option that is called right since the last correction."""
+    def verdict(self, start: int = 0) -> Extraction | None:
+        """Return the only option that is called right from a word on, or since the last correction."""
         indexes = []
-        for match in VERDICT.finditer(self.classes):
+        for match in VERDICT.finditer(self.classes, start):
             index = match.start()
             before = self.sentence_before(index)
             lead = before.rstrip(_BEFORE_VERDICT)
