@@ -25,6 +25,7 @@ from .choice_grammar import (
     CLAIM,
     COLON,
     COMPARES,
+    CONCLUDES,
     CORRECTS,
     DASH,
     DECLINES,
@@ -492,6 +493,30 @@ class AnswerReader(TextReader):
     def concluded(self, start: int = 0) -> Extraction | None:
         """Read a last sentence that consists of an option's letter and filler words: "So it must be (C)."."""
         last = self.classes.rfind(LETTER)
+        return self._concluded_at(last, start) or self._concluded_before(last, start)
+
+    def _concluded_before(
+        self,
+        last: int,
+        start: int,
+    ) -> Extraction | None:
+        """Read the conclusion before remarks that suppose or report: "So it is B. If it barked, C would be right."."""
+        while last >= 0:
+            before = self.sentence_before(last)
+            sentence = before + self.sentence_behind(last)
+            if DOUBTS.search(sentence) is None:
+                break
+            last = self.classes.rfind(LETTER, 0, last - len(before))
+        if last < 0 or CONCLUDES not in self.sentence_before(last):
+            return None
+        return self._concluded_at(last, start)
+
+    def _concluded_at(
+        self,
+        last: int,
+        start: int,
+    ) -> Extraction | None:
+        """Read the sentence with the last letter that counts, if it consists of that letter and filler words."""
         if last < start:
             return None
         numbered_answers = ANSWER_NUMBER.findall(self.classes)
@@ -518,7 +543,11 @@ class AnswerReader(TextReader):
         behind = last + 1
         if self.has_own_text(last) and self.classes[behind : behind + 1] == COLON:
             behind += 1  # "It is B: 1799."
-        if not LAST.match(self.classes, behind):
+        if CONCLUDES in words:
+            rest = self.sentence_behind(behind)
+        else:
+            rest = self.classes[behind:]
+        if not LAST.match(rest):
             return None
         if not start and self._is_last_entry(first, index):
             return None
