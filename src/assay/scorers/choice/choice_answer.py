@@ -13,6 +13,7 @@ from .choice_grammar import (
     BECAUSE,
     BREAKS_OFF,
     CONCLUDED_TEXT,
+    CONCLUDES,
     CONCLUSION,
     CONTRASTS,
     CORRECTS,
@@ -258,9 +259,11 @@ class TextReader(AnswerWords):
         return None
 
     def concluded_text(self) -> Extraction | None:
-        """Read a last sentence that concludes and names an option by its text, where no letter is named."""
+        """Read a last sentence that concludes and names an option by its text: "So it is a dog."."""
         match = CONCLUDED_TEXT.search(self.classes)
-        if match is None or LETTER in self.classes:
+        if match is None:
+            return None
+        if match[0][0] != CONCLUDES and self.letters_named() - {None}:
             return None
         index = match.start("text")
         letter = self.letter_at(index)

@@ -424,9 +424,13 @@ CONCLUDED_TEXT = pattern(
         + "*",
     )
     + named("text", TEXT)
+    # "So a dog it is.", "So a dog, not a cat."
+    + f"(?:{FILLER}{IS})?"
+    + f"(?:{COMMA}?{JOINS}?{FILLER}*{any_of('DENIES COMPARES')}{FILLER}*{OPTION})?"
     + any_of("STOP LINE")
     + "*$",
     "It barks. Therefore the animal is a dog.",
+    "It barks. So a dog it is, not a cat.",
     "So what you hear is a bird",
     "Not a cat, not a bird. It has to be a dog.",
     "A cat is unlikely. The most likely animal is a dog.",
