@@ -546,6 +546,38 @@ VERDICT = pattern(
     "C: correct",
 )
 """One option is called right."""
+_PLAIN_WORD = none_of(
+    f"LETTER DENIES SUPPOSES REPORTS CONTRASTS COMPARES WOULD CORRECTS {ENDS}"
+)
+SINGLED_OUT = pattern(
+    either(
+        # "only B barks", "only option B"
+        after(RIGHT) + OPTION_WORD + "?" + LETTER + not_before(JOINS) + _PLAIN_WORD + "*",
+        # "Option B fits the text best"
+        after(OPTION_WORD) + LETTER + _PLAIN_WORD + f"*{RIGHT}{_PLAIN_WORD}*",
+        # "the most likely animal is B", "So the animal is option B"
+        named(
+            "subject",
+            any_of("RIGHT CONCLUDES")
+            + any_of("FILLER RIGHT UNKNOWN NUMBER TEXT LIMITS OPTION_WORD")
+            + f"{{1,8}}{IS}{FILLERS}",
+        )
+        + LETTER
+        + f"(?:{any_of('COMMA BECAUSE')}{_PLAIN_WORD}*)?",
+        # "D is the one I'd choose"
+        LETTER + f"{IS}{FILLER}+{OPTION_WORD}{FILLERS}{WOULD}?{word('TAKES')}",
+        # "I find C most convincing"
+        after(FILLER) + LETTER + f"{RIGHT}{UNKNOWN}?",
+    )
+    + STATEMENT_ENDS,
+    "All of them are pets, but only B barks.",
+    "Option B describes it best.",
+    "The most likely animal is B.",
+    "Therefore the animal that barks is option B.",
+    "B is the one I'd pick.",
+    "Of these, I find B most convincing.",
+)
+"""A sentence singles one option out without calling it the answer."""
 LAST_VERDICT = pattern(
     f"{CONCLUDES}{COMMA}?{FILLERS}"
     + named("option", LETTER)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ...core.reasoning import answer_of
-from .choice_answer import Extraction, TextReader, first_turn
+from .choice_answer import LONE_CAPITAL, Extraction, TextReader, first_turn
 from .choice_grammar import (
     AGAIN,
     ALONE,
@@ -53,6 +53,7 @@ from .choice_grammar import (
     REST_AFTER_LAST_LETTER,
     RETRACTION,
     ROW,
+    SINGLED_OUT,
     SUPPOSES,
     TAIL,
     TEXT,
@@ -157,6 +158,7 @@ class AnswerReader(TextReader):
             or self.concluded()
             or self.text_and_letter()
             or self.concluded_text()
+            or self.singled_out()
             or self.result_of_equation()
             or self.yes_or_no()
             or self.only_option()
@@ -407,6 +409,10 @@ class AnswerReader(TextReader):
         if correction > 0 and is_corrected:
             return self.concluded(correction) or self.verdict()
         words_behind = self.classes[index + 1 :]
+        if TEXT in words_behind:
+            concluded = self.concluded_text()
+            if concluded is not None:
+                return concluded
         goes_on = words_behind.strip(_STOPS)
         rule = "leading-letter" if goes_on else "lone-letter"
         return self.result(letter, rule, first, index)
@@ -494,6 +500,22 @@ class AnswerReader(TextReader):
         """Read a last sentence that consists of an option's letter and filler words: "So it must be (C)."."""
         last = self.classes.rfind(LETTER)
         return self._concluded_at(last, start) or self._concluded_before(last, start)
+
+    def singled_out(self) -> Extraction | None:
+        """Return the only option that a sentence singles out: "Only B …", "Option B … best", "The most likely … is B"."""
+        indexes = []
+        for match in SINGLED_OUT.finditer(self.classes):
+            index = self.classes.index(LETTER, match.start())
+            lead = self.sentence_before(match.start()).rstrip(_BEFORE_VERDICT)
+            if is_lead(lead, may_limit=True) and not BESIDE_ANOTHER.search(lead):
+                indexes.append(index)
+        letters_singled_out = {self.letter_at(index) for index in indexes}
+        if len(letters_singled_out) != 1:
+            return None
+        letter = letters_singled_out.pop()
+        if letter is None or LONE_CAPITAL.search(self.marked):
+            return None
+        return self.result(letter, "verdict", indexes[0], indexes[0])
 
     def _concluded_before(
         self,
