@@ -31,7 +31,7 @@ def matches(name: str, example: str) -> re.Match[str] | None:
     if name in TEXT_PATTERNS:
         return PATTERNS[name].search(sentence)
     marked = mark(sentence, PETS, is_cut=False)
-    if name in ("MARKED_ENTRY", "RESULT"):
+    if name in ("MARKED_ENTRY", "MARKED_LINE", "RESULT"):
         return PATTERNS[name].search(marked)
     classes, starts = classify(marked)
     if caret:

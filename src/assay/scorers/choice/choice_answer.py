@@ -32,6 +32,8 @@ from .choice_grammar import (
     NUMBER,
     NUMBERED_STEP,
     OPENS,
+    PLACED_OPTION,
+    PLACES,
     OPTION_TEXT,
     OPTION_WORD,
     QUESTION,
@@ -118,10 +120,46 @@ class AnswerWords:
         self.is_cut = is_cut
         self.marked = mark(self.plain, options, is_cut=is_cut)
         classes, self.starts = classify(self.marked)
+        self.letters_by_place: dict[int, str] = {}
+        classes = PLACED_OPTION.sub(self._as_letter, classes)
+        classes = classes.translate(_PLACES_AS_UNKNOWN)
         self.classes = NOT_BUT.sub(_as_contrast, classes)
+
+    def _as_letter(self, match: re.Match[str]) -> str:
+        """Return the classes of "option C" for "third option", if there is such an option."""
+        words = match[0]
+        option_word = match.start() + words.index(OPTION_WORD)
+        if NOT_LISTED.match(self.plain, self.starts[option_word]):
+            return words
+        kind = match.lastgroup or ""
+        place = match.start(kind)
+        letter = self._letter_of_place(match[kind], place)
+        if letter is None:
+            return words
+        last = match.end() - 1
+        self.letters_by_place[last] = letter
+        return OPTION_WORD + LETTER
+
+    def _letter_of_place(
+        self,
+        word_class: str,
+        index: int,
+    ) -> str | None:
+        """Return the letter of the option that a number or "first", "second", "last" stands for."""
+        if word_class == NUMBER:
+            number = self.plain[self.starts[index] :][:2].strip(" .,)")
+            place = int(number) - 1 if number.isdecimal() else len(self.options)
+        else:
+            place = PLACES.index(word_class)
+        names = list(self.options)
+        if word_class == PLACES[-1]:
+            return names[-1]
+        return names[place] if 0 <= place < len(names) else None
 
     def letter_at(self, index: int) -> str | None:
         """Return the letter of the option that a word names; None if it names no option."""
+        if index in self.letters_by_place:
+            return self.letters_by_place[index]
         letter = letter_of(self.marked[self.starts[index]])
         return letter if letter in self.options else None
 
@@ -188,6 +226,12 @@ class AnswerWords:
         return Extraction(letter, rule, "scored", evidence)
 
 
+NOT_LISTED = re.compile(
+    r"letter|statement|response|selection|letra|lettera|wahl|elección|scelta|keuze|choix|выбор|вибір|wybór|volba",
+    re.IGNORECASE,
+)
+"""Words for an option that do not name it by its place: "the first letter", "a drug of first choice"."""
+_PLACES_AS_UNKNOWN = str.maketrans(dict.fromkeys(PLACES, UNKNOWN))
 SHORT_WORDS = 60
 """Up to this many words and signs, an answer is short: an option that it names is its choice."""
 MOST_MENTIONS = 60

@@ -77,6 +77,21 @@ FILLERS = any_of("FILLER OPTION_WORD") + "*"
 SENTENCE_END = pattern(any_of(ENDS), "It barks. It is", "Which one?")
 TWO_SENTENCES = pattern(any_of(ENDS) + ".", "It barks. It is a dog", "It barks.\nA dog")
 
+# --- options that are named by their place
+
+PLACES = letters("FIRST SECOND THIRD FOURTH FIFTH LAST")
+PLACED_OPTION = pattern(
+    not_after(word("LIMITS"))
+    + either(
+        f"{named('before', f'[{PLACES}]')}{OPTION_WORD}",
+        f"{OPTION_WORD}{named('behind', f'[{PLACES}]')}",
+        f"{OPTION_WORD}{named('number', NUMBER)}" + not_before(any_of("COLON NUMBER")),
+    ),
+    "the third option",
+    "Option 3",
+)
+"""An option that is named by its place in the list."""
+
 # --- options that are denied in favor of another
 
 # "A", "A or B", "A nor B"
@@ -531,7 +546,7 @@ VERDICT = pattern(
         # "B it is", "A is not the answer; B is."; an output that ends in "B is" was cut
         after(LETTER)
         + either(
-            FILLER + IS + SENTENCE_ENDS, IS + before(any_of("STOP LINE PARAGRAPH"))
+            f"{FILLER}{IS}(?:{COMMA}?{WOULD})?{SENTENCE_ENDS}", IS + before(any_of("STOP LINE PARAGRAPH"))
         ),
         # "B: correct"
         any_of("COLON DASH")
@@ -549,6 +564,7 @@ VERDICT = pattern(
 _PLAIN_WORD = none_of(
     f"LETTER DENIES SUPPOSES REPORTS CONTRASTS COMPARES WOULD CORRECTS {ENDS}"
 )
+PLAIN_WORDS = pattern(_PLAIN_WORD + "*", "Of the four animals", "In this list")
 SINGLED_OUT = pattern(
     either(
         # "only B barks", "only option B"
@@ -641,7 +657,17 @@ MARKED_ENTRY = pattern(
     "A. cat: no",
     "| B | Correct |",
 )
-"""An entry of a list that is marked as right or wrong."""
+"""An entry of a list that is marked as right or wrong behind its letter."""
+MARKED_LINE = pattern(
+    r"(?im)^[^\w\n]*(?:(?:option|choice) )?"
+    + f"{named('name', f'[{LETTER_MARKS}]')}{OWN_TEXT}*"
+    + rf"[^{LETTER_MARKS}\n]*[^\w\n✅✓✔❌✗✘]"
+    + either(named("yes", _RIGHT_WORDS), named("no", _WRONG_WORDS))
+    + r"[\s.!)\]*|]*$",
+    "A. It says miaow. ✗",
+    "- Option B barks: correct",
+)
+"""A line of a list that is marked as right or wrong at its end."""
 RESULT = pattern(
     r"^(?:(?!,|\band\b).)*=\s?"
     + rf"{named('text', f'[{TEXT_MARKS}]')}{OWN_TEXT}*[\s.)$\\\]]*\Z",

@@ -42,6 +42,8 @@ MARKUP: tuple[tuple[str, str], ...] = (
     # "\frac{1}{6}", "10^{-4}", "H_{2}O"
     (r"\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\}", r"\1/\2"),
     (r"([\^_])\{(-?\d{1,9})\}", r"\1\2"),
+    # "\sqrt{2}", "5 \sqrt2"
+    (r"(?:(?<=\d) )?\\sqrt\s?\{(\w)\}", r"\\sqrt\1"),
     # "1,000"
     (r"(?<=\d),(?=\d{3}(?:,\d{3})*(?![\d,.]\d))(?<!\d{4},)", ""),
     # "B<br>Paris"
@@ -65,11 +67,12 @@ _BETWEEN_LETTER_AND_TEXT = re.compile(
     r"[\s。.:)\]】、,–—(\"'$-]*(?:(?:[Aa]n?|[Tt]he)\s+)?"
 )
 _LETTER_OF_A_WORD = rf"(?![{_CHINESE_JAPANESE_KOREAN}])[\w\u0e01-\u0e5b]"
-# An option's text does not begin here: "hot|dog", "1|5", "x^|2"
+# An option's text does not begin here: "hot|dog", "1|5", "x^|2", "5|\sqrt2"
 _INSIDE_WORD = re.compile(
     rf"{_LETTER_OF_A_WORD}{_LETTER_OF_A_WORD}$"
     r"|[\d-][.,-]?\d$"
     r"|[\^/]\d$"
+    r"|\w\\$"
 )
 # An option's text does not end here: "dog|s", "15| + 2", "15|.5"
 _GOES_ON = re.compile(

@@ -45,11 +45,13 @@ from .choice_grammar import (
     LIST_FOLLOWS,
     LISTS_OPTIONS,
     MARKED_ENTRY,
+    MARKED_LINE,
     NEGATED_BEFORE,
     NEW_THOUGHT,
     NUMBERED_HEADING,
     OPTION_WORD,
     PARAGRAPH,
+    PLAIN_WORDS,
     REST_AFTER_LAST_LETTER,
     RETRACTION,
     ROW,
@@ -379,6 +381,10 @@ class AnswerReader(TextReader):
         if self.is_cut:
             return None
         entries = list(MARKED_ENTRY.finditer(self.marked))
+        if len(entries) < 2:
+            entries = list(MARKED_LINE.finditer(self.marked))
+            if len(entries) < len(self.options):
+                return None
         names = {entry["name"] for entry in entries}
         if len(entries) < 2 or len(names) != len(entries):
             return None
@@ -507,7 +513,8 @@ class AnswerReader(TextReader):
         for match in SINGLED_OUT.finditer(self.classes):
             index = self.classes.index(LETTER, match.start())
             lead = self.sentence_before(match.start()).rstrip(_BEFORE_VERDICT)
-            if is_lead(lead, may_limit=True) and not BESIDE_ANOTHER.search(lead):
+            is_plain = is_lead(lead, may_limit=True) or PLAIN_WORDS.fullmatch(lead)
+            if is_plain and not BESIDE_ANOTHER.search(lead):
                 indexes.append(index)
         letters_singled_out = {self.letter_at(index) for index in indexes}
         if len(letters_singled_out) != 1:
