@@ -19,6 +19,7 @@ from .choice_grammar import (
     CORRECTS,
     DECLINES,
     DENIED,
+    DENIES,
     DENIES_OR_DOUBTS,
     ENTRY,
     FILLER,
@@ -238,12 +239,14 @@ MOST_MENTIONS = 60
 """Most mentions of one option that are checked; an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
 """A letter that is no option but may look like one: "44 B.C.", "point C"."""
+LABEL = re.compile(rf"{LONE_CAPITAL.pattern}|\b[A-J]{{2}}\b|\b(?:best|most|only)-")
+"""A name of a point, a line or a quantity, and "best-selling"."""
 TALKS_ABOUT = re.compile(
     r"""
     \b(?:
-      about | question | mention\w* | compar\w+ | look\w* | think\ of | start\w* | check\w* | next
+      about | question | mention\w* | compar\w+ | look\w* | think\ of | start\w* | check\w* | next(?!\ step)
     | first(?=[,:]) | step\ \d | include\w* | define | let | hope | help\w* | feel\ free | ask\w* | details
-    | candidate | unclear | uncertain | unsure | hard\ to | difficult\ to | depends
+    | candidate | discuss\w* | decide\w* | unclear | uncertain | unsure | hard\ to | difficult\ to | depends
     )\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -414,7 +417,7 @@ class TextReader(AnswerWords):
         behind = self.sentence_behind(index)
         end = index + len(behind)
         is_asked = self.classes.startswith(QUESTION, end)
-        if is_asked or self._talks_about(begin, end):
+        if is_asked or self.talks_about(begin, end):
             return False
         statement, *_reasons = behind.split(BECAUSE)
         end = index + len(statement)
@@ -423,7 +426,7 @@ class TextReader(AnswerWords):
         words = SET_ASIDE.sub("", self.classes[begin:end])
         return MAY_NOT_TAKE.search(words) is None
 
-    def _talks_about(self, begin: int, end: int) -> bool:
+    def talks_about(self, begin: int, end: int) -> bool:
         """Return True if words speak about an option and may not take it."""
         first = self.starts[begin]
         if end < len(self.starts):
@@ -475,6 +478,9 @@ class TextReader(AnswerWords):
 
 def _as_contrast(match: re.Match[str]) -> str:
     """Return a clause of the same length that names no option and ends in "but"."""
+    sentence_before = SENTENCE_END.split(match.string[: match.start()])[-1]
+    if DENIES in sentence_before:
+        return match[0]  # "The wrong one is not A but B"
     return FILLER * (len(match[0]) - 1) + CONTRASTS
 
 

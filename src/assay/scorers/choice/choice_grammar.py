@@ -107,8 +107,9 @@ _BUT = (
 _IT_IS = f"{COMMA}{FILLER}{IS}{FILLERS}"
 NOT_BUT = pattern(
     either(
-        DENIES
-        + any_of("DENIES IS WOULD FILLER OPTION_WORD")
+        # "not", "n'est pas"
+        f"{DENIES}(?:{IS}{DENIES})?"
+        + any_of("IS WOULD FILLER OPTION_WORD")
         + f"*{_OPTIONS}{either(_BUT, _IT_IS)}",
         f"{_OPTIONS}{FILLERS}{either(IS_NOT_BUT, f'{DENIES}{COMMA}?{CONTRASTS}')}"
         + any_of("COMMA FILLER")
@@ -564,7 +565,7 @@ VERDICT = pattern(
 _PLAIN_WORD = none_of(
     f"LETTER DENIES SUPPOSES REPORTS CONTRASTS COMPARES WOULD CORRECTS {ENDS}"
 )
-PLAIN_WORDS = pattern(_PLAIN_WORD + "*", "Of the four animals", "In this list")
+PLAIN_WORDS = pattern(_PLAIN_WORD + "+", "Of the four animals", "In this list")
 SINGLED_OUT = pattern(
     either(
         # "only B barks", "only option B"
@@ -583,7 +584,7 @@ SINGLED_OUT = pattern(
         # "D is the one I'd choose"
         LETTER + f"{IS}{FILLER}+{OPTION_WORD}{FILLERS}{WOULD}?{word('TAKES')}",
         # "I find C most convincing"
-        after(FILLER) + LETTER + f"{RIGHT}{UNKNOWN}?",
+        after(FILLER) + LETTER + f"{RIGHT}+",
     )
     + STATEMENT_ENDS,
     "All of them are pets, but only B barks.",

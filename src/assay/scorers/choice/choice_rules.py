@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ...core.reasoning import answer_of
-from .choice_answer import LONE_CAPITAL, Extraction, TextReader, first_turn
+from .choice_answer import LABEL, Extraction, TextReader, first_turn
 from .choice_grammar import (
     AGAIN,
     ALONE,
@@ -26,6 +26,7 @@ from .choice_grammar import (
     COLON,
     COMPARES,
     CONCLUDES,
+    CONTRASTS,
     CORRECTS,
     DASH,
     DECLINES,
@@ -512,17 +513,21 @@ class AnswerReader(TextReader):
         indexes = []
         for match in SINGLED_OUT.finditer(self.classes):
             index = self.classes.index(LETTER, match.start())
-            lead = self.sentence_before(match.start()).rstrip(_BEFORE_VERDICT)
+            before = self.sentence_before(match.start())
+            lead = before.rstrip(_BEFORE_VERDICT)
             is_plain = is_lead(lead, may_limit=True) or PLAIN_WORDS.fullmatch(lead)
             if is_plain and not BESIDE_ANOTHER.search(lead):
                 indexes.append(index)
         letters_singled_out = {self.letter_at(index) for index in indexes}
-        if len(letters_singled_out) != 1:
+        if len(letters_singled_out) != 1 or LABEL.search(self.marked):
             return None
         letter = letters_singled_out.pop()
-        if letter is None or LONE_CAPITAL.search(self.marked):
+        first = indexes[0]
+        begin = first - len(self.sentence_before(first))
+        goes_on = CONTRASTS in self.classes[first:]
+        if letter is None or goes_on or self.talks_about(begin, len(self.classes)):
             return None
-        return self.result(letter, "verdict", indexes[0], indexes[0])
+        return self.result(letter, "verdict", first, first)
 
     def _concluded_before(
         self,
