@@ -239,12 +239,12 @@ MOST_MENTIONS = 60
 """Most mentions of one option that are checked; an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
 """A letter that is no option but may look like one: "44 B.C.", "point C"."""
-LABEL = re.compile(rf"{LONE_CAPITAL.pattern}|\b[A-J]{{2}}\b|\b(?:best|most|only)-")
+LABEL = re.compile(r"\b[B-HJ]\b|\b[A-J]{2}\b|\b(?:best|most|only)-")
 """A name of a point, a line or a quantity, and "best-selling"."""
 TALKS_ABOUT = re.compile(
     r"""
     \b(?:
-      about | question | mention\w* | compar\w+ | look\w* | think\ of | start\w* | check\w* | next(?!\ step)
+      about | question | mention\w* | compar\w+ | look\w*(?!\ for) | think\ of | start\w* | check\w* | next(?!\ step\ (?:in|is|for|of))
     | first(?=[,:]) | step\ \d | include\w* | define | let | hope | help\w* | feel\ free | ask\w* | details
     | candidate | discuss\w* | decide\w* | unclear | uncertain | unsure | hard\ to | difficult\ to | depends
     )\b

@@ -432,7 +432,7 @@ CONCLUDED_TEXT = pattern(
         + FILLER
         + "*",
         # "The sum of 12 and 24 is"
-        "^"
+        either("^", after(PARAGRAPH))
         + none_of(f"LETTER DENIES SUPPOSES REPORTS WAS CONTRASTS IS COLON {ENDS}")
         + "+"
         + any_of("IS COLON")
@@ -572,11 +572,11 @@ SINGLED_OUT = pattern(
         after(RIGHT) + OPTION_WORD + "?" + LETTER + not_before(JOINS) + _PLAIN_WORD + "*",
         # "Option B fits the text best"
         after(OPTION_WORD) + LETTER + _PLAIN_WORD + f"*{RIGHT}{_PLAIN_WORD}*",
-        # "the most likely animal is B", "So the animal is option B"
+        # "the most likely animal is B", "So the animal is option B", "I'd say the animal is B"
         named(
             "subject",
-            any_of("RIGHT CONCLUDES")
-            + any_of("FILLER RIGHT UNKNOWN NUMBER TEXT LIMITS OPTION_WORD")
+            any_of("RIGHT CONCLUDES TAKES")
+            + any_of("FILLER RIGHT IS UNKNOWN NUMBER TEXT LIMITS OPTION_WORD")
             + f"{{1,8}}{IS}{FILLERS}",
         )
         + LETTER

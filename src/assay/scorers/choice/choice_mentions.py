@@ -118,7 +118,7 @@ OTHER_USE = re.compile(
     )
 )
 """What follows the letter of a formula, a name, an article, a pronoun or a small word."""
-_FORMULA_START = r"(?:\$|\\[(\[]\s?)[A-Za-z\\({]"
+_FORMULA_START = r"(?:(?<!: )\$|\\[(\[]\s?)[A-Za-z\\({]"
 _FORMULA_PERIOD = r"\.(?!\s)"
 _FORMULA_COMMAND = r"\\(?!boxed|[()\[\]])"
 UNCLOSED_FORMULA = re.compile(

@@ -127,6 +127,9 @@ def _lone_letter(
         return None
     letter = text.strip("\n ()*.:").upper()
     goes_on = is_cut and text[-3:-1].strip()
+    if letter not in options:
+        same = [name for name, option in options.items() if option.upper() == letter]
+        letter = same[0] if len(same) == 1 else letter  # "I." for A: I, B: II
     if letter not in options or goes_on:
         return None
     return Extraction(letter, "lone-letter", "scored", text.strip())
