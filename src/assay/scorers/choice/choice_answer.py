@@ -23,6 +23,7 @@ from .choice_grammar import (
     DENIES_OR_DOUBTS,
     ENTRY,
     FILLER,
+    IS_NOT_BUT,
     LEAVES_OPEN,
     LETTER,
     LIMITED,
@@ -33,10 +34,10 @@ from .choice_grammar import (
     NUMBER,
     NUMBERED_STEP,
     OPENS,
-    PLACED_OPTION,
-    PLACES,
     OPTION_TEXT,
     OPTION_WORD,
+    PLACED_OPTION,
+    PLACES,
     QUESTION,
     REPORTS,
     RESULT,
@@ -57,7 +58,7 @@ from .choice_mentions import (
     letters_in_bold,
     mark,
 )
-from .choice_words import classify
+from .choice_words import classify, word
 
 # <|im_end|>, </s>, <end_of_turn>
 _END_TOKEN = (
@@ -103,6 +104,15 @@ class Extraction(NamedTuple):
     evidence: str = ""
 
 
+def letter_of_number(
+    number: int,
+    options: Mapping[str, str],
+) -> str | None:
+    """Return the letter of the first option for 1, of the second for 2, and so on; None if there is no such option."""
+    names = list(options)
+    return names[number - 1] if 1 <= number <= len(names) else None
+
+
 class AnswerWords:
     """An answer with its options marked and its words classified.
 
@@ -122,40 +132,34 @@ class AnswerWords:
         self.marked = mark(self.plain, options, is_cut=is_cut)
         classes, self.starts = classify(self.marked)
         self.letters_by_place: dict[int, str] = {}
-        classes = PLACED_OPTION.sub(self._as_letter, classes)
+        if OPTION_WORD in classes:
+            classes = PLACED_OPTION.sub(self._as_letter, classes)
         classes = classes.translate(_PLACES_AS_UNKNOWN)
-        self.classes = NOT_BUT.sub(_as_contrast, classes)
+        if DENIES in classes or IS_NOT_BUT in classes:
+            classes = NOT_BUT.sub(_as_contrast, classes)
+        self.classes = classes
 
     def _as_letter(self, match: re.Match[str]) -> str:
-        """Return the classes of "option C" for "third option", if there is such an option."""
-        words = match[0]
-        option_word = match.start() + words.index(OPTION_WORD)
+        """Return the classes of "option C" for "third option" or "option 3", if there is such an option."""
+        option_word = match.start() + match[0].index(OPTION_WORD)
         if NOT_LISTED.match(self.plain, self.starts[option_word]):
-            return words
-        kind = match.lastgroup or ""
-        place = match.start(kind)
-        letter = self._letter_of_place(match[kind], place)
+            return match[0]
+        place_class = match["before"] or match["behind"]
+        if place_class is None:
+            digits = NUMBER_OF_OPTION.match(
+                self.plain, self.starts[match.start("number")]
+            )
+            number = int(digits[0]) if digits else 0
+        elif place_class == word("LAST"):
+            number = len(self.options)
+        else:
+            number = PLACES.index(place_class) + 1
+        letter = letter_of_number(number, self.options)
         if letter is None:
-            return words
+            return match[0]
         last = match.end() - 1
         self.letters_by_place[last] = letter
         return OPTION_WORD + LETTER
-
-    def _letter_of_place(
-        self,
-        word_class: str,
-        index: int,
-    ) -> str | None:
-        """Return the letter of the option that a number or "first", "second", "last" stands for."""
-        if word_class == NUMBER:
-            number = self.plain[self.starts[index] :][:2].strip(" .,)")
-            place = int(number) - 1 if number.isdecimal() else len(self.options)
-        else:
-            place = PLACES.index(word_class)
-        names = list(self.options)
-        if word_class == PLACES[-1]:
-            return names[-1]
-        return names[place] if 0 <= place < len(names) else None
 
     def letter_at(self, index: int) -> str | None:
         """Return the letter of the option that a word names; None if it names no option."""
@@ -227,6 +231,7 @@ class AnswerWords:
         return Extraction(letter, rule, "scored", evidence)
 
 
+NUMBER_OF_OPTION = re.compile(r"\d{1,2}(?![.,]?\d)")
 NOT_LISTED = re.compile(
     r"letter|statement|response|selection|letra|lettera|wahl|elección|scelta|keuze|choix|выбор|вибір|wybór|volba",
     re.IGNORECASE,
@@ -238,13 +243,14 @@ SHORT_WORDS = 60
 MOST_MENTIONS = 60
 """Most mentions of one option that are checked; an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")
-"""A letter that is no option but may look like one: "44 B.C.", "point C"."""
+"""A letter that may look like an option but names something else: "44 B.C.", "point C"."""
 LABEL = re.compile(r"\b[B-HJ]\b|\b[A-J]{2}\b|\b(?:best|most|only)-")
 """A name of a point, a line or a quantity, and "best-selling"."""
 TALKS_ABOUT = re.compile(
     r"""
     \b(?:
-      about | question | mention\w* | compar\w+ | look\w*(?!\ for) | think\ of | start\w* | check\w* | next(?!\ step\ (?:in|is|for|of))
+      about | question | mention\w* | compar\w+ | look\w*(?!\ for) | think\ of | start\w* | check\w*
+    | next(?!\ step\ (?:in|is|for|of))
     | first(?=[,:]) | step\ \d | include\w* | define | let | hope | help\w* | feel\ free | ask\w* | details
     | candidate | discuss\w* | decide\w* | unclear | uncertain | unsure | hard\ to | difficult\ to | depends
     )\b

@@ -95,7 +95,7 @@ PLACED_OPTION = pattern(
 # --- options that are denied in favor of another
 
 # "A", "A or B", "A nor B"
-_OPTIONS = f"{OPTION}(?:{any_of('JOINS COMMA DENIES')}+{FILLERS}{OPTION})*"
+_OPTIONS = f"{OPTION}(?:{any_of('JOINS COMMA DENIES')}{{1,3}}{FILLERS}{OPTION}){{0,9}}"
 # "but", ", as many guess, but"
 _BUT = (
     f"(?:{COMMA}{none_of(f'LETTER TEXT COMMA {ENDS}')}{{1,8}})?{COMMA}?"
@@ -227,7 +227,8 @@ LIMITS_OR_DOUBTS = pattern(
 )
 """A clause that makes a supposition, reports what others say, or limits the sentence to one case."""
 SUPPOSITION_BEFORE = pattern(
-    any_of("SUPPOSES REPORTS WAS") + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
+    any_of("SUPPOSES REPORTS WAS")
+    + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
     "Suppose it barks. Then the answer",
     "If it barks, it is a pet. It",
 )
@@ -344,7 +345,8 @@ LEADING = pattern(
     _TEXT_BEFORE
     + named(
         "head",
-        any_of("OPTION_WORD FILLER IS TAKES LEAVES NUMBER RIGHT CONTRASTS COLON DASH") + "*",
+        any_of("OPTION_WORD FILLER IS TAKES LEAVES NUMBER RIGHT CONTRASTS COLON DASH")
+        + "*",
     )
     + LETTER
     + _NO_LIST
@@ -361,7 +363,9 @@ LEADING = pattern(
 """The first sentence that names an option opens with its letter."""
 ALONE = pattern(
     _TEXT_BEFORE
-    + named("head", any_of("OPTION_WORD FILLER IS TAKES LEAVES NUMBER COLON DASH") + "*")
+    + named(
+        "head", any_of("OPTION_WORD FILLER IS TAKES LEAVES NUMBER COLON DASH") + "*"
+    )
     + LETTER
     + none_of(f"LETTER DENIES SUPPOSES {ENDS}")
     + f"*(?:{any_of('STOP LINE PARAGRAPH')}{none_of('LETTER')}*)?$",
@@ -547,7 +551,8 @@ VERDICT = pattern(
         # "B it is", "A is not the answer; B is."; an output that ends in "B is" was cut
         after(LETTER)
         + either(
-            f"{FILLER}{IS}(?:{COMMA}?{WOULD})?{SENTENCE_ENDS}", IS + before(any_of("STOP LINE PARAGRAPH"))
+            f"{FILLER}{IS}(?:{COMMA}?{WOULD})?{SENTENCE_ENDS}",
+            IS + before(any_of("STOP LINE PARAGRAPH")),
         ),
         # "B: correct"
         any_of("COLON DASH")
@@ -565,22 +570,27 @@ VERDICT = pattern(
 _PLAIN_WORD = none_of(
     f"LETTER DENIES SUPPOSES REPORTS CONTRASTS COMPARES WOULD CORRECTS {ENDS}"
 )
+_PLAIN_WORDS = _PLAIN_WORD + "{0,40}"
 PLAIN_WORDS = pattern(_PLAIN_WORD + "+", "Of the four animals", "In this list")
 SINGLED_OUT = pattern(
     either(
         # "only B barks", "only option B"
-        after(RIGHT) + OPTION_WORD + "?" + LETTER + not_before(JOINS) + _PLAIN_WORD + "*",
-        # "Option B fits the text best"
-        after(OPTION_WORD) + LETTER + _PLAIN_WORD + f"*{RIGHT}{_PLAIN_WORD}*",
-        # "the most likely animal is B", "So the animal is option B", "I'd say the animal is B"
-        named(
-            "subject",
-            any_of("RIGHT CONCLUDES TAKES")
-            + any_of("FILLER RIGHT IS UNKNOWN NUMBER TEXT LIMITS OPTION_WORD")
-            + f"{{1,8}}{IS}{FILLERS}",
-        )
+        after(RIGHT) + f"{OPTION_WORD}?{LETTER}" + not_before(JOINS) + _PLAIN_WORDS,
+        # "Option B best describes the text"
+        after(OPTION_WORD)
         + LETTER
-        + f"(?:{any_of('COMMA BECAUSE')}{_PLAIN_WORD}*)?",
+        + before(RIGHT + any_of("UNKNOWN FITS"))
+        + _PLAIN_WORDS,
+        # "Option B fits the text best"
+        after(OPTION_WORD)
+        + named("praised", LETTER)
+        + not_before(any_of("COLON DASH"))
+        + f"{_PLAIN_WORDS}{RIGHT}{_PLAIN_WORDS}",
+        # "the most likely animal is B", "So the animal is option B", "I'd say the animal is B"
+        any_of("RIGHT CONCLUDES TAKES")
+        + any_of("FILLER RIGHT IS UNKNOWN NUMBER TEXT LIMITS OPTION_WORD")
+        + f"{{1,8}}{IS}{FILLERS}{LETTER}"
+        + f"(?:{any_of('COMMA BECAUSE')}{_PLAIN_WORDS})?",
         # "D is the one I'd choose"
         LETTER + f"{IS}{FILLER}+{OPTION_WORD}{FILLERS}{WOULD}?{word('TAKES')}",
         # "I find C most convincing"
@@ -588,6 +598,7 @@ SINGLED_OUT = pattern(
     )
     + STATEMENT_ENDS,
     "All of them are pets, but only B barks.",
+    "Option B best describes it.",
     "Option B describes it best.",
     "The most likely animal is B.",
     "Therefore the animal that barks is option B.",

@@ -42,8 +42,8 @@ MARKUP: tuple[tuple[str, str], ...] = (
     # "\frac{1}{6}", "10^{-4}", "H_{2}O"
     (r"\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\}", r"\1/\2"),
     (r"([\^_])\{(-?\d{1,9})\}", r"\1\2"),
-    # "\sqrt{2}", "5 \sqrt2"
-    (r"(?:(?<=\d) )?\\sqrt\s?\{(\w)\}", r"\\sqrt\1"),
+    # "\sqrt{2}"
+    (r"\\sqrt\{(\w)\}", r"\\sqrt\1"),
     # "1,000"
     (r"(?<=\d),(?=\d{3}(?:,\d{3})*(?![\d,.]\d))(?<!\d{4},)", ""),
     # "B<br>Paris"
@@ -58,6 +58,7 @@ MARKUP: tuple[tuple[str, str], ...] = (
     (rf"\\(?:{_LATEX_FONTS})\s{{0,2}}\{{\s?([^{{}}\n]*)\}}", r"\1"),
 )
 """Patterns and their replacements, applied in this order."""
+_MARKUP_PATTERNS = [(re.compile(pattern), text) for pattern, text in MARKUP]
 BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]{1,200}?)(?<=\S)\1")
 """Words in bold: "**Paris**"."""
 
@@ -72,7 +73,7 @@ _INSIDE_WORD = re.compile(
     rf"{_LETTER_OF_A_WORD}{_LETTER_OF_A_WORD}$"
     r"|[\d-][.,-]?\d$"
     r"|[\^/]\d$"
-    r"|\w\\$"
+    r"|\w\\$|\d \\$"
 )
 # An option's text does not end here: "dog|s", "15| + 2", "15|.5"
 _GOES_ON = re.compile(
@@ -164,8 +165,8 @@ def flatten(text: str) -> str:
         return text
     normal = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     plain = _INVISIBLE.sub("", normal)
-    for pattern, replacement in MARKUP:
-        plain = re.sub(pattern, replacement, plain)
+    for pattern, replacement in _MARKUP_PATTERNS:
+        plain = pattern.sub(replacement, plain)
     return plain.strip()
 
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ...core.reasoning import answer_of
-from .choice_answer import LABEL, Extraction, TextReader, first_turn
+from .choice_answer import (
+    LABEL,
+    Extraction,
+    TextReader,
+    first_turn,
+    letter_of_number,
+)
 from .choice_grammar import (
     AGAIN,
     ALONE,
@@ -125,14 +131,28 @@ def _lone_letter(
     """Read an answer that is one letter. The rules would give the same result, but take longer."""
     if len(text) >= 9:
         return None
-    letter = text.strip("\n ()*.:").upper()
+    word = text.strip("\n ()*.:").upper()
     goes_on = is_cut and text[-3:-1].strip()
-    if letter not in options:
-        same = [name for name, option in options.items() if option.upper() == letter]
-        letter = same[0] if len(same) == 1 else letter  # "I." for A: I, B: II
-    if letter not in options or goes_on:
+    letter = word if word in options else _option_of(word, options)
+    if letter is None or goes_on:
         return None
     return Extraction(letter, "lone-letter", "scored", text.strip())
+
+
+def _option_of(
+    word: str,
+    options: Mapping[str, str],
+) -> str | None:
+    """Return the option whose text is one letter ("I." for A: I, B: II), or whose place is a number ("2")."""
+    if len(word) != 1:
+        return None
+    names = [letter for letter, option in options.items() if option.upper() == word]
+    if len(names) == 1:
+        return names[0]
+    has_numbers = re.search(r"\d", "".join(options.values()))
+    if has_numbers or word not in "123456789":
+        return None
+    return letter_of_number(int(word), options)
 
 
 def is_lead(words: str, *, may_limit: bool = False) -> bool:
@@ -196,10 +216,14 @@ class AnswerReader(TextReader):
 
     def _final_verdict(self, claim: Claim) -> Extraction | None:
         """Return the verdict behind a claim that is called final: "So B is my final answer."."""
-        verdict = self.verdict(claim.end)
-        if verdict is None or claim.finality == Finality.CALLED_FINAL:
+        if claim.finality == Finality.CALLED_FINAL:
             return None
-        return verdict if CALLED_FINAL.search(verdict.evidence) else None
+        if LETTER not in self.classes[claim.end :]:
+            return None
+        verdict = self.verdict(claim.end)
+        if verdict is None or CALLED_FINAL.search(verdict.evidence) is None:
+            return None
+        return verdict
 
     def claims(self) -> Iterator[Claim]:
         """Yield the declarations and boxes of the answer."""
@@ -385,7 +409,7 @@ class AnswerReader(TextReader):
         if self.is_cut:
             return None
         entries = list(MARKED_ENTRY.finditer(self.marked))
-        if len(entries) < 2:
+        if len(entries) < 2 and "\n" in self.plain:
             entries = list(MARKED_LINE.finditer(self.marked))
             if len(entries) < len(self.options):
                 return None
@@ -512,15 +536,18 @@ class AnswerReader(TextReader):
         return self._concluded_at(last, start) or self._concluded_before(last, start)
 
     def singled_out(self) -> Extraction | None:
-        """Return the only option that a sentence singles out: "Only B …", "Option B … best", "The most likely … is B"."""
+        """Return the only option that a sentence singles out: "Only B …", "The most likely … is B"."""
         indexes = []
         for match in SINGLED_OUT.finditer(self.classes):
             index = self.classes.index(LETTER, match.start())
             before = self.sentence_before(match.start())
             lead = before.rstrip(_BEFORE_VERDICT)
             is_plain = is_lead(lead, may_limit=True) or PLAIN_WORDS.fullmatch(lead)
-            if is_plain and not BESIDE_ANOTHER.search(lead):
-                indexes.append(index)
+            if not is_plain or BESIDE_ANOTHER.search(lead):
+                continue
+            if match["praised"] and LETTER in self.classes[match.end() :]:
+                return None  # "Option A costs most. Option B is popular."
+            indexes.append(index)
         letters_singled_out = {self.letter_at(index) for index in indexes}
         if len(letters_singled_out) != 1 or LABEL.search(self.marked):
             return None
