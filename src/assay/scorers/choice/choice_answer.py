@@ -108,7 +108,7 @@ def letter_of_number(
     number: int,
     options: Mapping[str, str],
 ) -> str | None:
-    """Return the letter of the first option for 1, of the second for 2, and so on; None if there is no such option."""
+    """Return the letter of the first option for 1, of the second for 2, and so on; None for any other number."""
     names = list(options)
     return names[number - 1] if 1 <= number <= len(names) else None
 

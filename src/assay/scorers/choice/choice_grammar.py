@@ -576,7 +576,7 @@ SINGLED_OUT = pattern(
     either(
         # "only B barks", "only option B"
         after(RIGHT) + f"{OPTION_WORD}?{LETTER}" + not_before(JOINS) + _PLAIN_WORDS,
-        # "Option B best describes the text"
+        # "Option B best explains the text"
         after(OPTION_WORD)
         + LETTER
         + before(RIGHT + any_of("UNKNOWN FITS"))
@@ -598,7 +598,7 @@ SINGLED_OUT = pattern(
     )
     + STATEMENT_ENDS,
     "All of them are pets, but only B barks.",
-    "Option B best describes it.",
+    "Option B best explains it.",
     "Option B describes it best.",
     "The most likely animal is B.",
     "Therefore the animal that barks is option B.",
