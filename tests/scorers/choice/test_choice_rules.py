@@ -497,6 +497,8 @@ def test_conclusions_in_many_words_and_languages_are_read():
         ("2", "B"),
         ("The first option is wrong, and so is the second one.", None),
         ("The first letter is right.", None),
+        ("Answer: the first and the third option.", None),
+        ("Answer: the first option or the third one.", None),
         ("A drug of first choice is Rome.", "B"),
         ("Paris (A) lies in France. Therefore it is Bern.", "D"),
         ("So Bern it is.", "D"),

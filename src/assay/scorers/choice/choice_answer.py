@@ -141,6 +141,8 @@ class AnswerWords:
 
     def _as_letter(self, match: re.Match[str]) -> str:
         """Return the classes of "option C" for "third option" or "option 3", if there is such an option."""
+        if match["another"]:
+            return match[0]
         option_word = match.start() + match[0].index(OPTION_WORD)
         if NOT_LISTED.match(self.plain, self.starts[option_word]):
             return match[0]

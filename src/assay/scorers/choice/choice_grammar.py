@@ -81,7 +81,9 @@ TWO_SENTENCES = pattern(any_of(ENDS) + ".", "It barks. It is a dog", "It barks.\
 
 PLACES = letters("FIRST SECOND THIRD FOURTH FIFTH LAST")
 PLACED_OPTION = pattern(
+    # "the first and the third option" name two
     not_after(word("LIMITS"))
+    + f"{named('another', f'[{PLACES}]{OPTION_WORD}?{COMMA}?{JOINS}{FILLER}*')}?"
     + either(
         f"{named('before', f'[{PLACES}]')}{OPTION_WORD}",
         f"{OPTION_WORD}{named('behind', f'[{PLACES}]')}",
