@@ -21,6 +21,16 @@ MARKS = {
     "audio_start": "<|audio_bos|>",
     "audio_end": "<|audio_eos|>",
 }
+TOKEN_NAMES = {
+    "image_token": "<|IMAGE|>",
+    "audio_token": "<|AUDIO|>",
+    "video_token": "<|VIDEO|>",
+    "vision_bos_token": "<|vision_bos|>",
+    "vision_eos_token": "<|vision_eos|>",
+    "audio_bos_token": "<|audio_bos|>",
+    "audio_eos_token": "<|audio_eos|>",
+}
+"""Names of tokens, as the published tokenizer has them."""
 TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {% for c in m.content %}"
     "{% if c.type == 'image' %}<|vision_bos|><|IMAGE|><|vision_eos|>"
@@ -108,6 +118,7 @@ def omni_folder(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("omni")
     tokenizer = make_tokenizer(*MARKS.values(), template=TEMPLATE)
+    tokenizer._set_model_specific_special_tokens(TOKEN_NAMES)
     make_model(
         Qwen2_5OmniForConditionalGeneration, configuration(tokenizer)
     ).save_pretrained(folder)

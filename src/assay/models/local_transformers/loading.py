@@ -455,9 +455,9 @@ def load_processor(source: Source) -> Any:
         try:
             return AutoProcessor.from_pretrained(source.folder(), **_common(source))
         except ImportError:
-            from .image_inputs import PlainImageProcessor
+            from .image_inputs import load_without_video
 
-            return PlainImageProcessor.load(source.folder(), _common(source))
+            return load_without_video(source.folder(), _common(source))
 
 
 def is_path(name: str) -> bool:
