@@ -43,7 +43,7 @@ def test_a_decoder_that_hangs_is_ended_and_the_next_image_gets_another(
 ):
     picture.place = ("data.tsv", 7, "image")
     os.kill(worker.pid, signal.SIGSTOP)
-    monkeypatch.setattr(bounded, "SECONDS", 0.1)
+    monkeypatch.setitem(bounded.SECONDS, "image", 0.1)
 
     with pytest.raises(
         DataError,

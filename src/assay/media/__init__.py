@@ -7,19 +7,23 @@ from .images import decode_image, to_rgb
 from .media_headers import DEFAULT_LIMITS, Facts, Limits
 from .metadata import without_metadata
 from .prompt_media import fitted
+from .video import VideoFacts, decode_frames, inspect_video
 
 __all__ = [
     "DEFAULT_LIMITS",
     "Facts",
     "Limits",
     "DecodedAudio",
+    "VideoFacts",
     "audio_from",
     "check_media",
     "decode_audio",
+    "decode_frames",
     "decode_image",
     "described",
     "fitted",
     "image_from",
+    "inspect_video",
     "to_rgb",
     "without_metadata",
 ]

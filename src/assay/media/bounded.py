@@ -6,7 +6,6 @@ worker is killed, the fault of the medium is reported with its location, and the
 
 import atexit
 import json
-import math
 import os
 import subprocess
 import sys
@@ -20,9 +19,9 @@ from ..core.media import Media
 from .media_headers import Limits
 
 GIBIBYTE = 1024**3
-MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE}
+MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE, "video": 6 * GIBIBYTE}
 """Address space of the worker: room for the libraries and several copies of the largest medium allowed."""
-SECONDS = 60.0
+SECONDS = {"image": 60.0, "audio": 60.0, "video": 600.0}
 SECONDS_A_MEBIBYTE = 1.0
 MOST_IDLE = 4
 PIPE_BYTES = 1024 * 1024
@@ -54,7 +53,7 @@ def decode(
     Raise `DataError` if it cannot be decoded.
     """
     data = medium.data()
-    seconds = SECONDS + SECONDS_A_MEBIBYTE * len(data) / 1024**2
+    seconds = SECONDS[medium.kind] + SECONDS_A_MEBIBYTE * len(data) / 1024**2
     worker = _take()
     try:
         reply, body = worker.ask(medium.kind, data, limits, options, seconds)
@@ -150,7 +149,7 @@ class Worker:
             if not line.endswith(b"\n"):
                 raise EOFError
             reply: dict[str, Any] = json.loads(line)
-            body = bytearray(_size_of(reply))
+            body = bytearray(int(reply.get("bytes", 0)))
             view = memoryview(body)
             have = 0
             while have < len(body):
@@ -208,14 +207,6 @@ def _widen(stream: IO[bytes] | None) -> None:
         fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     except (ImportError, AttributeError, OSError):
         pass  # Not possible on this system or for this user: it works anyway, only slower.
-
-
-def _size_of(reply: dict[str, Any]) -> int:
-    if "size" in reply:
-        return 3 * int(reply["size"][0]) * int(reply["size"][1])
-    if "shape" in reply:
-        return 4 * math.prod(map(int, reply["shape"]))
-    return 0
 
 
 def _take() -> Worker:

@@ -9,12 +9,14 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from typing import IO, Any
 
-from ..core import Audio, DataError, Image, MissingExtra
+from ..core import Audio, DataError, Image, MissingExtra, Video
 from .audio import decode_audio_here
 from .images import decode_image_here
 from .media_headers import Limits
+from .video import decode_frames_here, inspect_video_here
 
 Reply = tuple[dict[str, Any], Iterable[Any]]
 """The description of the result, and its bytes in pieces."""
@@ -78,7 +80,8 @@ def _image(
     options: Mapping[str, Any],
 ) -> Reply:
     image = decode_image_here(Image(data), limits=limits)
-    return {"size": image.size}, (image.tobytes(),)
+    pixels = image.tobytes()
+    return {"size": image.size, "bytes": len(pixels)}, (pixels,)
 
 
 def _audio(
@@ -94,15 +97,34 @@ def _audio(
     )
     reply = {
         "shape": audio.samples.shape,
+        "bytes": audio.samples.nbytes,
         "rate": audio.rate,
         "conversions": audio.conversions,
     }
     return reply, (audio.samples.data.cast("B"),)
 
 
+def _video(
+    data: bytes,
+    limits: Limits,
+    options: Mapping[str, Any],
+) -> Reply:
+    """Return the facts of a video, or the frames that `options` names."""
+    video = Video(data)
+    if options["frames"] is None:
+        return {"facts": asdict(inspect_video_here(video))}, ()
+    frames = decode_frames_here(video, options["frames"], limits)
+    reply = {
+        "shape": (len(frames), *frames[0].shape),
+        "bytes": sum(frame.nbytes for frame in frames),
+    }
+    return reply, [frame.data.cast("B") for frame in frames]
+
+
 _DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {
     "image": _image,
     "audio": _audio,
+    "video": _video,
 }
 
 
