@@ -125,6 +125,8 @@ class ModelExtras(Protocol):
     """The address of a model behind a URL."""
     likelihood_fix: str
     """How to get likelihoods from this model when its current settings provide none."""
+    media_fixes: Mapping[str, str]
+    """How to make the model accept a kind of medium that it accepts with more libraries, by kind."""
     preflight_loads: bool
     """True if `preflight` needs the weights."""
     think_tags: ThinkTags

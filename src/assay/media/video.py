@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import DataError, Video, library
 from .checks import check_media, check_size
-from .facts import DEFAULT_LIMITS, Limits
+from .media_headers import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

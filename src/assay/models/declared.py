@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from .. import registry
-from ..core import Abilities
+from ..core import Abilities, Model
 from . import embedded
 
 AT_MOST: Mapping[str, Mapping[str, frozenset[str]]] = {
     "hf": {
-        "accepts": frozenset({"text", "image", "audio"}),
+        "accepts": frozenset({"text", "image", "audio", "video"}),
         "produces": frozenset({"text", "image", "audio"}),
     },
     "vllm": {
@@ -82,7 +83,8 @@ def _of_class(thing: Any) -> Declared:
     return Declared()
 
 
-def models_that(part: str, kind: str) -> list[str]:
+@lru_cache(maxsize=64)
+def models_that(part: str, kind: str) -> tuple[str, ...]:
     """Return the names of models that accept or produce a kind of medium; `part` is `accepts` or `produces`."""
     certain = []
     by_option = []
@@ -103,7 +105,16 @@ def models_that(part: str, kind: str) -> list[str]:
             and kind in AT_MOST.get(name, {}).get(part, {kind})
         ):
             possible.append(f"{_spelled(name)} where its weights do")
-    return [*certain, *by_option, *possible]
+    return (*certain, *by_option, *possible)
+
+
+def fix_for_kind(model: Model, kind: str) -> str:
+    """Return how to ask about a kind of medium that a model does not accept: by what to install, or by other models."""
+    fixes: Mapping[str, str] = getattr(model, "media_fixes", {})
+    if kind in fixes:
+        return fixes[kind]
+    names = [*models_that("accepts", kind), "or your own"]
+    return f"models that accept {kind}: {', '.join(names)}"
 
 
 def _spelled(name: str) -> str:

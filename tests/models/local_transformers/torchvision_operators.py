@@ -6,15 +6,7 @@ plain torch, but its import fails unless its compiled operators are at least dec
 
 import importlib.util
 
-OPERATORS = (
-    "nms",
-    "qnms",
-    "roi_align",
-    "roi_pool",
-    "ps_roi_align",
-    "ps_roi_pool",
-    "deform_conv2d",
-)
+OPERATORS = ("nms", "qnms")
 _libraries = []
 
 
@@ -30,5 +22,4 @@ def declare_operators():
         library = torch.library.Library("torchvision", "FRAGMENT")
         for name in OPERATORS:
             library.define(f"{name}(Tensor values) -> Tensor")
-            library.define(f"_{name}_backward(Tensor values) -> Tensor")
         _libraries.append(library)

@@ -35,6 +35,9 @@ CONTEXT_KEYS = (
     "seq_length",
     "max_target_positions",
 )
+VIDEO_KEYS = ("video_token_id", "video_token_index")
+FRAMES_AS_IMAGES = ("smolvlm", "internvl")
+"""Types of models that read the frames of a video as images, and so have no token for videos."""
 SPEECH_KEYS = frozenset({"num_mel_bins", "input_feat_per_channel", "feat_extract_norm"})
 
 
@@ -184,6 +187,16 @@ class Source:
             return _hub_file(self.path, name, self.revision)
         except Exception:  # noqa: BLE001 - the hub's library raises many kinds: the file is not there, or no hub is
             return None
+
+    def takes_videos(self) -> bool:
+        """Return True if the files of the model have a video processor, or its configuration has a token for videos."""
+        config = self.config()
+        if config.get("model_type") in FRAMES_AS_IMAGES:
+            return True
+        config = config.get("thinker_config") or config
+        if any(config.get(key) is not None for key in VIDEO_KEYS):
+            return True
+        return self._side_file("video_preprocessor_config.json") is not None
 
     def is_seq2seq(self) -> bool:
         """Return True if the model has an encoder and a decoder, like T5."""

@@ -56,6 +56,8 @@ def pieces_of(
     for name, value in inputs.items():
         if name == "input_ids" or name in BESIDE or value is None:
             continue
+        if "video" in name:
+            raise CannotShare("prompts with videos are computed one by one")
         kind = "audio" if name.startswith(HEARD) else "image"
         tensors_of.setdefault(kind, {})
         tensors_of[kind][name] = value

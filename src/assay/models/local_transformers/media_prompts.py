@@ -18,8 +18,9 @@ from ...core import (
     Prompt,
     Text,
     UsageError,
+    Video,
 )
-from ...media import decode_audio, decode_image
+from ...media import decode_audio, decode_frames, decode_image, inspect_video
 from ..answers import failure
 from ..prompting.renderer import MARKS, PromptFault, Renderer, seam
 from .media_batches import BESIDE
@@ -29,9 +30,27 @@ if TYPE_CHECKING:
 
 REMEMBERED = 16
 """Number of decoded media in the cache."""
+MOST_FRAMES = 32
+"""Number of frames to take of a video if the model's processor does not choose frames."""
+NOT_FOR_SAMPLING = (
+    "input_data_format",
+    "do_convert_rgb",
+    "do_sample_frames",
+    "device",
+    "video_metadata",
+)
+"""Settings of a video processor that it does not pass on to its choice of frames."""
 
 _WINDOWS = ("frame_length", "win_length", "n_fft")
 """Names under which feature extractors store the number of samples in a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """The decoded frames of a video, and what its processor is told about them."""
+
+    frames: Any
+    metadata: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +71,7 @@ class MediaRenderer(Renderer):
         chat_template: str | None = None,
         where: str = "",
         tool_syntax: str | None = None,
+        video_args: Mapping[str, Any] | None = None,
     ) -> None:
         template = chat_template or getattr(processor, "chat_template", None)
         super().__init__(
@@ -61,25 +81,37 @@ class MediaRenderer(Renderer):
             tool_syntax=tool_syntax,
         )
         self.processor = processor
+        self.video_args = video_args or {}
         self._last: OrderedDict[str, Any] = OrderedDict()
         self._marks: dict[str, str] = {}
+        self._written: dict[str, bool] = {}
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Return token ids and media tensors of one prompt."""
         text = self.text(prompt)
         images = []
         clips = []
+        films = []
         for part in prompt.media:
             if isinstance(part, Image):
                 images.append(self._decoded(part))
             elif isinstance(part, Audio):
                 clips.append(self._decoded(part))
+            elif isinstance(part, Video):
+                films.append(self._decoded(part))
         arguments: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
         if images:
             arguments["images"] = images
         if clips:
             arguments["audio"] = clips
             arguments["sampling_rate"] = self.rate
+        if films:
+            arguments["videos"] = [film.frames for film in films]
+            arguments["videos_kwargs"] = {
+                **self.video_args,
+                "do_sample_frames": False,
+                "video_metadata": [dict(film.metadata) for film in films],
+            }
         return dict(
             self.processor(
                 **arguments,
@@ -181,6 +213,8 @@ class MediaRenderer(Renderer):
     def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return a message in the form that the template reads: a list of parts, or one text with placeholders."""
         content = message["content"]
+        if isinstance(content, list) and self._reads_parts:
+            return {**message, "content": list(map(self._part_for_template, content))}
         if content is None or isinstance(content, str) != self._reads_parts:
             return message
         if self._reads_parts:
@@ -191,6 +225,24 @@ class MediaRenderer(Renderer):
             is_text = part["type"] == "text"
             text += part["text"] if is_text else self._mark(part["type"])
         return {**message, "content": text}
+
+    def _part_for_template(self, part: dict[str, Any]) -> dict[str, Any]:
+        """Return a part that the template writes: the processor's token instead of a medium that it leaves out."""
+        kind = part["type"]
+        if kind == "text" or self._writes(kind):
+            return part
+        return {"type": "text", "text": self._token(kind)}
+
+    def _writes(self, kind: str) -> bool:
+        """Return True if the template writes anything for a kind of medium. Older ones know images and no videos."""
+        if kind not in self._written:
+            text = {"type": "text", "text": MARKS[0]}
+            rendered = []
+            for content in ([text], [text, {"type": kind}]):
+                message = {"role": "user", "content": content}
+                rendered.append(super()._templated([message]))
+            self._written[kind] = rendered[0] != rendered[1]
+        return self._written[kind]
 
     @cached_property
     def _reads_parts(self) -> bool:
@@ -248,12 +300,14 @@ class MediaRenderer(Renderer):
             return ""
         return between.strip()
 
-    def _decoded(self, part: Image | Audio) -> Any:
-        """Return a decoded image, or the samples of an audio clip. Media of few-shot examples are cached."""
+    def _decoded(self, part: Image | Audio | Video) -> Any:
+        """Return an image, the samples of an audio clip, or a film. Media of few-shot examples are cached."""
         cache = self._last
         if part.digest not in cache:
             if isinstance(part, Image):
                 cache[part.digest] = decode_image(part)
+            elif isinstance(part, Video):
+                cache[part.digest] = self._film(part)
             else:
                 audio = decode_audio(
                     part,
@@ -265,6 +319,42 @@ class MediaRenderer(Renderer):
         if len(cache) > REMEMBERED:
             cache.popitem(last=False)
         return cache[part.digest]
+
+    def _film(self, video: Video) -> Film:
+        """Decode the frames that the model's processor asks for."""
+        facts = inspect_video(video)
+        metadata = {
+            "total_num_frames": facts.frames,
+            "fps": facts.rate,
+            "duration": facts.seconds,
+            "width": facts.width,
+            "height": facts.height,
+        }
+        numbers = self._frames_to_take(metadata)
+        frames = decode_frames(video, numbers)
+        return Film(frames, {**metadata, "frames_indices": numbers})
+
+    def _frames_to_take(self, metadata: Mapping[str, Any]) -> list[int]:
+        """Return the numbers of the frames to take: those that the processor chooses, or some at equal distances.
+
+        A processor chooses frames if its configuration or the user says so.
+        """
+        from transformers.video_utils import VideoMetadata
+
+        chooser = self.processor.video_processor
+        settings = {
+            name: getattr(chooser, name, None)
+            for name in chooser.valid_kwargs.__annotations__
+            if name not in NOT_FOR_SAMPLING
+        }
+        is_chosen = "fps" in self.video_args or "num_frames" in self.video_args
+        if is_chosen or chooser.do_sample_frames:
+            settings |= self.video_args
+            numbers = chooser.sample_frames(VideoMetadata(**metadata), **settings)
+            return [int(number) for number in numbers]
+        total = metadata["total_num_frames"]
+        count = min(total, MOST_FRAMES)
+        return [index * total // count for index in range(count)]
 
     @property
     def extractor(self) -> Any:

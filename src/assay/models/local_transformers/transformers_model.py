@@ -5,6 +5,7 @@ length. In half precision the batch can change the rounding of an answer; `assay
 """
 
 import contextlib
+import importlib.util
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,10 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "voice": frozenset({"text"}),
     "omni": frozenset({"text", "image", "audio"}),
 }
+WATCHING = ("vision", "omni")
+"""Kinds of models some of which take videos."""
+VIDEO_LIBRARIES = ("torchvision", "av")
+"""What videos need: transformers' video processors use the first, the second decodes."""
 HEARING = ("audio", "speech", "omni")
 WITH_TOOLS = ("text", "vision", "audio", "omni")
 CPU_BATCH = 64
@@ -84,6 +89,8 @@ class LocalTransformers(LocalModel):
     """Compute threads of the whole process; by default torch's own choice."""
     generate_args: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `generate` for a model with media input: {"language": "de"}."""
+    video_args: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the model's video processor, such as the frames to take: {"fps": 2}, {"num_frames": 16}."""
     trust_remote_code: bool = False
     _loaded: Any = field(
         default=None,
@@ -164,7 +171,7 @@ class LocalTransformers(LocalModel):
         """The abilities that the configuration shows. No weights are loaded."""
         kind = self.model_kind
         return Abilities(
-            accepts=ACCEPTS[kind],
+            accepts=self._accepts(),
             produces=self._produces(),
             likelihood=kind not in ("speech", "voice"),
             logprobs=kind == "text",
@@ -175,6 +182,24 @@ class LocalTransformers(LocalModel):
             audio_rate=16000 if kind in HEARING else None,
             audio_channels=1 if kind in HEARING else None,
         )
+
+    def _accepts(self) -> frozenset[str]:
+        """Return the kinds of input that the configuration shows. Videos need further libraries."""
+        kinds = ACCEPTS[self.model_kind]
+        if self._takes_videos() and not missing_for_videos():
+            return kinds | {"video"}
+        return kinds
+
+    def _takes_videos(self) -> bool:
+        return self.model_kind in WATCHING and self.source.takes_videos()
+
+    @property
+    def media_fixes(self) -> Mapping[str, str]:
+        """How to make the model accept videos, if it takes them and a library is missing."""
+        missing = missing_for_videos()
+        if not missing or not self._takes_videos():
+            return {}
+        return {"video": f"pip install {' '.join(missing)}"}
 
     def _has_template(self) -> bool | None:
         return self.chat_template is not None or self.source.has_chat_template()
@@ -208,6 +233,8 @@ class LocalTransformers(LocalModel):
             identity["tool_syntax"] = self.tool_syntax
         if self.generate_args:
             identity["generate_args"] = dict(self.generate_args)
+        if self.video_args:
+            identity["video_args"] = dict(self.video_args)
         return identity
 
     def load(self) -> None:
@@ -328,6 +355,7 @@ class LocalTransformers(LocalModel):
             chat_template=self._template(processor),
             where=self.path,
             tool_syntax=self.tool_syntax,
+            video_args=self.video_args,
         )
 
     def _template(self, tokenizer: "PreTrainedTokenizerBase") -> str | None:
@@ -394,3 +422,8 @@ class LocalTransformers(LocalModel):
         beams = getattr(config, "num_beams", None) or 1
         if beams > 1:
             yield f"hf/{self.path}: its generation settings have num_beams={beams}; answers are written without beams"
+
+
+def missing_for_videos() -> list[str]:
+    """Return the libraries for videos that are not installed."""
+    return [name for name in VIDEO_LIBRARIES if importlib.util.find_spec(name) is None]

@@ -9,7 +9,6 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from ...core import (
@@ -28,7 +27,7 @@ from ...core import (
 from ...core.abilities import FEWER_IMAGES
 from ...core.secrets import scrub
 from ...models.answers import is_out_of_memory
-from ...models.declared import models_that
+from ...models.declared import fix_for_kind
 from ...models.shapes import WrongShape, checked, matched
 from ...models.tool_prompting import no_tools
 
@@ -389,7 +388,7 @@ def not_accepted(
                     or part.kind in abilities.accepts
                 ):
                     continue
-                line = _line(part.kind, frozenset(abilities.accepts))
+                line = _line(model, part.kind)
                 refused[index] = Output.failed("data", line, retryable=False)
         if abilities.images_per_prompt is None or index in refused:
             continue
@@ -400,17 +399,11 @@ def not_accepted(
     return refused
 
 
-@lru_cache(maxsize=64)
-def _line(
-    kind: str,
-    accepts: frozenset[str],
-) -> str:
+def _line(model: Model, kind: str) -> str:
     """Return the error message for media of a kind that the model does not accept.
 
     It names no sample, so that equal failures are counted together.
     """
-    accepted = ", ".join(sorted(accepts))
-    problem = f"the sample sends {kind} and the model accepts only {accepted}"
-    names = ", ".join([*models_that("accepts", kind), "or your own"])
-    fault = DataError(problem, fix=f"models that accept {kind}: {names}")
-    return str(fault)
+    accepts = ", ".join(sorted(model.abilities.accepts))
+    problem = f"the sample sends {kind} and the model accepts only {accepts}"
+    return str(DataError(problem, fix=fix_for_kind(model, kind)))

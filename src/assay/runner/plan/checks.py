@@ -16,7 +16,7 @@ from ...core import (
 )
 from ...core.abilities import FEWER_IMAGES
 from ...datasets.choice_order import lists_own_options, shows_order
-from ...models.declared import models_that
+from ...models.declared import fix_for_kind, models_that
 from ...models.devices import missing_device
 from ...models.tool_prompting import no_tools
 from ..tasks.components import build_summarizer
@@ -51,7 +51,7 @@ def check_abilities(planned: PlannedTask) -> None:
     for kind in kinds:
         raise ModalityMismatch(
             f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
-            fix=f"models that accept {kind}: {', '.join([*models_that('accepts', kind), 'or your own'])}",
+            fix=fix_for_kind(planned.model, kind),
         )
     produced = set(planned.task.produces)
     kinds = sorted(produced - abilities.produces)

@@ -1,0 +1,248 @@
+"""Videos as the model's own processor takes them, and what is said where a library for them is missing."""
+
+import importlib.util
+import io
+import json
+
+import pytest
+
+from assay.core import Video
+from assay.models.local_transformers import LocalTransformers, transformers_model
+
+from .tiny_media import ask, picture, weigh, written
+from .tiny_video import FAMILIES, film
+from .torchvision_operators import declare_operators
+
+pytestmark = pytest.mark.torch
+NEEDS = {"smolvlm": "num2words"}
+"""What the processors of some families need besides."""
+
+
+def needs(*names):
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"pip install {name}")
+
+
+@pytest.fixture
+def torchvision():
+    needs("av", "torchvision")
+    declare_operators()
+
+
+def build(name, make, folder, **options):
+    needs(*filter(None, [NEEDS.get(name)]))
+    FAMILIES[name](make, folder)
+    return LocalTransformers(str(folder), max_tokens=6, **options)
+
+
+def frames_by_hand(data):
+    """All frames of a video, and what a processor is told about them."""
+    import av
+    import numpy as np
+
+    with av.open(io.BytesIO(data)) as container:
+        stream = container.streams.video[0]
+        rate = float(stream.average_rate)
+        frames = [
+            frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)
+        ]
+    metadata = {
+        "total_num_frames": len(frames),
+        "fps": rate,
+        "duration": len(frames) / rate,
+        "frames_indices": list(range(len(frames))),
+    }
+    return np.stack(frames), metadata
+
+
+def inputs_by_hand(model, data, words, **options):
+    from transformers import AutoProcessor
+
+    processor = AutoProcessor.from_pretrained(model.path)
+    frames, metadata = frames_by_hand(data)
+    mark = getattr(processor, "video_token", "<video>")
+    if "<|vision_start|>" in processor.tokenizer.get_vocab():
+        mark = f"<|vision_start|>{mark}<|vision_end|>"
+    return processor, processor(
+        text=[f"user: {mark}{words}\nassistant:"],
+        videos=[frames],
+        videos_kwargs={"video_metadata": [metadata], **options},
+        return_tensors="pt",
+    )
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_video_is_what_processor_and_generate_make_of_it_by_hand(
+    name, make, tmp_path, torchvision
+):
+    import torch
+
+    model = build(name, make, tmp_path)
+    data = film()
+    request = ask(Video(data), "What moves?")
+
+    [output] = model.generate([request])
+    inputs = model._loaded.renderer.inputs(request.prompt)
+
+    processor, expected = inputs_by_hand(model, data, "What moves?")
+    assert inputs.keys() == expected.keys()
+    for key, value in expected.items():
+        assert torch.equal(torch.as_tensor(inputs[key]), torch.as_tensor(value)), key
+    tokens = model._loaded.model.generate(**expected, max_new_tokens=6, do_sample=False)
+    answer = tokens[0, expected["input_ids"].shape[1] :]
+    assert output.error is None
+    assert output.text == processor.tokenizer.decode(answer, skip_special_tokens=True)
+    assert "video" in model.abilities.accepts
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_several_prompts_with_videos_and_images_are_answered_as_alone(
+    name, make, tmp_path, torchvision
+):
+    model = build(name, make, tmp_path)
+    first, second = Video(film()), Video(film(rate=5))
+    requests = [
+        ask(first, "What moves?"),
+        ask(second, "What moves here?"),
+        ask(second, "And what else? ", first, "Compare them."),
+        ask(picture("red"), "Which color?"),
+    ]
+    if name != "smolvlm":  # Its processor loses the image if there is a video, too.
+        requests.append(ask(picture("red"), "Was it in ", first, "?"))
+
+    together = model.generate(requests)
+
+    assert [output.error for output in together] == [None] * len(requests)
+    alone = [model.generate([request])[0] for request in requests]
+    assert written(together) == written(alone)
+
+
+def test_an_image_beside_a_video_is_answered_as_by_hand(make, tmp_path, torchvision):
+    from transformers import AutoProcessor
+
+    model = build("qwen2_vl", make, tmp_path)
+    data = film()
+    image = picture("red", (56, 56))
+
+    [output] = model.generate([ask(image, "Was it in ", Video(data), "?")])
+
+    processor = AutoProcessor.from_pretrained(model.path)
+    frames, metadata = frames_by_hand(data)
+    pads = [
+        f"<|vision_start|><|{kind}_pad|><|vision_end|>" for kind in ("image", "video")
+    ]
+    inputs = processor(
+        text=[f"user: {pads[0]}Was it in {pads[1]}?\nassistant:"],
+        images=[image.source],
+        videos=[frames],
+        videos_kwargs={"video_metadata": [metadata]},
+        return_tensors="pt",
+    )
+    tokens = model._loaded.model.generate(**inputs, max_new_tokens=6, do_sample=False)
+    answer = tokens[0, inputs["input_ids"].shape[1] :]
+    assert output.text == processor.tokenizer.decode(answer, skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_likelihoods_after_a_video_are_those_of_the_model(
+    name, make, tmp_path, torchvision
+):
+    import torch
+
+    model = build(name, make, tmp_path)
+    data = film()
+
+    [output] = model.likelihood([weigh(Video(data), "What moves?", options=("a", "b"))])
+
+    _, inputs = inputs_by_hand(model, data, "What moves?")
+    ids = model.tokenizer.encode("ab", add_special_tokens=False)
+    with torch.inference_mode():
+        logits = model._loaded.model(**inputs).logits[0, -1]
+    expected = torch.log_softmax(logits.float(), -1)[ids].tolist()
+    values = [likelihood.logprob for likelihood in output.likelihoods]
+    assert values == pytest.approx(expected, abs=1e-4)
+
+
+def test_frames_are_chosen_as_the_processor_asks(make, tmp_path, torchvision):
+    needs("num2words")
+    smolvlm = build("smolvlm", make, tmp_path)
+    # 40 s at 2 frames a second: the processor asks for one a second, and at most 8.
+    request = ask(Video(film(count=80, rate=2)), "What moves?")
+
+    inputs = smolvlm._ready().renderer.inputs(request.prompt)
+
+    assert inputs["pixel_values"].shape[1] == 8
+    text = smolvlm.tokenizer.decode(inputs["input_ids"][0])
+    assert "eight frames from a 0:00:40 [H:MM:SS] video" in text
+    assert "Frame from 00:01:" in text
+
+
+@pytest.mark.parametrize(
+    ("video_args", "count"),
+    [({}, 32), ({"fps": 1}, 10), ({"num_frames": 6}, 6)],
+)
+def test_the_user_says_which_frames_where_the_processor_does_not(
+    video_args, count, make, tmp_path, torchvision
+):
+    model = build("qwen2_vl", make, tmp_path, video_args=video_args)
+    request = ask(Video(film(count=40, rate=4)), "What moves?")
+
+    inputs = model._ready().renderer.inputs(request.prompt)
+
+    assert int(inputs["video_grid_thw"][0, 0]) == count // 2
+    assert model.identity.get("video_args", {}) == video_args
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_images_need_no_torchvision(name, make, tmp_path, monkeypatch):
+    if importlib.util.find_spec("torchvision") is not None:
+        pytest.skip("torchvision is installed")
+    model = build(name, make, tmp_path)
+
+    outputs = model.generate(
+        [ask(picture("red"), "Which?"), ask(picture("blue"), "Which?")]
+    )
+
+    assert [output.error for output in outputs] == [None, None]
+    assert written(outputs)[0] != written(outputs)[1]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_model_says_what_it_needs_for_videos(name, make, tmp_path, monkeypatch):
+    model = build(name, make, tmp_path)
+    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ("no_such_library",))
+
+    assert "video" not in model.abilities.accepts
+    assert model.media_fixes == {"video": "pip install no_such_library"}
+    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ())
+    assert "video" in model.abilities.accepts
+    assert model.media_fixes == {}
+
+
+def test_a_model_without_videos_needs_nothing_for_them(llava, monkeypatch):
+    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ("no_such_library",))
+
+    assert "video" not in llava.abilities.accepts
+    assert llava.media_fixes == {}
+
+
+def test_a_run_with_videos_is_refused_before_anything_is_loaded(
+    qwen2_vl, tmp_path, monkeypatch, capsys
+):
+    from assay.cli.main import main
+
+    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ("no_such_library",))
+    (tmp_path / "film.mp4").write_bytes(
+        bytes.fromhex("00000018667479706d703432") + bytes(12)
+    )
+    row = {"question": "What moves?", "video": "film.mp4", "answer": "a bar"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+
+    rows, model = str(tmp_path / "rows.jsonl"), f"hf/{qwen2_vl.path}"
+    code = main(["run", rows, "--model", model, "--scorer", "exact_match", "--dry_run"])
+
+    printed = "".join(capsys.readouterr())
+    assert code != 0
+    assert f"sends video and model '{model}' accepts only image, text" in printed
+    assert "fix: pip install no_such_library" in printed
