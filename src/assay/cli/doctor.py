@@ -89,13 +89,14 @@ def examine(runs: Path) -> dict[str, Any]:
 
 def _local_models() -> dict[str, Any]:
     """Return the device that `hf` models use, and the installed libraries that make it faster."""
-    from ..models.devices import missing_device
+    from ..models.devices import missing_device, missing_for_videos
 
     reason = missing_device("cuda")
     return {
         "device": "cpu" if reason else "cuda",
         "no_cuda": reason,
         "triton": _version("triton"),
+        "missing_for_videos": missing_for_videos(),
     }
 
 
@@ -167,6 +168,9 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"hf models: on CUDA, decode steps as CUDA graphs, {kernel} attention"
     else:
         yield f"hf models: on the CPU ({local['no_cuda']})"
+    if local["missing_for_videos"]:
+        missing = " ".join(local["missing_for_videos"])
+        yield f"  those that take videos get none: pip install {missing}"
     yield "  those that do not fit the engine use transformers' generate; a run's notes say which way and why"
     sandbox = found["sandbox"]
     yield f"sandbox: {sandbox['tier'] or 'none works here, so no program of a model is run'}"

@@ -1,6 +1,7 @@
-"""Find the devices of this machine without importing torch, so that planning takes milliseconds."""
+"""Find the devices and libraries of this machine without importing torch, so that planning takes milliseconds."""
 
 import ctypes
+import importlib.util
 import os
 import platform
 import re
@@ -11,6 +12,8 @@ from importlib import metadata
 NAME = re.compile(r"(?P<kind>[a-z]+)(?::(?P<index>\d+))?")
 LIBRARIES = ("libnvidia-ml.so.1", "nvml.dll")
 ROCM = "/dev/kfd"
+VIDEO_LIBRARIES = ("torchvision", "av")
+"""What videos need: transformers' video processors use the first, the second decodes."""
 
 
 def missing_device(device: str) -> str | None:
@@ -115,3 +118,8 @@ def _driver_count() -> int | None:
         except (OSError, AttributeError):
             continue
     return None if find_library("cuda") else 0
+
+
+def missing_for_videos() -> list[str]:
+    """Return the libraries for videos that are not installed."""
+    return [name for name in VIDEO_LIBRARIES if importlib.util.find_spec(name) is None]

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from .tiny_media import folders, janus, llava, qwen2_audio, qwen2_vl, whisper  # noqa: F401 - fixtures
+from .torchvision_operators import declare_operators
 
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -23,6 +24,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "local_transformers" in str(item.path) and item.get_closest_marker("torch"):
             item.add_marker(needs_torch)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def importable_torchvision():
+    declare_operators()
 
 
 @pytest.fixture(autouse=True)

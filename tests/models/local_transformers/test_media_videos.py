@@ -1,59 +1,31 @@
 """Videos as the model's own processor takes them, and what is said where a library for them is missing."""
 
 import importlib.util
-import io
 import json
 
 import pytest
 
 from assay.core import Video
-from assay.models.local_transformers import LocalTransformers, transformers_model
+from assay.models import devices
+from assay.models.local_transformers import LocalTransformers
 
 from .tiny_media import ask, picture, weigh, written
-from .tiny_video import FAMILIES, film
-from .torchvision_operators import declare_operators
+from .tiny_video import FAMILIES, film, frames_by_hand, needs
 
 pytestmark = pytest.mark.torch
 NEEDS = {"smolvlm": "num2words"}
 """What the processors of some families need besides."""
 
 
-def needs(*names):
-    for name in names:
-        if importlib.util.find_spec(name) is None:
-            pytest.skip(f"pip install {name}")
-
-
 @pytest.fixture
 def torchvision():
     needs("av", "torchvision")
-    declare_operators()
 
 
 def build(name, make, folder, **options):
     needs(*filter(None, [NEEDS.get(name)]))
     FAMILIES[name](make, folder)
     return LocalTransformers(str(folder), max_tokens=6, **options)
-
-
-def frames_by_hand(data):
-    """All frames of a video, and what a processor is told about them."""
-    import av
-    import numpy as np
-
-    with av.open(io.BytesIO(data)) as container:
-        stream = container.streams.video[0]
-        rate = float(stream.average_rate)
-        frames = [
-            frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)
-        ]
-    metadata = {
-        "total_num_frames": len(frames),
-        "fps": rate,
-        "duration": len(frames) / rate,
-        "frames_indices": list(range(len(frames))),
-    }
-    return np.stack(frames), metadata
 
 
 def inputs_by_hand(model, data, words, **options):
@@ -211,17 +183,17 @@ def test_images_need_no_torchvision(name, make, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_model_says_what_it_needs_for_videos(name, make, tmp_path, monkeypatch):
     model = build(name, make, tmp_path)
-    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr(devices, "VIDEO_LIBRARIES", ("no_such_library",))
 
     assert "video" not in model.abilities.accepts
     assert model.media_fixes == {"video": "pip install no_such_library"}
-    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ())
+    monkeypatch.setattr(devices, "VIDEO_LIBRARIES", ())
     assert "video" in model.abilities.accepts
     assert model.media_fixes == {}
 
 
 def test_a_model_without_videos_needs_nothing_for_them(llava, monkeypatch):
-    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr(devices, "VIDEO_LIBRARIES", ("no_such_library",))
 
     assert "video" not in llava.abilities.accepts
     assert llava.media_fixes == {}
@@ -232,7 +204,7 @@ def test_a_run_with_videos_is_refused_before_anything_is_loaded(
 ):
     from assay.cli.main import main
 
-    monkeypatch.setattr(transformers_model, "VIDEO_LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr(devices, "VIDEO_LIBRARIES", ("no_such_library",))
     (tmp_path / "film.mp4").write_bytes(
         bytes.fromhex("00000018667479706d703432") + bytes(12)
     )

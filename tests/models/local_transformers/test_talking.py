@@ -1,15 +1,18 @@
 """Models that write and speak: a tiny Qwen2.5-Omni with all its parts, its texts and its sounds."""
 
 import io
+import json
 import math
 import struct
 import wave
 
 import pytest
 
-from assay.core import Audio, GenerateOptions, Image, Message, Prompt, Request
+from assay.core import Audio, GenerateOptions, Image, Message, Prompt, Request, Video
 from assay.media import decode_audio
 from assay.models.local_transformers import LocalTransformers
+
+from .tiny_video import film, frames_by_hand, needs
 
 pytestmark = pytest.mark.torch
 MARKS = {
@@ -34,7 +37,8 @@ TOKEN_NAMES = {
 TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {% for c in m.content %}"
     "{% if c.type == 'image' %}<|vision_bos|><|IMAGE|><|vision_eos|>"
-    "{% elif c.type == 'audio' %}<|audio_bos|><|AUDIO|><|audio_eos|>{% else %}{{ c.text }}{% endif %}{% endfor %}\n"
+    "{% elif c.type == 'audio' %}<|audio_bos|><|AUDIO|><|audio_eos|>"
+    "{% elif c.type == 'video' %}<|vision_bos|><|VIDEO|><|vision_eos|>{% else %}{{ c.text }}{% endif %}{% endfor %}\n"
     "{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
 )
 TEXT = {
@@ -133,6 +137,9 @@ def omni_folder(tmp_path_factory):
         folder
     )
     tokenizer.save_pretrained(folder)
+    videos = {"shortest_edge": 28 * 28, "longest_edge": 56 * 56}
+    videos = {"video_processor_type": "Qwen2VLVideoProcessor", "size": videos}
+    (folder / "video_preprocessor_config.json").write_text(json.dumps(videos))
     return folder
 
 
@@ -174,7 +181,7 @@ def test_an_answer_is_text_and_sound_in_one_candidate(omni):
 
     assert output.error is None
     [candidate] = output.candidates
-    assert omni.abilities.accepts == {"text", "image", "audio"}
+    assert omni.abilities.accepts - {"video"} == {"text", "image", "audio"}
     assert omni.abilities.produces == {"text", "audio"}
     assert [part.kind for part in candidate.parts] == ["text", "audio"]
     assert candidate.text == omni._loaded.renderer.tokenizer.decode(
@@ -385,3 +392,34 @@ def test_an_omni_without_its_speaking_part_only_writes(omni_folder, tmp_path):
 
     assert silent.abilities.produces == {"text"}
     assert silent.generate([ask("hello", produces=("text",))])[0].error is None
+
+
+@pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
+def test_a_video_is_watched_as_the_model_does_it_by_hand(omni, produces):
+    needs("av", "torchvision")
+    from transformers import AutoProcessor
+
+    data = film()
+
+    [output] = omni.generate([ask(Video(data), "What moves?", produces=produces)])
+
+    processor = AutoProcessor.from_pretrained(omni.path)
+    frames, metadata = frames_by_hand(data)
+    inputs = processor(
+        text=["user: <|vision_bos|><|VIDEO|><|vision_eos|>What moves?assistant:"],
+        videos=[frames],
+        videos_kwargs={"video_metadata": [metadata]},
+        return_tensors="pt",
+    )
+    whole = omni._loaded.whole
+    tokens = whole.generate(
+        **inputs,
+        generation_mode="text",
+        thinker_max_new_tokens=6,
+        thinker_do_sample=False,
+    )
+    answer = tokens[0, inputs["input_ids"].shape[1] :]
+    assert output.error is None
+    assert output.text == processor.tokenizer.decode(answer, skip_special_tokens=True)
+    kinds = [part.kind for part in output.candidates[0].parts]
+    assert ("audio" in kinds) == ("audio" in produces)

@@ -3,8 +3,11 @@
 Their processors are saved as files, because transformers' video processors cannot be made without torchvision.
 """
 
+import importlib.util
 import io
 import json
+
+import pytest
 
 from .tiny_media import TEXT
 
@@ -45,6 +48,32 @@ def film(count=10, rate=4, size=(56, 42)):
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     return buffer.getvalue()
+
+
+def needs(*names):
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"pip install {name}")
+
+
+def frames_by_hand(data):
+    """All frames of a video, and what a processor is told about them."""
+    import av
+    import numpy as np
+
+    with av.open(io.BytesIO(data)) as container:
+        stream = container.streams.video[0]
+        rate = float(stream.average_rate)
+        frames = [
+            frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)
+        ]
+    metadata = {
+        "total_num_frames": len(frames),
+        "fps": rate,
+        "duration": len(frames) / rate,
+        "frames_indices": list(range(len(frames))),
+    }
+    return np.stack(frames), metadata
 
 
 def save(folder, model, tokenizer, images, videos, processor=None):

@@ -79,9 +79,9 @@ class TalkingModel(MediaModel):
         request: Request,
         inputs: Mapping[str, Any],
     ) -> Output:
-        # The speaking part needs to know how large images are, and refuses the images themselves.
+        # The speaking part needs to know how large images and videos are, and refuses their pixels.
         arguments = {
-            f"thinker_{name}" if name == "pixel_values" else name: value
+            f"thinker_{name}" if name.startswith("pixel_values") else name: value
             for name, value in placed(inputs, self.model).items()
         }
         length = length_of(inputs)

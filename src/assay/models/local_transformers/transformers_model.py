@@ -5,7 +5,6 @@ length. In half precision the batch can change the rounding of an answer; `assay
 """
 
 import contextlib
-import importlib.util
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...core import Abilities, Meter, Output, Request, UsageError
-from ..devices import cuda_devices
+from ..devices import cuda_devices, missing_for_videos
 from ..prompting.fitting import Limits
 from ..prompting.local_model import LocalModel
 from ..prompting.renderer import Renderer, Seq2SeqRenderer, template_in
@@ -46,8 +45,6 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
 }
 WATCHING = ("vision", "omni")
 """Kinds of models some of which take videos."""
-VIDEO_LIBRARIES = ("torchvision", "av")
-"""What videos need: transformers' video processors use the first, the second decodes."""
 HEARING = ("audio", "speech", "omni")
 WITH_TOOLS = ("text", "vision", "audio", "omni")
 CPU_BATCH = 64
@@ -422,8 +419,3 @@ class LocalTransformers(LocalModel):
         beams = getattr(config, "num_beams", None) or 1
         if beams > 1:
             yield f"hf/{self.path}: its generation settings have num_beams={beams}; answers are written without beams"
-
-
-def missing_for_videos() -> list[str]:
-    """Return the libraries for videos that are not installed."""
-    return [name for name in VIDEO_LIBRARIES if importlib.util.find_spec(name) is None]
