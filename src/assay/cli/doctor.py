@@ -169,8 +169,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield f"hf models: on the CPU ({local['no_cuda']})"
     if local["missing_for_videos"]:
-        missing = " ".join(local["missing_for_videos"])
-        yield f"  those that take videos get none: pip install {missing}"
+        libraries = " ".join(local["missing_for_videos"])
+        yield f"  those that take videos get none: pip install {libraries}"
     yield "  those that do not fit the engine use transformers' generate; a run's notes say which way and why"
     sandbox = found["sandbox"]
     yield f"sandbox: {sandbox['tier'] or 'none works here, so no program of a model is run'}"

@@ -4,15 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...core import Output, Request
-from ..prompting.fitting import Limits, too_long
+from ...core import Likelihood
 from ..prompting.pairs import Pair
-from ..prompting.weighing import weighed_output
 from .media_batches import BESIDE
 from .shared_likelihoods import Tally
-
-CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
-"""Errors that a model's own code raises if it cannot compute a prompt and its continuation separately."""
 
 
 @dataclass
@@ -20,32 +15,24 @@ class Weigher:
     """Scores continuations with one model, each after its whole prompt."""
 
     model: Any
-    limits: Limits
 
     def weigh(
         self,
-        request: Request,
-        inputs: dict[str, Any],
-        continuations: Sequence[tuple[int, ...]],
-    ) -> Output:
-        """Return the likelihoods of one request, whose tensors are on the device."""
-        context = tuple(inputs["input_ids"][0].tolist())
-        start = len(context)
-        pairs = [Pair((*context, *more), start) for more in continuations]
-        longest = max(len(pair.computed) for pair in pairs)
-        if longest > self.limits.context:
-            return too_long(longest, self.limits.context, has_media=True)
+        inputs: Mapping[str, Any],
+        pairs: Sequence[Pair],
+    ) -> list[Likelihood]:
+        """Return the likelihood of each continuation of one prompt, whose tensors are on the device."""
         tally = Tally(pairs)
         for number, pair in enumerate(pairs):
             length = len(pair.computed)
-            logits = self.logits(inputs, pair.computed[start:])
+            logits = self.logits(inputs, pair.computed[pair.start :])
             # A model may write several tokens for each mark of a medium.
             more = len(logits) - length
             predictions = []
-            for index in range(start - 1, length):
+            for index in range(pair.start - 1, length):
                 predictions.append((index + more, number, index))
             tally.add(logits, predictions)
-        return weighed_output(request, pairs, tally.results(), None)
+        return tally.results()
 
     def logits(
         self,

@@ -23,7 +23,7 @@ from .few_rows import hasten
 from .generation_rows import Row, rows_of
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
-from .media_likelihood import CANNOT, Weigher
+from .media_likelihood import Weigher
 from .media_plain import PlainWriter
 from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
@@ -33,6 +33,9 @@ from .text import weigh_words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
+"""Errors that a model's own code raises for a prompt whose media it cannot separate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +47,8 @@ class Prepared:
     failed: dict[int, Output]
     marked: dict[int, Marked] = field(default_factory=dict)
     """Prompts with their media separated, by the index of the request; only those whose prefixes can be shared."""
-    whole: dict[int, list[Pair]] = field(default_factory=dict)
-    """Texts without media to score from their first token, in pieces."""
-    continuations: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
-    """The continuations of each prompt, as token ids."""
-
-    def pairs(self, index: int) -> list[Pair]:
-        """Return each continuation of a prompt with the tokens before it."""
-        context = self.marked[index].ids
-        pairs = []
-        for continuation in self.continuations[index]:
-            pairs.append(Pair((*context, *continuation), len(context)))
-        return pairs
+    pairs: dict[int, list[Pair]] = field(default_factory=dict)
+    """The continuations of each prompt; or the pieces of a text without media that is scored from its first token."""
 
     def without(self, outputs: Mapping[int, Output]) -> dict[int, dict[str, Any]]:
         """Return the inputs of requests that are not answered yet."""
@@ -88,7 +81,7 @@ class MediaModel:
         self.processor = renderer.processor
         self.limits = limits
         self.where = where
-        self.weigher = Weigher(model, limits)
+        self.weigher = Weigher(model)
         self.settings = settings
         self.engine: Any = self._engine()
         self.apart_because: str | None = None
@@ -120,21 +113,17 @@ class MediaModel:
         prepared = Prepared(requests, {}, {})
         for index, request in enumerate(requests):
             check_options(request.options, self.where, reports=False)
-            if "image" in request.prompt.produces or not self._read(prepared, index):
+            if "image" in request.prompt.produces:
                 continue
-            length = length_of(prepared.inputs[index])
-            context = self.limits.context
-            if length >= context:
-                prepared.failed[index] = too_long(length, context, has_media=True)
-                del prepared.inputs[index]
-            elif self._shares_writing(request):
+            is_read = self._read(prepared, index)
+            if is_read and self._shares_writing(request):
                 self._mark(prepared, index)
         return prepared
 
     def _read(self, prepared: Prepared, index: int) -> bool:
         """Add the tensors of a prompt, or its failure; return True if it can be answered.
 
-        It fails if it cannot be rendered, or if the model would cut an audio clip.
+        It fails if it cannot be rendered, if it is too long, or if the model would cut an audio clip.
         """
         prompt = prepared.requests[index].prompt
         try:
@@ -142,13 +131,18 @@ class MediaModel:
                 raise ValueError(
                     "a prompt with media has no whole text to weigh: give continuations after it"
                 )
+            limit = self.limits.context
             if prompt.continuations is None:
                 inputs = self.renderer.inputs(prompt)
+                length = length_of(inputs)
+                limit -= 1  # one token of an answer
             else:
-                weighed = self.renderer.weighed(prompt)
-                inputs = weighed.inputs
-                prepared.continuations[index] = weighed.continuations
+                inputs, pairs = self.renderer.weighed(prompt)
+                length = max((len(pair.computed) for pair in pairs), default=0)
+                prepared.pairs[index] = pairs
             failed = self._unheard(prompt, inputs)
+            if failed is None and length > limit:
+                failed = too_long(length, self.limits.context, has_media=True)
         except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
             failed = failure(error, self.where)
         if failed is not None:
@@ -319,8 +313,8 @@ class MediaModel:
         for index, request in enumerate(requests):
             if request.prompt.rolling and not request.prompt.media:
                 first, tokens = self.renderer.whole_text(request.prompt)
-                pairs = windows(tokens, first, self.limits.context)
-                prepared.whole[index] = pairs
+                pieces = windows(tokens, first, self.limits.context)
+                prepared.pairs[index] = pieces
             elif self._read(prepared, index):
                 self._mark(prepared, index)
         return prepared
@@ -347,17 +341,22 @@ class MediaModel:
         """Return the likelihoods after one prompt, as the model itself computes them."""
         [index] = group
         inputs = placed(prepared.inputs[index], self.model)
-        continuations = prepared.continuations[index]
-        request = prepared.requests[index]
-        return {index: self.weigher.weigh(request, inputs, continuations)}
+        pairs = prepared.pairs[index]
+        likelihoods = self.weigher.weigh(inputs, pairs)
+        return {
+            index: weighed_output(prepared.requests[index], pairs, likelihoods, None)
+        }
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
         """Return the likelihoods of texts without media from their first token."""
+        group = []
         planned = []
-        for index, pairs in prepared.whole.items():
-            planned.append((prepared.requests[index], (pairs, 0)))
+        for index, request in enumerate(prepared.requests):
+            if request.prompt.rolling and index in prepared.pairs:
+                group.append(index)
+                planned.append((request, (prepared.pairs[index], 0)))
         outputs = weigh_planned(planned, lambda pairs: weigh_words(self, pairs))
-        return dict(zip(prepared.whole, outputs, strict=True))
+        return dict(zip(group, outputs, strict=True))
 
     def _weighed(
         self,
@@ -365,27 +364,14 @@ class MediaModel:
         prepared: Prepared,
     ) -> dict[int, Output]:
         """Compute the likelihoods of all continuations together."""
-        limit = self.limits.context
+        prompts = [prepared.marked[index] for index in group]
+        pairs = [prepared.pairs[index] for index in group]
+        likelihoods = self._sharing.weigh(prompts, pairs)
         outputs = {}
-        pairs_of: dict[int, list[Pair]] = {}
-        for index in group:
-            pairs = prepared.pairs(index)
-            longest = max((len(pair.computed) for pair in pairs), default=0)
-            if longest > limit:
-                outputs[index] = too_long(longest, limit, has_media=True)
-            else:
-                pairs_of[index] = pairs
-        if not pairs_of:
-            return outputs
-        prompts = [prepared.marked[index] for index in pairs_of]
-        texts = [prepared.continuations[index] for index in pairs_of]
-        likelihoods = self._sharing.weigh(prompts, texts)
-        for index, values in zip(pairs_of, likelihoods, strict=True):
+        for number, index in enumerate(group):
+            request = prepared.requests[index]
             outputs[index] = weighed_output(
-                prepared.requests[index],
-                pairs_of[index],
-                values,
-                None,
+                request, pairs[number], likelihoods[number], None
             )
         return outputs
 
@@ -394,14 +380,13 @@ class SpeechModel(MediaModel):
     """A speech-to-text model: the prompt is one audio clip, the answer is its words."""
 
     opening = 4
-    """Return the failure of a clip that the model cannot hear to its end, because its settings have no timestamps."""
 
     def _unheard(
         self,
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Check for long audio clips, which need timestamps that not every model supports."""
+        """Return the failure of a clip longer than one window, if the model has no timestamps to continue from."""
         settings = self.model.generation_config
         if getattr(settings, "no_timestamps_token_id", None):
             return None

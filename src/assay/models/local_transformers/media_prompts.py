@@ -22,6 +22,7 @@ from ...core import (
 )
 from ...media import decode_audio, decode_frames, decode_image, inspect_video
 from ..answers import failure
+from ..prompting.pairs import Pair
 from ..prompting.renderer import MARKS, PromptFault, Renderer, seam
 from .media_batches import BESIDE
 
@@ -51,14 +52,6 @@ class Film:
 
     frames: Any
     metadata: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A prompt as tensors, and its continuations as token ids."""
-
-    inputs: dict[str, Any]
-    continuations: tuple[tuple[int, ...], ...]
 
 
 class MediaRenderer(Renderer):
@@ -119,8 +112,8 @@ class MediaRenderer(Renderer):
             )
         )
 
-    def weighed(self, prompt: Prompt) -> Weighed:
-        """Return the tensors of a prompt, and each of its continuations as token ids.
+    def weighed(self, prompt: Prompt) -> tuple[dict[str, Any], list[Pair]]:
+        """Return the tensors of a prompt, and its continuations.
 
         Context and continuation are encoded together, so that the tokens at the boundary are those of the model: a
         text alone may begin with an extra blank, and the end of the context may form one token with it. Such an end
@@ -135,15 +128,17 @@ class MediaRenderer(Renderer):
         start = len(context)
         for whole, more in zip(wholes, continuations, strict=True):
             start = min(start, seam(context, whole, is_empty=not more))
-        ending = list(context[start:])
-        if ending and inputs["input_ids"][0, -len(ending) :].tolist() != ending:
+        endings = [whole[start:] for whole in wholes]
+        moved = list(context[start:])
+        if moved and inputs["input_ids"][0, -len(moved) :].tolist() != moved:
             # The processor adds an end of its own, and no token can span it.
-            return Weighed(inputs, tuple(tuple(encode(more)) for more in continuations))
-        if ending:
+            endings = [tuple(encode(more)) for more in continuations]
+        elif moved:
             for name in ("input_ids", *BESIDE):
                 if name in inputs:
-                    inputs[name] = inputs[name][:, : -len(ending)]
-        return Weighed(inputs, tuple(whole[start:] for whole in wholes))
+                    inputs[name] = inputs[name][:, : -len(moved)]
+        ids = tuple(inputs["input_ids"][0].tolist())
+        return inputs, [Pair((*ids, *ending), len(ids)) for ending in endings]
 
     def unheard(
         self,

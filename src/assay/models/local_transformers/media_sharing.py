@@ -87,30 +87,19 @@ class Sharing:
     def weigh(
         self,
         prompts: Sequence[Marked],
-        texts: Sequence[Sequence[Sequence[int]]],
+        pairs: Sequence[Sequence[Pair]],
     ) -> list[list[Likelihood]]:
-        """Return the likelihoods of each prompt's continuations, given as token ids."""
+        """Return the likelihoods of each prompt's continuations."""
         engine = self.engine
-        pairs: list[Keyed] = []
         with self._handling(prompts):
-            for prompt, continuations in zip(prompts, texts, strict=True):
-                pairs += self._pairs(prompt, continuations)
-            likelihoods = engine.within_memory(lambda: weigh(engine, pairs))
-        remaining = iter(likelihoods)
-        counts = [len(continuations) for continuations in texts]
-        return [list(islice(remaining, count)) for count in counts]
-
-    def _pairs(
-        self,
-        prompt: Marked,
-        continuations: Sequence[Sequence[int]],
-    ) -> Iterator[Keyed]:
-        """Yield each continuation with the tokens and keys before it."""
-        start = len(prompt.ids)
-        keys = self._keys(prompt)
-        for ids in continuations:
-            further_keys = self._after(prompt, ids)
-            yield Keyed((*prompt.ids, *ids), start, (*keys, *further_keys))
+            keyed: list[Keyed] = []
+            for prompt, pairs_of_prompt in zip(prompts, pairs, strict=True):
+                keys = self._keys(prompt)
+                for pair in pairs_of_prompt:
+                    further_keys = self._after(prompt, pair.tokens[pair.start :])
+                    keyed.append(Keyed(pair.tokens, pair.start, (*keys, *further_keys)))
+            likelihoods = iter(engine.within_memory(lambda: weigh(engine, keyed)))
+        return [list(islice(likelihoods, len(members))) for members in pairs]
 
     def write(
         self,
