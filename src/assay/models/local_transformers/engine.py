@@ -383,7 +383,7 @@ def why_not(engine: Engine) -> str | None:
     return why_apart(
         model,
         lambda: [plain_logits(model, row)[-1] for row in rows],
-        lambda: _shared(engine, rows),
+        lambda: shared_logits(engine, rows),
     )
 
 
@@ -514,7 +514,7 @@ def probe_answers(
     return rows
 
 
-def _shared(
+def shared_logits(
     engine: Engine,
     rows: Sequence[Sequence[int]],
 ) -> list[Any]:

@@ -4,8 +4,8 @@ Prompts of different lengths are padded on the left if the model's own `generate
 is tested with the first two. Media are never padded: only media of one shape are joined.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core import Request
 from ..prompting.fitting import Limits
@@ -20,7 +20,8 @@ BATCH = 8
 BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
 """Inputs that have one value for each token id."""
 SLACK = 16
-"""Padding tokens that cost less than a separate pass."""
+"""Padding tokens that cost less than a separate pass, besides a quarter of the shortest prompt."""
+T = TypeVar("T")
 Inputs = Mapping[str, Any]
 
 
@@ -46,15 +47,27 @@ def alike(
         name = (options, index if is_alone else -1, shapes, room)
         groups.setdefault(name, []).append(index)
     for members in groups.values():
-        batch: list[int] = []
-        for index in sorted(members, key=lambda member: lengths[member]):
-            if batch:
-                longest = 1.25 * lengths[batch[0]] + SLACK
-                if len(batch) == BATCH or lengths[index] > longest:
-                    yield batch
-                    batch = []
-            batch.append(index)
-        yield batch
+        yield from by_length(members, lambda index: lengths[index], BATCH, fills)
+
+
+def by_length(
+    items: Sequence[T],
+    length: Callable[[T], int],
+    most: int,
+    fills: bool = False,
+) -> Iterator[list[T]]:
+    """Yield groups of at most `most` items with the same length, or with `fills` of similar lengths."""
+    group: list[T] = []
+    for item in sorted(items, key=length):
+        if group:
+            shortest = length(group[0])
+            longest = 1.25 * shortest + SLACK if fills else shortest
+            if len(group) == most or length(item) > longest:
+                yield group
+                group = []
+        group.append(item)
+    if group:
+        yield group
 
 
 def length_of(inputs: Inputs) -> int:

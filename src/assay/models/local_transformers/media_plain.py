@@ -20,7 +20,6 @@ from .media_settings import (
     Stopping,
     finite_only,
     room_for,
-    settings_of,
 )
 from .sampling import is_greedy
 from .text import filler_of
@@ -155,12 +154,23 @@ class PlainWriter:
         penalties: Penalties,
     ) -> dict[str, Any]:
         """Return the arguments of `generate` for a request after a prompt of `length` tokens."""
-        before = length + self.opening
-        settings = settings_of(request.options, self.limits, before, self.settings)
+        options = request.options
+        room, _ = room_for(options, self.limits, length + self.opening)
+        settings: dict[str, Any] = {
+            "max_new_tokens": room,
+            "do_sample": not is_greedy(options),
+            **self.settings,
+        }
+        if not is_greedy(options):
+            for name in ("temperature", "top_p", "top_k", "min_p"):
+                value = getattr(options, name)
+                if value is not None:
+                    settings[name] = value
+            settings.setdefault("top_k", 0)
         if penalties.are_asked:
             settings["logits_processor"] = [penalties]
-        if request.options.stop:
-            stops = self.answers.stops(request.options.stop)
+        if options.stop:
+            stops = self.answers.stops(options.stop)
             settings["stopping_criteria"] = [Stopping(stops, length)]
         return settings
 

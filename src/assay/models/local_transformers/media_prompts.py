@@ -77,7 +77,7 @@ class MediaRenderer(Renderer):
         self.video_args = video_args or {}
         self._last: OrderedDict[str, Any] = OrderedDict()
         self._marks: dict[str, str] = {}
-        self._written: dict[str, bool] = {}
+        self._turns: dict[str, str] = {}
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Return token ids and media tensors of one prompt."""
@@ -230,14 +230,24 @@ class MediaRenderer(Renderer):
 
     def _writes(self, kind: str) -> bool:
         """Return True if the template writes anything for a kind of medium. Older ones know images and no videos."""
-        if kind not in self._written:
-            text = {"type": "text", "text": MARKS[0]}
-            rendered = []
-            for content in ([text], [text, {"type": kind}]):
-                message = {"role": "user", "content": content}
-                rendered.append(super()._templated([message]))
-            self._written[kind] = rendered[0] != rendered[1]
-        return self._written[kind]
+        return self._between(kind) != self._between("")
+
+    def _between(self, kind: str) -> str:
+        """Return what the template writes for a turn with a medium between two words; without it for ""."""
+        if kind not in self._turns:
+            content = [
+                {"type": "text", "text": MARKS[0]},
+                {"type": kind},
+                {"type": "text", "text": MARKS[1]},
+            ]
+            if not kind:
+                del content[1]
+            turn = {"role": "user", "content": content}
+            try:
+                self._turns[kind] = super()._templated([turn])
+            except AssayError:
+                self._turns[kind] = ""
+        return self._turns[kind]
 
     @cached_property
     def _reads_parts(self) -> bool:
@@ -278,19 +288,9 @@ class MediaRenderer(Renderer):
         """Return what the chat template writes between two words for a medium there; empty if it moves the medium."""
         if not self.has_template or not self._reads_parts:
             return ""
-        before, after = MARKS[0], MARKS[1]
-        content = [
-            {"type": "text", "text": before},
-            {"type": kind},
-            {"type": "text", "text": after},
-        ]
-        try:
-            text = super()._templated([{"role": "user", "content": content}])
-        except AssayError:
-            return ""
-        _, _, rest = text.partition(before)
+        _, _, rest = self._between(kind).partition(MARKS[0])
         # A template that puts all media first writes nothing between the words.
-        between, is_ordered, _ = rest.partition(after)
+        between, is_ordered, _ = rest.partition(MARKS[1])
         if not is_ordered or self._token(kind) not in between:
             return ""
         return between.strip()

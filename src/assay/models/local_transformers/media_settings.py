@@ -7,7 +7,7 @@ from ...core import GenerateOptions, UsageError
 from ..prompting.fitting import Limits
 from ..prompting.weighing import NOT_FINITE
 from .generation_rows import Stops
-from .sampling import are_finite, has_penalties, is_greedy, penalised
+from .sampling import are_finite, has_penalties, penalised
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -66,32 +66,6 @@ def room_for(
         most = options.max_tokens
     room = max(1, min(most, limits.context - length))
     return room, room if room < most else None
-
-
-def settings_of(
-    options: GenerateOptions,
-    limits: Limits,
-    length: int,
-    defaults: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return the arguments of `generate` after a prompt of `length` tokens.
-
-    Options take precedence over other settings.
-    """
-    room, _ = room_for(options, limits, length)
-    settings: dict[str, Any] = {
-        "max_new_tokens": room,
-        "do_sample": not is_greedy(options),
-        **defaults,
-    }
-    if is_greedy(options):
-        return settings
-    for name in ("temperature", "top_p", "top_k", "min_p"):
-        value = getattr(options, name)
-        if value is not None:
-            settings[name] = value
-    settings.setdefault("top_k", 0)
-    return settings
 
 
 def more_settings(

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from ...core import Image, Likelihood, Media, Message, Prompt
 from ...media import audio_from
 from ..prompting.pairs import Pair
-from .engine import check_written, why_apart
+from .engine import check_written, shared_logits, why_apart
 from .generation_rows import Row
 from .media_engine import MediaEngine, check_given
 from .media_pieces import Piece, marks_of, pieces_of
 from .media_prompts import MediaRenderer, placed
-from .prefix import Node, PrefixSpan, Subtree, grow, lay_out
 from .shared_likelihoods import weigh
 
 if TYPE_CHECKING:
@@ -155,7 +154,12 @@ class Sharing:
 
         def shared() -> list[Any]:
             prompts = [self.read(tensors) for tensors in inputs]
-            return self._shared_logits(prompts, endings)
+            with self._handling(prompts):
+                rows = []
+                for prompt, ending in zip(prompts, endings, strict=True):
+                    keys = (*self._keys(prompt), *self._after(prompt, ending))
+                    rows.append(keys)
+                return shared_logits(self.engine, rows)
 
         def check(usual: str | None) -> None:
             check_written(self.engine, self.engine.decoder, usual)
@@ -175,43 +179,6 @@ class Sharing:
             for medium, words in questions:
                 message = Message.of(role, "Look and listen. ", medium, words)
                 yield Prompt((message,))
-
-    def _shared_logits(
-        self,
-        prompts: Sequence[Marked],
-        endings: Sequence[Sequence[int]],
-    ) -> list[Any]:
-        """Return the logits of the last token of each prompt with its ending, computed with shared prefixes."""
-        engine = self.engine
-        logits_of: dict[int, Any] = {}
-        with self._handling(prompts):
-            rows = []
-            for prompt, ids in zip(prompts, endings, strict=True):
-                rows.append((*self._keys(prompt), *self._after(prompt, ids)))
-            for subtree in self._subtrees(rows):
-                layout = lay_out(subtree, rows)
-                last = len(layout.tokens) - 1
-                logits = engine.run_segments([subtree], [layout], [last])
-                for row in layout.paths:
-                    logits_of[row] = logits[0].float()
-        engine.forget()
-        return [logits_of[row] for row in range(len(rows))]
-
-    def _subtrees(self, rows: Sequence[Sequence[int]]) -> list[Subtree]:
-        """Return the leaves of the tree of all rows, after computing their prefixes."""
-        subtrees: list[Subtree] = []
-        stack: list[tuple[Node, PrefixSpan | None]] = [(grow(rows), None)]
-        while stack:
-            node, prefix = stack.pop()
-            if not node.children:
-                subtrees.append(Subtree(node, prefix))
-                continue
-            if node.stop > node.start:
-                members = tuple(node.rows())
-                prefix = PrefixSpan(node.row, node.start, node.stop, prefix, members)
-                self.engine.compute_prefix(prefix, rows)
-            stack += [(child, prefix) for child in node.children]
-        return subtrees
 
 
 def _positions(

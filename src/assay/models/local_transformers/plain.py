@@ -6,8 +6,8 @@ prompt that is padded on the left. Both are tested with short prompts before the
 own tokens, so options, seeds and stops have the same meaning as in the engine.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...core import Likelihood, Meter, ModelError
 from ..prompting.pairs import Pair
@@ -20,18 +20,15 @@ from .engine import (
 )
 from .generation_rows import Row, choose_tokens
 from .loading import quiet
-from .media_batches import fills_rightly, joined
+from .media_batches import by_length, fills_rightly, joined
 from .shared_likelihoods import Tally
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
 
-T = TypeVar("T")
 BATCH = 8
 """Sequences to score in one pass."""
-SLACK = 64
-"""Padding tokens of a row that cost less than a separate pass."""
 
 
 class PlainText:
@@ -54,10 +51,10 @@ class PlainText:
         """Write the answer of every row."""
         import torch
 
-        slack = SLACK if self._can_pad() else 0
-        if slack == 0 and not self._can_join():
+        can_pad = self._can_pad()
+        if not can_pad and not self._can_join():
             batch = 1
-        for group in by_length(rows, lambda row: len(row.prompt), batch, slack):
+        for group in by_length(rows, lambda row: len(row.prompt), batch, can_pad):
             with torch.inference_mode(), quiet():
                 self._generate(group)
             meter.advance(len(group) / len(rows))
@@ -222,21 +219,3 @@ class Chooser:
         """Return for each row whether it is done; used as a stopping criterion."""
         done = [row.is_done for row in self.rows]
         return input_ids.new_tensor(done, dtype=bool)
-
-
-def by_length(
-    items: Sequence[T],
-    length: Callable[[T], int],
-    most: int,
-    slack: int = 0,
-) -> Iterator[list[T]]:
-    """Yield groups of items with the same length, or with lengths at most `slack` apart."""
-    group: list[T] = []
-    for item in sorted(items, key=length):
-        is_near = not group or length(item) - length(group[0]) <= slack
-        if len(group) == most or not is_near:
-            yield group
-            group = []
-        group.append(item)
-    if group:
-        yield group
