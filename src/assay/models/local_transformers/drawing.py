@@ -30,7 +30,10 @@ def can_draw(config: Mapping[str, Any]) -> bool:
     )
 
 
-def prepare(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> None:
+def _name_beginning(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+) -> None:
     """Tell the model which token begins an image if its saved generation settings do not."""
     settings = model.generation_config
     if not getattr(settings, "generation_kwargs", None):
@@ -49,16 +52,23 @@ def _checked(_: object, logits: "Tensor") -> Any:
 
 def draw(
     model: "PreTrainedModel",
-    image_processor: object,
-    inputs: Any,
+    processor: Any,
+    text: str,
+    how: Mapping[str, Any],
     request: Request,
     settings: Mapping[str, Any],
 ) -> Output:
-    """Draw `n` images for one prompt, given as its tensors."""
+    """Draw `n` images for a prompt, given as text. `how` has the arguments for encoding it."""
     import torch
     from transformers import LogitsProcessorList
 
-    inputs = inputs.to(model.device)
+    _name_beginning(model, processor.tokenizer)
+    inputs = processor(
+        text=[text],
+        generation_mode="image",
+        return_tensors="pt",
+        **how,
+    ).to(model.device)
     options = request.options
     if has_penalties(options):
         raise UsageError(
@@ -69,8 +79,7 @@ def draw(
         "do_sample": True,
         **settings,
     }
-    names = ("temperature", "top_p", "top_k")
-    for name in names:
+    for name in ("temperature", "top_p", "top_k"):
         value = getattr(options, name)
         if value is not None:
             arguments[name] = value
@@ -94,7 +103,7 @@ def draw(
             return not_finite(NO_IMAGE)
         if not bool(pixels.isfinite().all()):
             return not_finite(NO_IMAGE)
-        image = _image(pixels[0], image_processor)
+        image = _image(pixels[0], processor.image_processor)
         candidates.append(
             Candidate((Image(image),), "stop", (), tuple(tokens[0].tolist()))
         )

@@ -17,10 +17,10 @@ from ..prompting.pairs import Pair, windows
 from ..prompting.weighing import weigh_planned, weighed_output
 from .attention import CannotShare
 from .candidates import Answers
-from .drawing import draw, prepare
+from .drawing import draw
 from .engine import Counter, TokenCount
 from .few_rows import hasten
-from .generation_rows import Row, rows_of
+from .generation_rows import rows_of
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import Weigher
@@ -57,6 +57,10 @@ class Prepared:
             if index not in outputs:
                 unanswered[index] = inputs
         return unanswered
+
+
+Answer = Callable[[Sequence[int], Prepared], dict[int, Output]]
+"""Answers some of the prepared requests, given by their indices."""
 
 
 class MediaModel:
@@ -178,37 +182,25 @@ class MediaModel:
         for index, request in enumerate(requests):
             if "image" in request.prompt.produces:
                 outputs[index] = self._drawn(request)
-        outputs |= self._shared(list(prepared.marked), prepared, self._written)
+        outputs |= self._shared(prepared, self._written)
         plain = prepared.without(outputs)
         can_fill = self.plain.fills is not False
         for group in alike(requests, plain, self.limits, can_fill):
-            outputs |= self._tried(
-                group,
-                lambda members: self._answered(members, requests, prepared.inputs),
-            )
+            outputs |= self._tried(group, prepared, self._answered)
             self.engine.count.meter.advance(len(group) / len(requests))
         return [outputs[index] for index in range(len(requests))]
 
-    def _shared(
-        self,
-        group: Sequence[int],
-        prepared: Prepared,
-        answer: Callable[[Sequence[int], Prepared], dict[int, Output]],
-    ) -> dict[int, Output]:
-        """Answer requests with shared prefixes. Requests that cannot be answered this way are left to `generate`."""
+    def _shared(self, prepared: Prepared, answer: Answer) -> dict[int, Output]:
+        """Answer requests with shared prefixes. Requests that cannot be answered this way are left out."""
+        group = list(prepared.marked)
         if not group:
             return {}
-        outputs = self._tried(
-            group,
-            lambda members: answer(members, prepared),
-            is_last=False,
-        )
-        if len(group) == 1:
-            return outputs
-        # Logits that are not finite spoil other answers of the same pass.
+        outputs = self._tried(group, prepared, answer, is_last=False)
         for index, output in list(outputs.items()):
-            if output.error and output.error.kind == "non_finite":
-                outputs |= self._shared([index], prepared, answer)
+            is_spoilt = output.error is not None and output.error.kind == "non_finite"
+            if is_spoilt and len(group) > 1:
+                # Logits that are not finite spoil other answers of the same pass.
+                outputs |= self._tried([index], prepared, answer, is_last=False)
         return outputs
 
     def _written(
@@ -219,7 +211,11 @@ class MediaModel:
         """Write answers token by token, all prompts together."""
         prompts = [prepared.marked[index] for index in group]
         requests = [prepared.requests[index] for index in group]
-        rows_of_prompts = list(map(self._rows, requests, prompts))
+        rows_of_prompts = []
+        for request, prompt in zip(requests, prompts, strict=True):
+            room, _ = room_for(request.options, self.limits, len(prompt.ids))
+            stops = self.answers.stops(request.options.stop)
+            rows_of_prompts.append(rows_of((), request, room, stops))
         self._sharing.write(prompts, rows_of_prompts)
         outputs = {}
         for number, index in enumerate(group):
@@ -232,11 +228,6 @@ class MediaModel:
                 self.plain.squeezed(request, length),
             )
         return outputs
-
-    def _rows(self, request: Request, prompt: Marked) -> list[Row]:
-        room, _ = room_for(request.options, self.limits, len(prompt.ids))
-        stops = self.answers.stops(request.options.stop)
-        return rows_of((), request, room, stops)
 
     @property
     def _sharing(self) -> Sharing:
@@ -254,33 +245,27 @@ class MediaModel:
                 retryable=False,
             )
         try:
-            prepare(self.model, self.renderer.tokenizer)
             text = self.renderer.text(request.prompt)
-            inputs = self.processor(
-                text=[text],
-                generation_mode="image",
-                return_tensors="pt",
-                **self.renderer.how(text),
-            )
-            image_processor = self.processor.image_processor
-            return draw(self.model, image_processor, inputs, request, self.settings)
+            how = self.renderer.how(text)
+            return draw(self.model, self.processor, text, how, request, self.settings)
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 
     def _tried(
         self,
         group: Sequence[int],
-        ask: Callable[[Sequence[int]], dict[int, Output]],
+        prepared: Prepared,
+        answer: Answer,
         *,
         is_last: bool = True,
     ) -> dict[int, Output]:
-        """Answer a group of requests. If that raises, ask each of them alone.
+        """Answer a group of requests. If that raises, answer each of them alone.
 
         A request that raises alone becomes a failed output; without `is_last`, it is left out, so that the caller can
         answer it in another way.
         """
         try:
-            return ask(group)
+            return answer(group, prepared)
         except Exception as error:  # what a model's own code makes of one prompt is that sample's failure
             if is_out_of_memory(error):
                 raise
@@ -292,19 +277,18 @@ class MediaModel:
                 return {}
             outputs: dict[int, Output] = {}
             for index in group:
-                outputs |= self._tried([index], ask, is_last=is_last)
+                outputs |= self._tried([index], prepared, answer, is_last=is_last)
             return outputs
 
     def _answered(
         self,
         group: Sequence[int],
-        requests: Sequence[Request],
-        inputs: Mapping[int, Any],
+        prepared: Prepared,
     ) -> dict[int, Output]:
         """Answer similar prompts by the model's own `generate`."""
-        requests_of_group = [requests[index] for index in group]
-        inputs_of_group = [inputs[index] for index in group]
-        outputs = self.plain.write(requests_of_group, inputs_of_group)
+        requests = [prepared.requests[index] for index in group]
+        inputs = [prepared.inputs[index] for index in group]
+        outputs = self.plain.write(requests, inputs)
         return dict(zip(group, outputs, strict=True))
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
@@ -325,11 +309,9 @@ class MediaModel:
         count = len(prepared.requests)
         outputs = dict(prepared.failed)
         outputs |= self._whole(prepared)
-        outputs |= self._shared(list(prepared.marked), prepared, self._weighed)
+        outputs |= self._shared(prepared, self._weighed)
         for index in prepared.without(outputs):
-            outputs |= self._tried(
-                [index], lambda group: self._weighed_alone(group, prepared)
-            )
+            outputs |= self._tried([index], prepared, self._weighed_alone)
             self.engine.count.meter.advance(1 / count)
         return [outputs[index] for index in range(count)]
 

@@ -13,7 +13,7 @@ from ..prompting.fitting import Limits
 from ..prompting.weighing import not_finite
 from .candidates import Drawn
 from .media_batches import length_of
-from .media_models import MediaModel
+from .media_models import MediaModel, Prepared
 from .media_prompts import placed
 from .media_settings import NotFinite, Penalties, finite_only
 from .sampling import is_greedy
@@ -59,19 +59,19 @@ class TalkingModel(MediaModel):
     def _answered(
         self,
         group: Sequence[int],
-        requests: Sequence[Request],
-        inputs: Mapping[int, Any],
+        prepared: Prepared,
     ) -> dict[int, Output]:
         """Answer requests with speech one by one, and the others together."""
         outputs = {}
         silent = []
         for index in group:
-            if "audio" in requests[index].prompt.produces:
-                outputs[index] = self._speak(requests[index], inputs[index])
+            request = prepared.requests[index]
+            if "audio" in request.prompt.produces:
+                outputs[index] = self._speak(request, prepared.inputs[index])
             else:
                 silent.append(index)
         if silent:
-            outputs |= super()._answered(silent, requests, inputs)
+            outputs |= super()._answered(silent, prepared)
         return outputs
 
     def _speak(
