@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
+    from av import VideoFrame
     from numpy.typing import NDArray
 
     Pixels = NDArray[np.uint8]
@@ -93,18 +94,18 @@ def decode_frames_here(
 ) -> "list[Pixels]":
     """Decode as `decode_frames` does, in this process."""
     _check_bytes(video, len(numbers), limits)
-    wanted = set(numbers)
-    last_number = max(wanted)
+    unique_numbers = set(numbers)
+    last_number = max(unique_numbers)
     frames: dict[int, Pixels] = {}
     decoded = 0
     with _opened(video) as (container, stream):
         for number, frame in enumerate(container.decode(stream)):
             decoded = number + 1
-            if number in wanted:
+            if number in unique_numbers:
                 frames[number] = _pixels(frame)
             if number == last_number:
                 break
-    missing = [number for number in wanted if number not in frames]
+    missing = [number for number in unique_numbers if number not in frames]
     if missing and not _may_be_missing(last_number + 1, decoded):
         raise video.fault(
             f"the video is cut off: frame {last_number} is missing, {decoded} can be decoded",
@@ -133,7 +134,7 @@ def _check_bytes(video: Video, count: int, limits: Limits) -> None:
         )
 
 
-def _pixels(frame: Any) -> "Pixels":
+def _pixels(frame: "VideoFrame") -> "Pixels":
     """Return a frame as an array, turned as its file says."""
     import numpy as np
 

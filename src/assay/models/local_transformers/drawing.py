@@ -52,7 +52,7 @@ def _checked(_: object, logits: "Tensor") -> Any:
 
 def draw(
     model: "PreTrainedModel",
-    processor: Any,
+    processor: "ProcessorMixin",
     text: str,
     how: Mapping[str, Any],
     request: Request,

@@ -28,7 +28,7 @@ def load_without_video(
     own_class = transformers.PROCESSOR_MAPPING[type(config)]
 
     class Processor(own_class):  # type: ignore[misc, valid-type]
-        def check_argument_for_proper_class(self, name: str, argument: object) -> Any:
+        def check_argument_for_proper_class(self, name: str, argument: object) -> None:
             if name != VIDEO_PART:
                 super().check_argument_for_proper_class(name, argument)
 

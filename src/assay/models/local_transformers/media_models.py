@@ -23,8 +23,7 @@ from .few_rows import hasten
 from .generation_rows import rows_of
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
-from .media_likelihood import Weigher
-from .media_plain import PlainWriter
+from .media_plain import PlainWriter, Weigher
 from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, Sharing
@@ -183,11 +182,14 @@ class MediaModel:
             if "image" in request.prompt.produces:
                 outputs[index] = self._drawn(request)
         outputs |= self._shared(prepared, self._written)
-        plain = prepared.without(outputs)
+        unanswered = prepared.without(outputs)
         can_fill = self.plain.fills is not False
-        for group in alike(requests, plain, self.limits, can_fill):
-            outputs |= self._tried(group, prepared, self._answered)
-            self.engine.count.meter.advance(len(group) / len(requests))
+        groups = alike(requests, unanswered, self.limits, can_fill)
+        for group in groups:
+            answers = self._tried(group, prepared, self._answered)
+            outputs.update(answers)
+            share = len(group) / len(requests)
+            self.engine.count.meter.advance(share)
         return [outputs[index] for index in range(len(requests))]
 
     def _shared(self, prepared: Prepared, answer: Answer) -> dict[int, Output]:
@@ -310,8 +312,10 @@ class MediaModel:
         outputs = dict(prepared.failed)
         outputs |= self._whole(prepared)
         outputs |= self._shared(prepared, self._weighed)
-        for index in prepared.without(outputs):
-            outputs |= self._tried([index], prepared, self._weighed_alone)
+        unanswered = prepared.without(outputs)
+        for index in unanswered:
+            answers = self._tried([index], prepared, self._weighed_alone)
+            outputs.update(answers)
             self.engine.count.meter.advance(1 / count)
         return [outputs[index] for index in range(count)]
 

@@ -1,17 +1,21 @@
-"""Answers by a model's own `generate`: similar prompts in one batch, each sample with its own random numbers."""
+"""Answers and likelihoods after media as the model's own code computes them.
+
+`generate` gets similar prompts in one batch, and each sample has its own random numbers.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ...core import Output, Request
+from ...core import Likelihood, Output, Request
 from ..draws import torch_draws
 from ..prompting.fitting import Limits
+from ..prompting.pairs import Pair
 from ..prompting.weighing import not_finite
 from .candidates import Answers, Drawn
 from .loading import quiet
-from .media_batches import Inputs, fills_rightly, joined, length_of
+from .media_batches import BESIDE, Inputs, fills_rightly, joined, length_of
 from .media_prompts import placed
 from .media_settings import (
     Ending,
@@ -22,6 +26,7 @@ from .media_settings import (
     room_for,
 )
 from .sampling import is_greedy
+from .shared_likelihoods import Tally
 from .text import filler_of
 
 
@@ -201,6 +206,53 @@ class PlainWriter:
     @property
     def _filler(self) -> int:
         return filler_of(self.answers.tokenizer)
+
+
+@dataclass
+class Weigher:
+    """Scores continuations with one model, each after its whole prompt."""
+
+    model: Any
+
+    def weigh(
+        self,
+        inputs: Mapping[str, Any],
+        pairs: Sequence[Pair],
+    ) -> list[Likelihood]:
+        """Return the likelihood of each continuation of one prompt, whose tensors are on the device."""
+        tally = Tally(pairs)
+        for number, pair in enumerate(pairs):
+            length = len(pair.computed)
+            logits = self.logits(inputs, pair.computed[pair.start :])
+            # A model may write several tokens for each mark of a medium.
+            more = len(logits) - length
+            predictions = []
+            for index in range(pair.start - 1, length):
+                predictions.append((index + more, number, index))
+            tally.add(logits, predictions)
+        return tally.results()
+
+    def logits(
+        self,
+        inputs: Mapping[str, Any],
+        more: Sequence[int],
+    ) -> Any:
+        """Return the logits of a whole prompt followed by the tokens `more`."""
+        import torch
+
+        arguments = dict(inputs)
+        if more:
+            ids = arguments["input_ids"]
+            tokens = torch.tensor([list(more)], device=ids.device)
+            arguments["input_ids"] = torch.cat([ids, tokens], 1)
+            for name in BESIDE:
+                if name in arguments:
+                    beside = arguments[name]
+                    value = 1 if name == "attention_mask" else 0
+                    filler = beside.new_full((1, len(more)), value)
+                    arguments[name] = torch.cat([beside, filler], 1)
+        with torch.inference_mode():
+            return self.model(**arguments, use_cache=False).logits[0]
 
 
 class _Unclear(Exception):

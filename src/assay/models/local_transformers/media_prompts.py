@@ -48,7 +48,7 @@ _WINDOWS = ("frame_length", "win_length", "n_fft")
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """The decoded frames of a video, and what its processor is told about them."""
+    """The decoded frames of a video, and the metadata for its processor."""
 
     frames: Any
     metadata: Mapping[str, Any]

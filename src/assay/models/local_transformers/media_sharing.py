@@ -154,11 +154,12 @@ class Sharing:
 
         def shared() -> list[Any]:
             prompts = [self.read(tensors) for tensors in inputs]
+            rows = []
             with self._handling(prompts):
-                rows = []
                 for prompt, ending in zip(prompts, endings, strict=True):
-                    keys = (*self._keys(prompt), *self._after(prompt, ending))
-                    rows.append(keys)
+                    keys = self._keys(prompt)
+                    further_keys = self._after(prompt, ending)
+                    rows.append((*keys, *further_keys))
                 return shared_logits(self.engine, rows)
 
         def check(usual: str | None) -> None:
