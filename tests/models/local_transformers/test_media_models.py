@@ -7,7 +7,7 @@ import pytest
 
 from assay.core import GenerateOptions, Image, Message, Prompt, Request
 from assay.models.local_transformers import LocalTransformers
-from assay.models.local_transformers.media_prompts import heard_at_once
+from assay.models.local_transformers.media_prompts import audio_limit
 
 from .tiny_media import ask, picture, sound, weigh, written
 
@@ -283,19 +283,19 @@ def test_a_processor_that_goes_through_a_long_sound_in_pieces_cuts_nothing():
     lengths = [16000 * 70, 16000]
 
     assert (
-        heard_at_once(extractor, {"input_features": torch.zeros(4, 80, 3000)}, lengths)
+        audio_limit(extractor, {"input_features": torch.zeros(4, 80, 3000)}, lengths)
         is None
     )
     assert (
-        heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 7000)}, lengths)
+        audio_limit(extractor, {"input_features": torch.zeros(2, 80, 7000)}, lengths)
         is None
     )
     assert (
-        heard_at_once(extractor, {"input_features": torch.zeros(2, 7000, 80)}, lengths)
+        audio_limit(extractor, {"input_features": torch.zeros(2, 7000, 80)}, lengths)
         is None
     )
     assert (
-        heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 3000)}, lengths)
+        audio_limit(extractor, {"input_features": torch.zeros(2, 80, 3000)}, lengths)
         == 30 * 16000
     )
 
@@ -313,7 +313,7 @@ def test_a_sound_whose_last_frame_ends_with_it_is_heard_to_its_end(name):
     for seconds in (0.5, 1.0, 5.0, 10.37, 29.9, 30.0):
         samples = numpy.zeros(int(seconds * 16000), dtype="float32")
         made = dict(extractor([samples], sampling_rate=16000, return_tensors="pt"))
-        heard[seconds] = heard_at_once(extractor, made, [len(samples)])
+        heard[seconds] = audio_limit(extractor, made, [len(samples)])
 
     assert set(heard.values()) == {None}
 
@@ -331,7 +331,7 @@ def test_a_sound_that_an_extractor_cuts_by_half_a_second_is_found(name):
     )
     made = dict(extractor([samples], sampling_rate=16000, return_tensors="pt"))
 
-    assert heard_at_once(extractor, made, [len(samples)]) == pytest.approx(
+    assert audio_limit(extractor, made, [len(samples)]) == pytest.approx(
         30 * 16000, rel=0.01
     )
 

@@ -4,9 +4,9 @@ import pytest
 
 from assay.models.local_transformers.attention import CannotShare
 from assay.models.local_transformers.media_pieces import (
-    alike_pieces,
+    group_pieces,
     marks_of,
-    pieces_of,
+    separate_media,
 )
 
 pytestmark = pytest.mark.torch
@@ -28,7 +28,9 @@ def test_a_row_of_each_tensor_is_an_image():
 
     pixels = torch.arange(2 * 3 * 4.0).view(2, 3, 2, 2)
 
-    one, other = pieces_of(inputs([1, 9, 9, 2, 9, 9, 3], pixel_values=pixels), MARKS)
+    one, other = separate_media(
+        inputs([1, 9, 9, 2, 9, 9, 3], pixel_values=pixels), MARKS
+    )
 
     assert (one.positions, other.positions) == ((1, 2), (4, 5))
     assert torch.equal(other.tensors["pixel_values"], pixels[1:])
@@ -41,7 +43,7 @@ def test_patches_are_separated_by_their_grids():
     grids = torch.tensor([[1, 2, 2], [1, 4, 2]])
     patches = torch.arange(12.0)[:, None]
 
-    one, other = pieces_of(
+    one, other = separate_media(
         inputs([9, 5, 9, 9], pixel_values=patches, image_grid_thw=grids), MARKS
     )
 
@@ -52,7 +54,9 @@ def test_patches_are_separated_by_their_grids():
 def test_neighbours_of_one_shape_have_as_many_tokens_each():
     import torch
 
-    pieces = pieces_of(inputs([9] * 6, pixel_values=torch.zeros(3, 1, 2, 2)), MARKS)
+    pieces = separate_media(
+        inputs([9] * 6, pixel_values=torch.zeros(3, 1, 2, 2)), MARKS
+    )
 
     assert [piece.positions for piece in pieces] == [(0, 1), (2, 3), (4, 5)]
     assert len({piece.digest for piece in pieces}) == 1
@@ -61,8 +65,10 @@ def test_neighbours_of_one_shape_have_as_many_tokens_each():
 def test_inseparable_media_are_one_piece():
     import torch
 
-    [whole] = pieces_of(inputs([9] * 5, pixel_values=torch.zeros(2, 1, 2, 2)), MARKS)
-    [tiled] = pieces_of(
+    [whole] = separate_media(
+        inputs([9] * 5, pixel_values=torch.zeros(2, 1, 2, 2)), MARKS
+    )
+    [tiled] = separate_media(
         inputs([9, 9, 1, 9], pixel_values=torch.zeros(1, 3, 2), rows=torch.zeros(2)),
         MARKS,
     )
@@ -77,7 +83,7 @@ def test_all_images_of_a_prompt_in_one_row_are_separated_by_their_runs():
     pixels = torch.arange(2 * 3 * 4.0).view(1, 2, 3, 2, 2)
     given = {"pixel_values": pixels, "pixel_attention_mask": torch.ones(1, 2, 2, 2)}
 
-    one, other = pieces_of(inputs([9, 9, 1, 9, 9], **given), MARKS)
+    one, other = separate_media(inputs([9, 9, 1, 9, 9], **given), MARKS)
 
     assert (one.positions, other.positions) == ((0, 1), (3, 4))
     assert torch.equal(other.tensors["pixel_values"], pixels[:, 1:])
@@ -90,7 +96,7 @@ def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
         [9, 9, 1, 8], pixel_values=torch.ones(1, 3), input_features=torch.ones(1, 3)
     )
 
-    seen, heard = pieces_of(given, MARKS)
+    seen, heard = separate_media(given, MARKS)
 
     assert (seen.mark, seen.positions, heard.mark, heard.positions) == (
         9,
@@ -99,14 +105,14 @@ def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
         (3,),
     )
     assert seen.digest != heard.digest
-    assert alike_pieces([seen, heard, seen], 1) == [[heard], [seen], [seen]]
+    assert group_pieces([seen, heard, seen], 1) == [[heard], [seen], [seen]]
 
 
 def test_a_medium_without_a_token_is_refused():
     import torch
 
     with pytest.raises(CannotShare, match="no token stands for its image input"):
-        pieces_of(inputs([1, 2], pixel_values=torch.ones(1, 3)), MARKS)
+        separate_media(inputs([1, 2], pixel_values=torch.ones(1, 3)), MARKS)
 
 
 def test_marks_are_found_under_either_name():

@@ -243,7 +243,7 @@ def test_an_extractor_is_found_under_either_of_its_names():
         assert made.rate == 8000
         assert (
             "a clip lasts 2.0 s and the model hears 1.0 s at once"
-            in made.unheard(prompt, cut).error.message
+            in made.check_audio(prompt, cut).error.message
         )
 
 
@@ -252,7 +252,7 @@ def test_a_processor_that_has_no_extractor_leaves_nothing_to_check():
 
     assert made.rate == 16000
     assert (
-        made.unheard(
+        made.check_audio(
             ask(sound(440, 2.0), "what?").prompt, {"audio_input_features": None}
         )
         is None
@@ -264,7 +264,7 @@ def test_tensors_of_an_unknown_kind_fail_only_their_sample():
         audio_processor=SimpleNamespace(sampling_rate=16000, hop_length=160)
     )
 
-    failed = made.unheard(ask(sound(), "what?").prompt, {"input_features": [[0.0]]})
+    failed = made.check_audio(ask(sound(), "what?").prompt, {"input_features": [[0.0]]})
 
     assert (failed.error.kind, failed.error.retryable) == ("exception", False)
     assert "AttributeError" in failed.error.message

@@ -25,7 +25,7 @@ T = TypeVar("T")
 Inputs = Mapping[str, Any]
 
 
-def alike(
+def group_requests(
     requests: Sequence[Request],
     inputs: Mapping[int, Inputs],
     limits: Limits,
@@ -78,7 +78,7 @@ def length_of(inputs: Inputs) -> int:
     return int(ids.shape[1])
 
 
-def joined(
+def join_inputs(
     group: Sequence[Inputs],
     filler: int,
 ) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def joined(
     return batch
 
 
-def fills_rightly(
+def handles_padding(
     model: "PreTrainedModel",
     pair: Sequence[Inputs],
     filler: int,
@@ -115,7 +115,7 @@ def fills_rightly(
     import torch
 
     try:
-        together = _first_logits(model, joined(pair, filler))
+        together = _first_logits(model, join_inputs(pair, filler))
     except torch.OutOfMemoryError:
         raise
     except (NotImplementedError, RuntimeError, TypeError, ValueError):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from .attention import CannotShare, Plan, integers, passing, sent
 from .engine import Engine, TokenCount
-from .media_pieces import Piece, alike_pieces
-from .media_prompts import placed
+from .media_pieces import Piece, group_pieces
+from .media_prompts import move_to_model
 
 if TYPE_CHECKING:
     import numpy as np
@@ -251,7 +251,7 @@ class MediaEngine(Engine):
         for digest in digests:
             if digest not in self._encoded:
                 missing[digest] = self.pieces[digest]
-        for group in alike_pieces(list(missing.values()), TOGETHER):
+        for group in group_pieces(list(missing.values()), TOGETHER):
             lengths = [len(piece.positions) for piece in group]
             encoded = self.encode(group).split(lengths)
             for piece, rows in zip(group, encoded, strict=True):
@@ -281,7 +281,7 @@ class MediaEngine(Engine):
         joined["input_ids"] = torch.tensor([ids])
         # Some models count positions by the words between media, and here there are none.
         joined["position_ids"] = torch.arange(len(ids))[None]
-        embeddings = self._reached(placed(joined, self.model))
+        embeddings = self._reached(move_to_model(joined, self.model))
         if embeddings.shape[1] != len(ids):
             raise CannotShare("media are given other places than those that are marked")
         return embeddings[0]

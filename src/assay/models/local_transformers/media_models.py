@@ -21,10 +21,10 @@ from .drawing import draw
 from .engine import Counter, TokenCount
 from .few_rows import hasten
 from .generation_rows import rows_of
-from .media_batches import alike, length_of
+from .media_batches import group_requests, length_of
 from .media_engine import in_full_precision
 from .media_plain import PlainWriter, Weigher
-from .media_prompts import MediaRenderer, not_heard, placed
+from .media_prompts import MediaRenderer, audio_too_long, move_to_model
 from .media_settings import more_settings, room_for
 from .media_sharing import Marked, Sharing
 from .sampling import check_options
@@ -143,7 +143,7 @@ class MediaModel:
                 inputs, pairs = self.renderer.weighed(prompt)
                 length = max((len(pair.computed) for pair in pairs), default=0)
                 prepared.pairs[index] = pairs
-            failed = self._unheard(prompt, inputs)
+            failed = self._check_audio(prompt, inputs)
             if failed is None and length > limit:
                 failed = too_long(length, self.limits.context, has_media=True)
         except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
@@ -154,12 +154,12 @@ class MediaModel:
         prepared.inputs[index] = inputs
         return True
 
-    def _unheard(
+    def _check_audio(
         self,
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        return self.renderer.unheard(prompt, inputs)
+        return self.renderer.check_audio(prompt, inputs)
 
     def _mark(self, prepared: Prepared, index: int) -> None:
         """If prefixes are shared, separate the media of a prompt and store the result in `prepared.marked`."""
@@ -184,7 +184,7 @@ class MediaModel:
         outputs |= self._shared(prepared, self._written)
         unanswered = prepared.without(outputs)
         can_fill = self.plain.fills is not False
-        groups = alike(requests, unanswered, self.limits, can_fill)
+        groups = group_requests(requests, unanswered, self.limits, can_fill)
         for group in groups:
             answers = self._tried(group, prepared, self._answered)
             outputs.update(answers)
@@ -326,7 +326,7 @@ class MediaModel:
     ) -> dict[int, Output]:
         """Return the likelihoods after one prompt, as the model itself computes them."""
         [index] = group
-        inputs = placed(prepared.inputs[index], self.model)
+        inputs = move_to_model(prepared.inputs[index], self.model)
         pairs = prepared.pairs[index]
         likelihoods = self.weigher.weigh(inputs, pairs)
         return {
@@ -367,7 +367,7 @@ class SpeechModel(MediaModel):
 
     opening = 4
 
-    def _unheard(
+    def _check_audio(
         self,
         prompt: Prompt,
         inputs: Mapping[str, Any],
@@ -382,7 +382,7 @@ class SpeechModel(MediaModel):
         samples = inputs["input_features"].shape[-1] * extractor.hop_length
         seconds = samples / extractor.sampling_rate
         why = ", and its settings have no timestamps to continue from"
-        return not_heard(seconds, extractor.chunk_length, why)
+        return audio_too_long(seconds, extractor.chunk_length, why)
 
     def _engine(self) -> Any:
         return Counter(TokenCount(self.model))

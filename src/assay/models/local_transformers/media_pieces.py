@@ -47,7 +47,7 @@ def marks_of(config: "PretrainedConfig") -> dict[str, int]:
     return marks
 
 
-def pieces_of(
+def separate_media(
     inputs: Mapping[str, Any],
     marks: Mapping[str, int],
 ) -> list[Piece]:
@@ -87,11 +87,18 @@ def _separate(
     """Yield the tensors and positions of each medium of a kind. If they cannot be assigned, yield them all together."""
     runs = _runs(positions)
     parts = _tensors_of_each(tensors, len(runs))
-    spans = _spans(positions, runs, parts)
-    if spans:
-        yield from zip(parts, spans, strict=True)
-    else:
+    if len(runs) == len(parts):
+        yield from zip(parts, runs, strict=True)
+        return
+    shapes = {tuple(tuple(value.shape) for value in part.values()) for part in parts}
+    size, remainder = divmod(len(positions), len(parts))
+    if remainder or len(shapes) > 1:
         yield tensors, tuple(positions)
+        return
+    # Media of one shape have equal numbers of tokens.
+    for number, part in enumerate(parts):
+        start = number * size
+        yield part, tuple(positions[start : start + size])
 
 
 def _values_at(
@@ -168,23 +175,6 @@ def _runs(positions: Sequence[int]) -> list[tuple[int, ...]]:
     return [tuple(run) for run in runs]
 
 
-def _spans(
-    positions: Sequence[int],
-    runs: list[tuple[int, ...]],
-    parts: Sequence[Mapping[str, Any]],
-) -> list[tuple[int, ...]]:
-    """Return the positions of each medium; empty if they cannot be assigned."""
-    if len(runs) == len(parts):
-        return runs
-    shapes = {tuple(tuple(value.shape) for value in part.values()) for part in parts}
-    size, remainder = divmod(len(positions), len(parts))
-    # Media of one shape have equal numbers of tokens.
-    if remainder or len(shapes) > 1:
-        return []
-    starts = range(0, len(positions), size)
-    return [tuple(positions[start : start + size]) for start in starts]
-
-
 def _digest(tensors: Mapping[str, Any]) -> bytes:
     import torch
 
@@ -199,7 +189,7 @@ def _digest(tensors: Mapping[str, Any]) -> bytes:
     return digest.digest()
 
 
-def alike_pieces(
+def group_pieces(
     pieces: Sequence[Piece],
     most: int,
 ) -> list[list[Piece]]:

@@ -15,8 +15,8 @@ from ..prompting.pairs import Pair
 from ..prompting.weighing import not_finite
 from .candidates import Answers, Drawn
 from .loading import quiet
-from .media_batches import BESIDE, Inputs, fills_rightly, joined, length_of
-from .media_prompts import placed
+from .media_batches import BESIDE, Inputs, handles_padding, join_inputs, length_of
+from .media_prompts import move_to_model
 from .media_settings import (
     Ending,
     NotFinite,
@@ -53,7 +53,7 @@ class PlainWriter:
         try:
             if not self._fits(inputs):
                 return self._one_by_one(requests, inputs)
-            batch = placed(joined(inputs, self._filler), self.model)
+            batch = move_to_model(join_inputs(inputs, self._filler), self.model)
             if is_greedy(first.options):
                 draws = 1
             else:
@@ -129,7 +129,7 @@ class PlainWriter:
             if ending is None:
                 answers.append(Drawn(ids, prompt=prompts[row]))
             else:
-                has_ended = not ending.took_all(row, len(ids))
+                has_ended = not ending.reached_limit(row, len(ids))
                 answers.append(Drawn(ids, has_ended))
         return answers
 
@@ -198,9 +198,9 @@ class PlainWriter:
         if length_of(short) == length_of(long):
             return True
         if self.fills is None:
-            pair = [placed(short, self.model), placed(long, self.model)]
+            pair = [move_to_model(short, self.model), move_to_model(long, self.model)]
             with quiet():
-                self.fills = fills_rightly(self.model, pair, self._filler)
+                self.fills = handles_padding(self.model, pair, self._filler)
         return bool(self.fills)
 
     @property

@@ -140,7 +140,7 @@ class MediaRenderer(Renderer):
         ids = tuple(inputs["input_ids"][0].tolist())
         return inputs, [Pair((*ids, *ending), len(ids)) for ending in endings]
 
-    def unheard(
+    def check_audio(
         self,
         prompt: Prompt,
         inputs: Mapping[str, Any],
@@ -151,12 +151,12 @@ class MediaRenderer(Renderer):
             return None
         try:
             lengths = [len(self._decoded(clip)) for clip in clips]
-            limit = heard_at_once(self.extractor, inputs, lengths)
+            limit = audio_limit(self.extractor, inputs, lengths)
         except Exception as error:  # noqa: BLE001 - tensors of unknown shape fail their sample alone
             return failure(error, self.where)
         if limit is None:
             return None
-        return not_heard(max(lengths) / self.rate, limit / self.rate)
+        return audio_too_long(max(lengths) / self.rate, limit / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
         """Return the arguments for encoding a text. They prevent a second beginning-of-sequence token."""
@@ -192,7 +192,7 @@ class MediaRenderer(Renderer):
     def text(self, prompt: Prompt) -> str:
         """Return the prompt as text, with the processor's placeholder for each medium."""
         if not prompt.is_chat or not self.has_template:
-            messages = tuple(map(self._marked, prompt.messages))
+            messages = tuple(map(self._with_marks, prompt.messages))
             prompt = replace(prompt, messages=messages)
         return super().text(prompt)
 
@@ -261,7 +261,7 @@ class MediaRenderer(Renderer):
         printed = re.search(rf"""["']text["']: ?["']{word}""", text)
         return word in text and not printed
 
-    def _marked(self, message: Message) -> Message:
+    def _with_marks(self, message: Message) -> Message:
         """Return a message with placeholders instead of its media."""
         if message.parts is None:
             return message
@@ -414,7 +414,7 @@ class SpeechRenderer(MediaRenderer):
         return clips[0]
 
 
-def placed(
+def move_to_model(
     inputs: Mapping[str, Any],
     model: "PreTrainedModel",
 ) -> dict[str, Any]:
@@ -440,7 +440,7 @@ def _with_repeats_counted(text: str, mark: str) -> str:
     return re.sub(f"(?:{re.escape(mark)}){{2,}}", count, text)
 
 
-def heard_at_once(
+def audio_limit(
     extractor: object,
     inputs: Mapping[str, Any],
     lengths: Sequence[int],
@@ -467,7 +467,7 @@ def heard_at_once(
     return limit if rows < pieces else None
 
 
-def not_heard(
+def audio_too_long(
     seconds: float,
     at_once: float,
     why: str = "",

@@ -201,7 +201,7 @@ class Ending:
             self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
         )
 
-    def took_all(self, row: int, count: int) -> bool:
+    def reached_limit(self, row: int, count: int) -> bool:
         """Return True if the answer in a row reached its limit."""
         if not self._sees_rows:
             return count >= self.room

@@ -17,8 +17,8 @@ from ..prompting.pairs import Pair
 from .engine import check_written, shared_logits, why_apart
 from .generation_rows import Row
 from .media_engine import MediaEngine, check_given
-from .media_pieces import Piece, marks_of, pieces_of
-from .media_prompts import MediaRenderer, placed
+from .media_pieces import Piece, marks_of, separate_media
+from .media_prompts import MediaRenderer, move_to_model
 from .shared_likelihoods import weigh
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Sharing:
 
     def read(self, inputs: Mapping[str, Any]) -> Marked:
         """Separate the media of a prompt's tensors. No device is needed."""
-        pieces = pieces_of(inputs, self.marks)
+        pieces = separate_media(inputs, self.marks)
         if pieces:
             positions = _positions(self.model, inputs)
         else:
@@ -146,7 +146,7 @@ class Sharing:
                 for prompt, ending in zip(self._trials(), endings, strict=True):
                     tensors = self.renderer.inputs(prompt)
                     inputs.append(tensors)
-                    logits = plainly(placed(tensors, self.model), ending)
+                    logits = plainly(move_to_model(tensors, self.model), ending)
                     expected.append(logits[-1].float())
             for arguments in calls:
                 check_given(arguments)

@@ -20,7 +20,7 @@ from .engine import (
 )
 from .generation_rows import Row, choose_tokens
 from .loading import quiet
-from .media_batches import by_length, fills_rightly, joined
+from .media_batches import by_length, handles_padding, join_inputs
 from .shared_likelihoods import Tally
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class PlainText:
             settings["repetition_penalty"] = 1.0
         self.model.generate(
             **settings,
-            **joined([self._inputs(row.prompt) for row in rows], self.filler),
+            **join_inputs([self._inputs(row.prompt) for row in rows], self.filler),
             max_new_tokens=max(row.max_tokens for row in rows),
             do_sample=False,
             num_beams=1,
@@ -106,7 +106,7 @@ class PlainText:
     def _gives_the_same(self, prompts: Sequence[Sequence[int]]) -> bool:
         pair = [self._inputs(tokens) for tokens in prompts]
         with quiet():
-            return bool(fills_rightly(self.model, pair, self.filler))
+            return bool(handles_padding(self.model, pair, self.filler))
 
     def weigh(
         self,

@@ -14,7 +14,7 @@ from ..prompting.weighing import not_finite
 from .candidates import Drawn
 from .media_batches import length_of
 from .media_models import MediaModel, Prepared
-from .media_prompts import placed
+from .media_prompts import move_to_model
 from .media_settings import NotFinite, Penalties, finite_only
 from .sampling import is_greedy
 
@@ -82,7 +82,7 @@ class TalkingModel(MediaModel):
         # The speaking part needs to know how large images and videos are, and refuses their pixels.
         arguments = {
             f"thinker_{name}" if name.startswith("pixel_values") else name: value
-            for name, value in placed(inputs, self.model).items()
+            for name, value in move_to_model(inputs, self.model).items()
         }
         length = length_of(inputs)
         candidates = []
@@ -97,7 +97,9 @@ class TalkingModel(MediaModel):
                 return not_finite(str(error))
             except (RuntimeError, ValueError):
                 # Of an answer of one token, which is mostly the end of it, the speaking part can say nothing.
-                [answer] = self.plain.draw(placed(inputs, self.model), request, index)
+                [answer] = self.plain.draw(
+                    move_to_model(inputs, self.model), request, index
+                )
                 if len(answer.ids) > 1:
                     raise
                 candidates.append(self.answers.candidate(request, answer))
