@@ -6,8 +6,10 @@ import json
 import pytest
 
 from assay.core import Video
+from assay.media import decode_frames
 from assay.models import devices
-from assay.models.local_transformers import LocalTransformers
+from assay.models.local_transformers import LocalTransformers, media_prompts
+from assay.models.local_transformers.transformers_model import in_parts
 
 from .tiny_media import ask, picture, weigh, written
 from .tiny_video import FAMILIES, film, frames_by_hand, needs
@@ -164,6 +166,37 @@ def test_the_user_says_which_frames_where_the_processor_does_not(
 
     assert int(inputs["video_grid_thw"][0, 0]) == count // 2
     assert model.identity.get("video_args", {}) == video_args
+
+
+def test_requests_with_videos_are_prepared_a_few_at_a_time():
+    requests = [ask("Words alone.")] * 3 + [ask(Video(b""), "What?")] * 16
+    sizes = []
+
+    def answer(part):
+        sizes.append(len(part))
+        return list(part)
+
+    assert in_parts(requests, answer) == requests
+    assert in_parts(requests[:3], answer) == requests[:3]
+    assert sizes == [8, 8, 3, 3]
+
+
+def test_a_video_of_several_questions_is_decoded_once(
+    make, tmp_path, torchvision, monkeypatch
+):
+    model = build("qwen2_vl", make, tmp_path)
+    decoded = []
+
+    def counted(video, numbers):
+        decoded.append(video)
+        return decode_frames(video, numbers)
+
+    monkeypatch.setattr(media_prompts, "decode_frames", counted)
+    first, second = Video(film()), Video(film(rate=5))
+
+    model.generate([ask(first, "What?"), ask(first, "Who?"), ask(second, "What?")])
+
+    assert decoded == [first, second]
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -77,6 +77,7 @@ class MediaRenderer(Renderer):
         self.video_args = video_args or {}
         self._last: OrderedDict[str, Any] = OrderedDict()
         self._marks: dict[str, str] = {}
+        self._last_film: tuple[str, Film] | None = None
         self._turns: dict[str, str] = {}
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
@@ -91,7 +92,7 @@ class MediaRenderer(Renderer):
             elif isinstance(part, Audio):
                 clips.append(self._decoded(part))
             elif isinstance(part, Video):
-                films.append(self._decoded(part))
+                films.append(self._film(part))
         arguments: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
         if images:
             arguments["images"] = images
@@ -295,14 +296,12 @@ class MediaRenderer(Renderer):
             return ""
         return between.strip()
 
-    def _decoded(self, part: Image | Audio | Video) -> Any:
-        """Return an image, the samples of an audio clip, or a film. Media of few-shot examples are cached."""
+    def _decoded(self, part: Image | Audio) -> Any:
+        """Return a decoded image, or the samples of an audio clip. Media of few-shot examples are cached."""
         cache = self._last
         if part.digest not in cache:
             if isinstance(part, Image):
                 cache[part.digest] = decode_image(part)
-            elif isinstance(part, Video):
-                cache[part.digest] = self._film(part)
             else:
                 audio = decode_audio(
                     part,
@@ -316,7 +315,9 @@ class MediaRenderer(Renderer):
         return cache[part.digest]
 
     def _film(self, video: Video) -> Film:
-        """Decode the frames that the model's processor asks for."""
+        """Decode the frames that the model's processor asks for. They are large, so only the last film is cached."""
+        if self._last_film is not None and self._last_film[0] == video.digest:
+            return self._last_film[1]
         facts = inspect_video(video)
         metadata = {
             "total_num_frames": facts.frames,
@@ -327,7 +328,9 @@ class MediaRenderer(Renderer):
         }
         numbers = self._frames_to_take(metadata)
         frames = decode_frames(video, numbers)
-        return Film(frames, {**metadata, "frames_indices": numbers})
+        film = Film(frames, {**metadata, "frames_indices": numbers})
+        self._last_film = (video.digest, film)
+        return film
 
     def _frames_to_take(self, metadata: Mapping[str, Any]) -> list[int]:
         """Return the numbers of the frames to take: those that the processor chooses, or some at equal distances.

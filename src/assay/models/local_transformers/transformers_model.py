@@ -7,7 +7,7 @@ length. In half precision the batch can change the rounding of an answer; `assay
 import contextlib
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -52,6 +52,8 @@ CUDA_BATCH = 512
 """Requests per batch on CUDA. Two batches are in flight, enough for all slots."""
 USUAL_LENGTH = 2048
 """Number of tokens that a prompt is assumed to have before the first one is seen."""
+VIDEOS_AT_ONCE = 8
+"""Number of requests with videos to prepare at once, because their tensors take much memory."""
 UNLIMITED = 1 << 20
 """Context of a model that does not declare one."""
 
@@ -277,6 +279,9 @@ class LocalTransformers(LocalModel):
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Generate all answers. The next batch is prepared while the device works on this one."""
+        return in_parts(requests, self._generate)
+
+    def _generate(self, requests: Sequence[Request]) -> list[Output]:
         loaded = self._ready()
         with self._reading:
             prepared = loaded.prepare_generate(requests)
@@ -295,6 +300,9 @@ class LocalTransformers(LocalModel):
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """Compute the likelihoods of all continuations. The next batch is prepared while the device works."""
+        return in_parts(requests, self._likelihood)
+
+    def _likelihood(self, requests: Sequence[Request]) -> list[Output]:
         loaded = self._ready()
         with self._reading:
             prepared = loaded.prepare_likelihood(requests)
@@ -419,3 +427,18 @@ class LocalTransformers(LocalModel):
         beams = getattr(config, "num_beams", None) or 1
         if beams > 1:
             yield f"hf/{self.path}: its generation settings have num_beams={beams}; answers are written without beams"
+
+
+def in_parts(
+    requests: Sequence[Request],
+    answer: Callable[[Sequence[Request]], list[Output]],
+) -> list[Output]:
+    """Answer all requests; a few at a time if there are videos among them."""
+    kinds = {medium.kind for request in requests for medium in request.prompt.media}
+    if "video" not in kinds:
+        return answer(requests)
+    outputs: list[Output] = []
+    for start in range(0, len(requests), VIDEOS_AT_ONCE):
+        part = requests[start : start + VIDEOS_AT_ONCE]
+        outputs += answer(part)
+    return outputs
