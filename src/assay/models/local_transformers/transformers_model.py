@@ -185,10 +185,11 @@ class LocalTransformers(LocalModel):
     def _accepts(self) -> frozenset[str]:
         """Return the kinds of input that the configuration shows. Videos need further libraries."""
         kinds = ACCEPTS[self.model_kind]
-        if self._takes_videos() and not missing_for_videos():
+        if self._takes_videos and not missing_for_videos():
             return kinds | {"video"}
         return kinds
 
+    @cached_property
     def _takes_videos(self) -> bool:
         return self.model_kind in WATCHING and self.source.takes_videos()
 
@@ -196,7 +197,7 @@ class LocalTransformers(LocalModel):
     def media_fixes(self) -> Mapping[str, str]:
         """How to make the model accept videos, if it takes them and a library is missing."""
         missing = missing_for_videos()
-        if not missing or not self._takes_videos():
+        if not missing or not self._takes_videos:
             return {}
         return {"video": f"pip install {' '.join(missing)}"}
 
