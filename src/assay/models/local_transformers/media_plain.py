@@ -219,16 +219,23 @@ class Weigher:
         inputs: Mapping[str, Any],
         pairs: Sequence[Pair],
     ) -> list[Likelihood]:
-        """Return the likelihood of each continuation of one prompt, whose tensors are on the device."""
+        """Return the likelihood of each continuation of one prompt, whose tensors are on the device.
+
+        Letters need one pass for all, because their last token is only predicted.
+        """
         tally = Tally(pairs)
+        numbers_of: dict[tuple[int, ...], list[int]] = {}
         for number, pair in enumerate(pairs):
-            length = len(pair.computed)
-            logits = self.logits(inputs, pair.computed[pair.start :])
+            numbers_of.setdefault(pair.computed, []).append(number)
+        for computed, numbers in numbers_of.items():
+            start = pairs[numbers[0]].start
+            logits = self.logits(inputs, computed[start:])
             # A model may write several tokens for each mark of a medium.
-            more = len(logits) - length
+            more = len(logits) - len(computed)
             predictions = []
-            for index in range(pair.start - 1, length):
-                predictions.append((index + more, number, index))
+            for number in numbers:
+                for index in range(start - 1, len(computed)):
+                    predictions.append((index + more, number, index))
             tally.add(logits, predictions)
         return tally.results()
 
