@@ -78,7 +78,9 @@ def part(name: str) -> Any:
     """Return a module of the package (`airline.tools`) or an attribute of one (`airline.tools:all_airline_tools`)."""
     module, _, attribute = name.partition(":")
     loaded = importlib.import_module(f"{PACKAGE}.{module}")
-    return getattr(loaded, attribute) if attribute else loaded
+    if attribute:
+        return getattr(loaded, attribute)
+    return loaded
 
 
 def version() -> str:
@@ -120,7 +122,9 @@ def agent_tools(domain: str) -> dict[str, PackageTool]:
 def user_tools(domain: str) -> dict[str, PackageTool]:
     """Return the tools of the simulated user, which only telecom has."""
     reference = DOMAINS[domain].user_tools
-    return package_tools(reference) if reference else {}
+    if reference:
+        return package_tools(reference)
+    return {}
 
 
 async def run_call(
@@ -325,7 +329,10 @@ def toolkit(
     """Return the package's toolkit on a database, in the current store."""
     module, name, usual_instance = DOMAINS[domain].toolkit.split(":")
     kind = part(f"{module}:{name}")
-    key = usual_instance if instance is None else instance
+    if instance is None:
+        key = usual_instance
+    else:
+        key = instance
     prefix = f"{name}:{key}"
     tools = inspect_module("util").store_as(kind, key)
     store = tools.store

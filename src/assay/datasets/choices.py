@@ -214,7 +214,9 @@ def way_of(
     """
     by_text, by_index = readings(gold, texts, labels)
     if by_index is not None:
-        return "index" if by_text is None else None
+        if by_text is None:
+            return "index"
+        return None
     is_text = (
         by_text is not None
         and not labels

@@ -195,7 +195,9 @@ def unread_value(
         return ends[0]
     # On a scale without known ends, 0 is the worst value only if higher is better and no value is below 0.
     is_lowest = context.higher_is_better and not any(value < 0 for value in scored)
-    return 0.0 if is_lowest else None
+    if is_lowest:
+        return 0.0
+    return None
 
 
 def _parsed_value(

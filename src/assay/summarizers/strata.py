@@ -74,7 +74,9 @@ class Counting:
         lost = self.unread is None and any(
             record.outcome in COUNTED_AS_ZERO for record in records
         )
-        return (UNREAD_LEFT_OUT,) if lost else ()
+        if lost:
+            return (UNREAD_LEFT_OUT,)
+        return ()
 
 
 class OneEach:

@@ -239,7 +239,9 @@ def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
     ]
 
     async def receive() -> MutableMapping[str, Any]:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        if messages:
+            return messages.pop()
+        return {"type": "http.disconnect"}
 
     return receive
 

@@ -63,7 +63,9 @@ class Library:
         if spec is None or not spec.submodule_search_locations:
             return None
         folder = Path(next(iter(spec.submodule_search_locations))) / "tasks"
-        return folder if folder.is_dir() else None
+        if folder.is_dir():
+            return folder
+        return None
 
     def need_tasks_folder(self) -> Path:
         """Return the folder of the package's tasks. Raise with the command to install it if it is missing."""

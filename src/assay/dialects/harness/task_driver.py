@@ -407,7 +407,10 @@ class TaskDriver(TaskPart):
 
 def _state_for_metrics(chosen: Chosen) -> RandomState:
     """Return the state of the random generators after the last request was built, which metrics continue from."""
-    last = chosen[-1][1].random_state if chosen else None
+    if chosen:
+        last = chosen[-1][1].random_state
+    else:
+        last = None
     if last is not None:
         return last.copy()
     return RandomState()
@@ -439,4 +442,6 @@ def _answer_of(document: Document, label: str) -> str | None:
         return None
     filter_name = label.partition(",")[2]
     answer = filtered.get(filter_name or NO_FILTER)
-    return answer if isinstance(answer, str) else None
+    if isinstance(answer, str):
+        return answer
+    return None

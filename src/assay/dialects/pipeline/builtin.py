@@ -127,7 +127,10 @@ def perplexity_as_upstream(
         raw = item.get("raw") or {}
         if "text" in raw:
             context, *last = raw["text"].rsplit(" ", 1)
-            target = f" {last[0]}" if last else ""
+            if last:
+                target = f" {last[0]}"
+            else:
+                target = ""
         rows.append(Row(context, target, prompt))
     weighed = _weighed(engine, rows, batch_size, pad_eod)
     return _summed(likelihood for _, likelihood in weighed)
@@ -175,7 +178,10 @@ def _summed(weighed: Iterable[Likelihood]) -> Record:
         total += 1
         greedy += likelihood.greedy
         logprob += likelihood.logprob
-    mean = -logprob / total if total else math.inf
+    if total:
+        mean = -logprob / total
+    else:
+        mean = math.inf
     return {
         "perplexity": math.exp(mean) if mean < 700 else math.inf,
         "accuracy": greedy / total if total else 0.0,

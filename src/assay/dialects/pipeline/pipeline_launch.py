@@ -133,7 +133,10 @@ def rounded(speed: Mapping[str, float]) -> dict[str, float]:
     speeds = {}
     for name in SPEED:
         if name in speed:
-            digits = 2 if name.endswith("tps") else 3
+            if name.endswith("tps"):
+                digits = 2
+            else:
+                digits = 3
             speeds[name] = round(speed[name], digits)
     return speeds
 

@@ -25,7 +25,10 @@ def convert(
         raise UsageError("no such file or folder", where=str(source))
     label = name
     if not label:
-        label = path.stem if path.suffix else path.name
+        if path.suffix:
+            label = path.stem
+        else:
+            label = path.name
     folder = Path(root).expanduser() / label
     audio_folder = folder / "audios"
     loader = BatchLoader(

@@ -32,7 +32,10 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 
 def _chunked(task: Task, run: RunOptions) -> Task:
     protocol = f"{task.name}{UPSTREAM}"
-    num = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
+    if run.num_fewshot is None:
+        num = task.fewshot.num
+    else:
+        num = run.num_fewshot
     if task.to_sample is None or not num:
         # Its own loader chose the contexts, or each row is one.
         return task.but(protocol=protocol)

@@ -67,7 +67,9 @@ def script_of(path: object) -> Path | None:
         script = location / f"{location.resolve().name}.py"
     else:
         script = location
-    return script.resolve() if defines_builder(script) else None
+    if defines_builder(script):
+        return script.resolve()
+    return None
 
 
 def _by_library(

@@ -31,7 +31,9 @@ def _metric_file(name: str, near: Sequence[Path]) -> Path | None:
         file = path
         if path.is_dir():
             file = path / f"{path.name}.py"
-        return file if file.is_file() else None
+        if file.is_file():
+            return file
+        return None
     for tree in near:
         for folder in METRIC_FOLDERS:
             file = tree / folder / name / f"{name}.py"

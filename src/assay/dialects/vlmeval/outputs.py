@@ -73,7 +73,10 @@ class Predictions:
     @property
     def columns(self) -> list[str]:
         """Every column of the table except the image, and the prediction."""
-        index = [] if self._has_index else ["index"]
+        if self._has_index:
+            index = []
+        else:
+            index = ["index"]
         return [*index, *self._own, "prediction"]
 
     def rows(self) -> Iterator[list[Any]]:
@@ -152,7 +155,10 @@ def write_files(
         digests.append(imported)
     else:
         digests += sorted(noted_digests(folder, task.name))
-    revision = "documented" if documented else "newest"
+    if documented:
+        revision = "documented"
+    else:
+        revision = "newest"
     _write_status(folder, task.name, result, names, revision, digests)
     files = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
     for name in sorted({*names, *files}):
@@ -360,7 +366,9 @@ def _noted(folder: Path, dataset: str) -> Fields:
         entry = json.loads((folder / "status.json").read_bytes())[dataset]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    return entry if isinstance(entry, dict) else {}
+    if isinstance(entry, dict):
+        return entry
+    return {}
 
 
 def noted_revision(folder: Path, dataset: str) -> str | None:

@@ -70,7 +70,9 @@ class BatchSize:
 
     def media_size(self) -> int | None:
         """Return the largest batch with media, which needs more memory; None if the model declares its batch size."""
-        return None if self.declared else MEDIA_HANDOVER
+        if self.declared:
+            return None
+        return MEDIA_HANDOVER
 
     def learn(
         self,
@@ -128,7 +130,9 @@ class BatchSize:
 
 def as_number(batch_size: int | str | None) -> int | None:
     """Return the batch size if it is a number; None for `auto`, which leaves it to the model."""
-    return batch_size if isinstance(batch_size, int) else None
+    if isinstance(batch_size, int):
+        return batch_size
+    return None
 
 
 def fit_batch(
@@ -259,7 +263,10 @@ def interrupt_model(model: Model) -> None:
 async def close_model(model: Model) -> None:
     """Close a model, if it has a `close` method."""
     close = getattr(model, "close", None)
-    done = close() if close is not None else None
+    if close is not None:
+        done = close()
+    else:
+        done = None
     if inspect.isawaitable(done):
         await done
 

@@ -257,7 +257,10 @@ class Helpers:
         """Build the helper for a role."""
         task = f"{self.planned.task.name}#{role}"
         # An unjudged canary costs no sample.
-        budget = None if role_of_canary(role) != role else self.budget
+        if role_of_canary(role) != role:
+            budget = None
+        else:
+            budget = self.budget
         think_tags = think_tags_of(
             self.planned.task.protocol,
             model,

@@ -85,7 +85,10 @@ def agreement(
     matches = answers.count(prediction)
     shares = []
     for answer in answers:
-        others = matches - 1 if answer == prediction else matches
+        if answer == prediction:
+            others = matches - 1
+        else:
+            others = matches
         shares.append(min(1.0, others / 3))
     return sum(shares) / len(answers)
 

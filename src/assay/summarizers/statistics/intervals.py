@@ -119,7 +119,10 @@ def mean_interval(
         spread = Spread(variance, n, 1.0, units, n - 1, UNSEEN_SAMPLES)
         low, high = limits(mean, spread, scale, level)
         return Estimate(mean, stderr, low, high, n, None, "score", scale, spread)
-    skew = skewness_of_sum(residuals) if correct_skew else 0.0
+    if correct_skew:
+        skew = skewness_of_sum(residuals)
+    else:
+        skew = 0.0
     df = fourth_moment_df(units, n)
     spread = Spread(variance, n, 1.0, units, df, skew=skew)
     low, high = limits(mean, spread, None, level)

@@ -71,7 +71,10 @@ def concat_images(
     is_row = mode == "h"
     opened: list[Any] = [Image.open(path) for path in images]
     if target_size != -1:
-        side = (-1, target_size) if is_row else (target_size, -1)
+        if is_row:
+            side = (-1, target_size)
+        else:
+            side = (target_size, -1)
         opened = [rescale_img(image, side) for image in opened]
     widths = [image.width for image in opened]
     heights = [image.height for image in opened]
