@@ -443,6 +443,44 @@ def test_answers_written_before_the_rules_were_run_on_them_are_read(
     assert len(unparsed) <= unparsed_share * len(rows), unparsed
 
 
+def test_usual_answers_by_a_writer_who_did_not_know_the_rules_are_read():
+    lines = (HERE / "corpus" / "usual.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    results = {
+        row["id"]: (row["expected"], extract_choice(row["output"], row["options"]))
+        for row in rows
+    }
+    unparsed = [
+        name
+        for name, (expected, result) in results.items()
+        if expected and result.answer is None
+    ]
+    wrong = [
+        name
+        for name, (expected, result) in results.items()
+        if result.answer not in (None, expected)
+    ]
+
+    assert len(results) == 300
+    # An answer that the token limit cut within a list of options; nothing in it says so.
+    assert wrong == ["usual-176"]
+    assert len(unparsed) <= 0.06 * 300, unparsed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"The correct answer is \(B\).",
+        r"So the correct option is \(\mathbf{B}\).",
+        r"\[B\]",
+        r"The answer is \(\boxed{B}\).",
+        "A. no – not a match.\nC. Some hold that it is true.\n\nB",
+    ],
+)
+def test_letters_between_marks_of_formulas_and_on_a_line_of_their_own_are_read(text):
+    assert extract_choice(text, LETTERS_ONLY).answer == "B"
+
+
 def test_conclusions_in_many_words_and_languages_are_read():
     lines = (HERE / "corpus" / "conclusions.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]

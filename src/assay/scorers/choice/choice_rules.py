@@ -180,8 +180,8 @@ class AnswerReader(TextReader):
             return result
         return (
             self.by_text()
-            or self.verdict()
             or self.concluded()
+            or self.verdict()
             or self.text_and_letter()
             or self.concluded_text()
             or self.singled_out()
