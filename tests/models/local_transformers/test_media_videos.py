@@ -220,7 +220,9 @@ def test_a_model_says_what_it_needs_for_videos(name, make, tmp_path, monkeypatch
 
     assert "video" not in model.abilities.accepts
     assert model.media_fixes == {"video": "pip install no_such_library"}
+
     monkeypatch.setattr(devices, "VIDEO_LIBRARIES", ())
+    model = LocalTransformers(model.path)
     assert "video" in model.abilities.accepts
     assert model.media_fixes == {}
 

@@ -57,15 +57,15 @@ class DataTemplate:
         key: str = "",
     ) -> object:
         """Render a part of the template; `key` is its key, if it is a value of a mapping."""
-        if isinstance(piece, Mapping):
+        if isinstance(piece, list):
+            return [self._rendered(item, row) for item in piece]
+        if not isinstance(piece, str):
+            if not isinstance(piece, Mapping):
+                return piece
             structure = {}
             for name, value in piece.items():
                 structure[name] = self._rendered(value, row, str(name))
             return structure
-        if isinstance(piece, list):
-            return [self._rendered(item, row) for item in piece]
-        if not isinstance(piece, str):
-            return piece
         if self._is_upstream:
             return _by_upstream(piece, row, self._era)
         value = _text(piece, row)
@@ -133,6 +133,13 @@ def _without_gap(value: object) -> object:
     return value
 
 
+@lru_cache(maxsize=1024)
+def _only_column(text: str) -> str | None:
+    """Return the column of a text such as `{{ query }}`; None for any other text."""
+    match = _ONE_VARIABLE.fullmatch(text.strip())
+    return None if match is None else match[1]
+
+
 def _text(
     text: str,
     row: Fields,
@@ -140,12 +147,12 @@ def _text(
     """Render a text. A single column is passed on unchanged: text as text, None as None."""
     if "{" not in text:
         return text
-    alone = _ONE_VARIABLE.fullmatch(text.strip())
-    if alone is None:
+    column = _only_column(text)
+    if column is None:
         return _by_jinja(text, row)
-    if alone[1] not in row:
-        raise jinja2.UndefinedError(f"{alone[1]!r} is undefined")
-    value = _without_gap(row[alone[1]])
+    if column not in row:
+        raise jinja2.UndefinedError(f"{column!r} is undefined")
+    value = _without_gap(row[column])
     return None if value is None else str(value)
 
 

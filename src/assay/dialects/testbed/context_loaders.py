@@ -146,7 +146,7 @@ class ContextLoader:
     @cached_property
     def places(self) -> list[tuple[Place, ...]]:
         """The rows of each context, by dataset and index; chosen on first use."""
-        return list(self._sampled() if self.samplers else self._drawn())
+        return list(self._assay_sampled() if self.samplers else self._assay_drawn())
 
     def __iter__(self) -> Iterator[Any]:
         contexts = iter(self.places)
@@ -162,7 +162,7 @@ class ContextLoader:
     def __len__(self) -> int:
         return _batch_count(len(self.places), self.batch_size, self.drop_last)
 
-    def _drawn(self) -> Iterator[tuple[Place, ...]]:
+    def _assay_drawn(self) -> Iterator[tuple[Place, ...]]:
         """Yield one context for each row of the last dataset, with shots drawn by the seed and the row."""
         last = max(number for number, count in enumerate(self.counts) if count)
         queries = self.datasets[last]
@@ -189,7 +189,7 @@ class ContextLoader:
                 context += [(number, row) for row in islice(order, count)]
             yield (*context, (last, query))
 
-    def _sampled(self) -> Iterator[tuple[Place, ...]]:
+    def _assay_sampled(self) -> Iterator[tuple[Place, ...]]:
         """Yield the contexts that the user's samplers choose."""
         assert self.samplers is not None
         chunks = []
