@@ -57,18 +57,28 @@ class DataTemplate:
         key: str = "",
     ) -> object:
         """Render a part of the template; `key` is its key, if it is a value of a mapping."""
+        if isinstance(piece, str):
+            return self._rendered_text(piece, row, key)
         if isinstance(piece, list):
             return [self._rendered(item, row) for item in piece]
-        if not isinstance(piece, str):
-            if not isinstance(piece, Mapping):
-                return piece
+        # The type is compared first, because asking for a Mapping takes longer.
+        if type(piece) is dict or isinstance(piece, Mapping):
             structure = {}
             for name, value in piece.items():
                 structure[name] = self._rendered(value, row, str(name))
             return structure
+        return piece
+
+    def _rendered_text(
+        self,
+        text: str,
+        row: Fields,
+        key: str,
+    ) -> object:
+        """Render a text of the template. Under some keys, JSON in it becomes a structure."""
         if self._is_upstream:
-            return _by_upstream(piece, row, self._era)
-        value = _text(piece, row)
+            return _by_upstream(text, row, self._era)
+        value = _text(text, row)
         if value is None or key not in STRUCTURAL:
             return value
         try:

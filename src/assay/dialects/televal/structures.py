@@ -6,7 +6,7 @@ files contain `{"__tuple__": true, "items": […]}` for a tuple.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import AllOf, shorten
@@ -44,7 +44,14 @@ class Question:
 
     def keywords(self) -> Record:
         """Return the keyword arguments of `generate_once`."""
-        return {"type": "single_turn", **asdict(self)}
+        return {
+            "type": "single_turn",
+            "audio": self.audio,
+            "query": self.query,
+            "assistant": self.assistant,
+            "instruct": self.instruct,
+            "system": self.system,
+        }
 
     def roles(self) -> list[Record]:
         """Return the question as a template renders it: a list of roles with their content."""
