@@ -118,7 +118,7 @@ class Registry(Generic[T]):
         *,
         where: str | None = None,
     ) -> Any:
-        """Build the component that a spec describes: a class from its options, a function with them as keywords."""
+        """Build the component that a spec describes: call its class or function with the options of the spec."""
         spec = Spec.of(spec, where=where)
         component: Any = self.get(spec.name, where=where)
         return construct(component, spec, kind=self.kind, where=where)
@@ -286,7 +286,7 @@ def check_options(
 
 
 def _parameters(thing: Callable[..., Any]) -> tuple[set[str] | None, list[str]]:
-    """Return the names of all options and of the required ones; `None` if any name is accepted."""
+    """Return the names of all parameters and of the required ones; None for all names if any name is accepted."""
     if inspect.isclass(thing) and is_dataclass(thing):
         options = [f for f in fields(thing) if f.init]
         required = [
@@ -366,7 +366,7 @@ def _fit(
 
 
 def _parameter_types(thing: Callable[..., Any]) -> dict[str, frozenset[type]]:
-    """Return the plain types that each parameter accepts, without parameters that accept anything."""
+    """Return the plain types that each parameter accepts. Leave out parameters that accept anything."""
     if inspect.isclass(thing):
         target = thing.__init__
     else:
@@ -477,12 +477,12 @@ ALL: dict[str, Registry[Any]] = {
 def model_recognisers() -> Iterator[
     Callable[[str, Mapping[str, Any], str | None], Any]
 ]:
-    """Return functions that may recognise a user's model: `(reference, arguments, dialect) -> model or None`."""
+    """Yield functions that may recognise a user's model: `(reference, arguments, dialect) -> model or None`."""
     return _resolved(MODEL_RECOGNISERS)
 
 
 def recognisers() -> Iterator[Callable[[str, Any], Any]]:
-    """Return functions that may recognise a task reference: `(reference, run options) -> tasks or None`."""
+    """Yield functions that may recognise a task reference: `(reference, run options) -> tasks or None`."""
     return _resolved(RECOGNISERS)
 
 

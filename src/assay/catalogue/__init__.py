@@ -153,7 +153,7 @@ TOOLS = under("assay.tooling", {
 RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise",)
 """`module:function` of functions that may recognise a task reference."""
 SIGNPOSTS: tuple[str, ...] = ("assay.dialects.signposts:signpost",)
-"""`module:function` of functions that may know an unknown name as another tool's task."""
+"""`module:function` of functions that may recognise an unknown task name as a task of another tool."""
 MODEL_RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise_model",)
 """`module:function` of functions that may recognise a model in a user's file."""
 

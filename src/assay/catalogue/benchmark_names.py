@@ -110,7 +110,7 @@ VISION = in_module("assay.benchmarks.vision_tasks", {
 
 AUDIO, BOTH, WRITTEN = "audio", "audio+text", "text"
 SUFFIXES = {AUDIO: "", BOTH: "_audio_text", WRITTEN: "_text"}
-"""The suffix that each mode adds to a benchmark's name. The first of its modes has the bare name."""
+"""The suffix of each mode in a benchmark's name. The first mode that a benchmark has is named without suffix."""
 
 
 def _modes(
@@ -119,7 +119,7 @@ def _modes(
     checked: str,
     *modes: str,
 ) -> dict[str, str]:
-    """Return the names of one benchmark with their summaries, in the given modes; all three if none is given."""
+    """Return summaries by task name for one benchmark in the given modes, or in all three modes if none is given."""
     chosen = modes or tuple(SUFFIXES)
     tasks = {}
     for mode in chosen:
@@ -136,7 +136,7 @@ def _heard(
     summary: str,
     checked: str = "normalized as published",
 ) -> dict[str, str]:
-    """Return the names of a benchmark without its text mode, because the text would reveal the answer."""
+    """Return summaries by task name for a benchmark without text mode, in which the text would reveal the answer."""
     return _modes(name, summary, checked, AUDIO, BOTH)
 
 

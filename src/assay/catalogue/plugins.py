@@ -26,7 +26,7 @@ class Plugin:
 
     @property
     def summary(self) -> str:
-        """The line that `assay ls` prints, known without importing the package."""
+        """The description that `assay ls` prints. It needs no import of the package."""
         return f"from the package {self.package} {self.version}".rstrip()
 
 

@@ -48,7 +48,7 @@ _MEMBER = re.compile(
 """A setting such as `key: value`, `key = "value"` or `"key": "value"` in a data file."""
 
 _watching = 0
-"""Number of loads in progress."""
+"""Number of user files that are being loaded now. Reads are recorded while it is above 0."""
 _opened: dict[str, dict[str, str | None]] = {}
 """Files that each watched module opened for reading, with the digests of their content.
 
@@ -132,7 +132,7 @@ def _hook(
 
 
 def _note_module(code: CodeType) -> None:
-    """Start recording for a user's module that is about to run. It may run again because its file changed."""
+    """Start recording the reads of a user's module that is about to run. It may run again because its file changed."""
     if code.co_name == "<module>" and is_users(code.co_filename):
         _opened[code.co_filename] = {}
 
@@ -189,7 +189,7 @@ def _content_digest(
     path: Path,
     secrets: tuple[str, ...],
 ) -> str:
-    """Return the digest of a file without its secrets; empty if nothing else is in it, or if it no longer exists."""
+    """Return the digest of a file without its secrets; empty if the file holds only secrets or no longer exists."""
     try:
         if is_secret_name(path.stem) or not path.is_file():
             return ""

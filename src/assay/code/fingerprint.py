@@ -50,7 +50,7 @@ def code_digest(thing: object) -> str:
 
 
 class _TooLarge(Exception):
-    """The state is too large to hash."""
+    """Raised if a component has too many values to hash."""
 
 
 class _Describing:
@@ -248,7 +248,7 @@ class _Describing:
         return frozenset(every), by_file
 
     def _builders(self, thing: object) -> list[str]:
-        """Return digests of the user's files in which an object is a global, because they may show how it was built."""
+        """Return digests of the user's files that have an object as a global: they may show how it was built."""
         every, by_file = self._ids_of_globals
         if id(thing) in every:
             files = {file for file, named in by_file if id(thing) in named}
@@ -286,7 +286,7 @@ class _Describing:
         (Media, _media),
         (object, _object),
     )
-    """The function that describes each kind of object. The first kind that matches is used."""
+    """The function that describes each type of object. The first type that matches is used."""
 
 
 def _state(thing: object) -> dict[str, Any]:
@@ -303,7 +303,7 @@ def _state(thing: object) -> dict[str, Any]:
 
 
 def _reduced_state(thing: object) -> object:
-    """Return the state of an object of a built-in class, as `copy` would take it; None for locks and open files."""
+    """Return the state of an object of a built-in class as `copy.copy` would copy it; None for locks and open files."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -338,7 +338,7 @@ def _library(thing: object) -> dict[str, Any]:
 
 
 def _is_machinery(name: str, value: object) -> bool:
-    """Return True for attributes that Python itself adds to a class."""
+    """Return True for attributes that Python itself adds to every class."""
     if (
         name.startswith("_abc_")
         or inspect.isgetsetdescriptor(value)
@@ -361,7 +361,7 @@ A longer text is the medium itself, whose digest was computed for the request ke
 
 
 def _plain(value: object) -> object:
-    """Convert a value JSON does not know. Large values are replaced by their digest, to avoid a copy as text."""
+    """Convert a value that JSON does not know. A large value becomes its digest, which avoids a copy as text."""
     if isinstance(value, Media):
         source = value.source
         if isinstance(source, (str, os.PathLike)) and len(str(source)) < LONGEST_NAME:
@@ -404,7 +404,10 @@ def _encode_row(value: object) -> bytes:
 
 
 def rows_digest(rows: Sequence[Any]) -> str:
-    """Return the digest of rows that a user's function listed, because it may have read anything to build them."""
+    """Return the digest of rows that a user's function returned.
+
+    The rows count, because the function may read any data.
+    """
     digest = blake2b(digest_size=DIGEST_BYTES)
     for row in rows:
         digest.update(_encode_row(row))
@@ -412,7 +415,7 @@ def rows_digest(rows: Sequence[Any]) -> str:
 
 
 def judged_digest(sample: Sample) -> str:
-    """Return the digest of everything that a scorer may read of a sample, and of the fields in its score line."""
+    """Return the digest of everything in a sample that a scorer may read or that a score line contains."""
     fields: Any = sample.fields
     if sample.media and isinstance(fields, dict):
         # An image in a cell is hashed once, as a medium.

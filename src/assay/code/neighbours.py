@@ -19,17 +19,20 @@ from types import ModuleType
 from typing import Any
 
 _homes: dict[Path, "_Home"] = {}
-"""Folders of loaded files."""
+"""The `_Home` of each folder from which a user's file was loaded."""
 _added: set[Path] = set()
 """Folders that are importable only because a file in them was loaded."""
 _first: dict[str, Path] = {}
-"""The first folder that had a module of each name."""
+"""The folder that first had a module of each name. Its module keeps the plain name."""
 _aliases: dict[str, str | None] = {}
-"""The file of each module that was renamed because an earlier folder has one of the same name, by its new name."""
+"""The file of each renamed module, by its new name.
+
+A module is renamed if an earlier folder has one of the same name.
+"""
 
 
 class _Home:
-    """A folder of users' files. `aliases` gives unique names to modules whose plain names another folder also uses."""
+    """A folder of users' files. `aliases` maps module names that another folder also uses to unique names."""
 
     def __init__(self, folder: Path) -> None:
         self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
@@ -38,7 +41,7 @@ class _Home:
         self.builtins = _Builtins(vars(builtins), __import__=self._import)
 
     def learn_aliases(self) -> None:
-        """Give a unique name to each module here that Python would look for in another such folder."""
+        """Give a unique name to each module here for which Python would look in another user folder."""
         names = {path.stem for path in self.folder.glob("*.py")}
         for init_file in self.folder.glob("*/__init__.py"):
             names.add(init_file.parent.name)
@@ -127,7 +130,7 @@ def open_folder(folder: Path) -> None:
 
 
 def is_opened(spec: ModuleSpec) -> bool:
-    """Return True if a top-level module is importable only because a file of its folder was loaded."""
+    """Return True if a top-level module can be imported only because a user's file of its folder was loaded."""
     return _home_of(spec) in _added
 
 
@@ -145,7 +148,10 @@ def spec_in_folder(
     top: str,
     spec: ModuleSpec | None,
 ) -> ModuleSpec | None:
-    """Return the spec of a module as seen from `folder`: the file there, if `spec` belongs to another folder."""
+    """Return the spec of a module as seen from `folder`.
+
+    If there is no `spec`, or it belongs to another user folder, prefer the file in `folder`.
+    """
     if spec is None or _home_of(spec) not in (None, folder):
         for file in (
             folder / top / "__init__.py",

@@ -2,13 +2,11 @@
 
 A user's file depends on all the user's files it imports, directly or not: a constant from a neighbour counts like a
 function. Imports are read from the syntax tree, so that nothing is run and imports inside functions count too.
-Libraries are identified by name and version.
 
 What a file reads while it is imported, such as a settings file, is covered by `data_files`.
 
-Installed libraries: the files that pip put somewhere, in `site-packages` or in a folder of `pip install --target`.
-
-Such files are not the user's own. They are identified by the name and the version of their library.
+Files of installed libraries, which pip put into `site-packages` or into a folder of `pip install --target`, are not
+the user's own. They are identified by the name and the version of their library.
 """
 
 import ast
@@ -69,9 +67,9 @@ def _installed_in(folder: Path) -> frozenset[str]:
 
 T = TypeVar("T")
 LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
-"""Takes a folder and a top-level name.
+"""Function that finds what importing a top-level name runs, for a file in a given folder.
 
-Returns the files that importing the name runs, and the folders of its modules.
+It returns the files that the import runs, and the folders of their modules.
 """
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
@@ -82,14 +80,14 @@ LARGEST_KEPT = 1 << 18
 The syntax tree of a Python file full of data takes fifty times as much memory as its text.
 """
 _guest_trees: set[Path] = set()
-"""Packages of other toolkits whose `__init__.py` files are not run."""
+"""Folders of other toolkits' packages. Their `__init__.py` files are ignored, because assay does not run them."""
 _OWN_IMPORT = re.compile(r"^[ \t]*(from \.[^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
 _BY_NAME = ("import_module", "__import__")
 _BY_PATH = ("spec_from_file_location", "run_path", "SourceFileLoader", "exec")
 
 
 def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache a function's result per file until the file changes, for the last `most` files."""
+    """Return a decorator that caches a function's result per file until the file changes, for `most` files."""
 
     def keeping(function: Callable[..., T]) -> Callable[..., T]:
         memory = lru_cache(maxsize=most)(
@@ -137,7 +135,7 @@ _digest_of_own = lru_cache(maxsize=4096)(_digest_behind)
 def behind(file: Path) -> tuple[set[Path], set[str]]:
     """Return a file with all the user's files it imports, directly or not, and the libraries they import.
 
-    Of assay's own files only those of the same folder count. A library's file counts only itself.
+    For one of assay's own files, return the imported files of its folder. For a library's file, return only that file.
     """
     start = file.resolve()
     library = library_of(start)
@@ -190,7 +188,7 @@ def _is_run(file: Path) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_users(file: str | Path) -> bool:
-    """Return True if a file is the user's own: not Python's, an installed library's or assay's."""
+    """Return True if a file is the user's own and not part of Python, an installed library or assay."""
     if str(file).startswith(_STANDARD) or is_own(file):
         return False
     return library_of(file) is None
@@ -220,7 +218,7 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Yield each name that a file imports, with each file that the import runs. Leave out the standard library."""
+    """Yield each name that a file imports together with each file that this import runs. Skip the standard library."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:

@@ -96,7 +96,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _settings(owner: object) -> list[dict[str, Any]]:
-    """Return the attributes of a user's object, without those that its methods change."""
+    """Return the attributes of the user's object to which a method belongs, without those that its methods change."""
     if (
         inspect.isclass(owner)
         or inspect.isroutine(owner)
@@ -129,7 +129,7 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
 
 
 def _constant_closure(function: FunctionType) -> dict[str, Any]:
-    """Return the closure variables of a function, without those that it assigns to itself."""
+    """Return the closure variables of a function with their values, without those to which its own code assigns."""
     variables = _assigned_names(function.__code__)
     return {
         name: value
@@ -139,7 +139,10 @@ def _constant_closure(function: FunctionType) -> dict[str, Any]:
 
 
 def _assigned_names(code: CodeType, *kinds: str) -> set[str]:
-    """Return the outer variables that code assigns to, such as counters; with `STORE_ATTR`, the attributes."""
+    """Return the global and closure variables that code assigns to.
+
+    With `kinds=STORE_ATTR`, return the attributes instead.
+    """
     kinds = kinds or ("STORE_DEREF", "STORE_GLOBAL")
     steps = (step for inner in _codes(code) for step in dis.get_instructions(inner))
     return {str(step.argval) for step in steps if step.opname in kinds}
@@ -167,7 +170,7 @@ References keep ids valid.
 
 
 class _Described:
-    """Describes objects as plain data, each once."""
+    """Describes objects as plain data, each object only once."""
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}

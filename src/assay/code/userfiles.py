@@ -43,9 +43,9 @@ def split_reference(name: str) -> tuple[str, str | None]:
 
 
 def one_spelling(name: str) -> str:
-    """Return `file.py:fn` with a normalized path.
+    """Return a reference such as `./a/../file.py:fn` with a normalized path: `file.py:fn`.
 
-    The path is relative to the working folder, or absolute if it was given so and is outside of it.
+    The path is relative to the working folder, or absolute if it was given so and is outside of that folder.
     """
     path, attribute = split_reference(name)
     file = Path(path).expanduser()
@@ -125,7 +125,10 @@ def load_attribute(reference: str) -> Any:
 
 
 def load_component(reference: str, usual: str) -> tuple[str, Any]:
-    """Return the object and name to which `file.py:name` refers; for a file alone, `usual` or its only callable."""
+    """Return the object to which `file.py:name` refers, and its name.
+
+    For a file alone, use `usual` or its only callable.
+    """
     path, attribute = split_reference(reference)
     if attribute is None:
         module = load_file(path)
@@ -226,7 +229,7 @@ def failing_line(error: BaseException, file: Path) -> str:
 
 
 def _is_of(error: SyntaxError, file: Path) -> bool:
-    """Return True if a syntax error is in this file, and not in a module that it imports."""
+    """Return True if a syntax error occurred in this file, not in a module that it imports."""
     return error.filename in (None, str(file), "<unknown>")
 
 

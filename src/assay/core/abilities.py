@@ -1,6 +1,6 @@
 """What a model can accept and produce.
 
-A model declares it, so that a mismatch with a task is reported before anything is loaded.
+A model declares its abilities, so that a task which needs others is reported before anything is loaded.
 """
 
 from collections.abc import Iterable
@@ -29,14 +29,20 @@ class Abilities:
     tokens: bool = False
     """True if the model has a tokenizer that assay can call."""
     roles: Literal["chat", "free", "any"] = "any"
-    """`chat`: only system/user/assistant. `free`: only text completion. `any`: both."""
+    """Roles that prompts may use.
+
+    `chat`: only system, user and assistant. `free`: only text completion. `any`: both.
+    """
     chat: bool | None = None
     """True if the model has a chat template and can be asked for the letter of an option, False for a base model.
 
     None if this is not known.
     """
     history: Literal["given", "own", "both"] = "given"
-    """`given`: the full history is sent each round. `own`: the model keeps it as turn state. `both`: either works."""
+    """Who keeps the dialogue.
+
+    `given`: assay sends the full history each round. `own`: the model keeps it. `both`: either.
+    """
     images_per_prompt: int | None = None
     """Maximum number of images in one prompt; None for no limit. A prompt with more images is refused."""
     audio_rate: int | None = None

@@ -20,9 +20,9 @@ _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+\Z").match
 
 
 def trust_context() -> "ssl.SSLContext":
-    """Return the context that clients verify servers with.
+    """Return the TLS context with which clients of assay verify a server's certificate.
 
-    Raise `UsageError` if the environment names invalid paths.
+    Raise `UsageError` if SSL_CERT_FILE or SSL_CERT_DIR names an invalid path.
     """
     return _context(os.environ.get(FILE) or None, os.environ.get(FOLDER) or None)
 
@@ -32,7 +32,7 @@ def _context(
     file: str | None,
     folder: str | None,
 ) -> "ssl.SSLContext":
-    """Return the context for these two settings, loaded once per file because reading certificates is slow."""
+    """Return the TLS context for a certificate file and folder, from a cache, because reading certificates is slow."""
     import ssl
 
     if folder is not None:

@@ -194,7 +194,7 @@ class PlanError(UsageError):
 
 
 def raise_all(faults: Iterable[AssayError]) -> None:
-    """Raise the errors without duplicates. Do nothing if there are none."""
+    """Raise the error, or a `PlanError` that lists all of them if they differ. Do nothing if there are none."""
     unique = list({str(fault): fault for fault in faults}.values())
     if unique:
         raise unique[0] if len(unique) == 1 else PlanError(unique)
@@ -247,7 +247,7 @@ class ForbiddenTemplate(TemplateError):
 
 
 class UnfitTemplate(TemplateError):
-    """A template does not show what the measure needs. Every row would fail."""
+    """A prompt lacks what the requested measure needs, such as the lettered options. Every row would fail."""
 
 
 class ModelError(ComponentError):
@@ -371,7 +371,7 @@ def plural(
 
 
 def note_line(note: str) -> str:
-    """Return a note as a line to print: with the prefix `note:`, unless it begins with `warning:`."""
+    """Return a note as the line to print: prefixed with `note:`, unless it begins with `warning:`."""
     if note.startswith("warning: "):
         return note
     return f"note: {note}"

@@ -87,7 +87,7 @@ _BRANDS: dict[bytes, str] = {
     b"M4A ": "m4a",
     b"M4B ": "m4a",
 }
-"""Brands in the first box of an ISO file that is not a video."""
+"""Formats of ISO files that are images or audio (AVIF, HEIC, M4A), by the brand in their first box."""
 _HTK_PERIODS = range(26, 2_501)
 """Sampling periods by which an HTK waveform is recognised, in units of 100 ns. Its header has no magic number.
 
@@ -174,13 +174,13 @@ class Media:
         name: str | None = None,
         read: Callable[[Any], bytes] | None = None,
     ) -> None:
-        """Store the source. `read`, if given, converts it to bytes and is called once."""
+        """Store the source. If `read` is given, it returns the bytes of the source and is called once."""
         self.source: Any = source
         self.name = name
         self.place: Place | None = None
         """Location of the row that names this medium. Set by the dataset reader."""
         self.facts: Mapping[str, Any] = {}
-        """Known properties for the record: bytes, width and height, seconds, rate."""
+        """Known properties of the content, as they appear in the journal: bytes, width and height, seconds, rate."""
         self._reader = read
         self._bytes: bytes | None = source if isinstance(source, bytes) else None
         self._digest: str | None = None
@@ -202,7 +202,7 @@ class Media:
 
     @property
     def is_unheld(self) -> bool:
-        """True if data named this file path and no folder that contains it has been allowed yet."""
+        """True if the path of this medium comes from data, and no folder that contains it is allowed yet."""
         return self._reader is _refuse
 
     def hold(self) -> None:
@@ -220,7 +220,7 @@ class Media:
 
     @property
     def format(self) -> str | None:
-        """The format according to the magic number."""
+        """The format that the first bytes of the content indicate."""
         return sniff(self.data()[:SNIFFED_BYTES])
 
     @property
@@ -244,7 +244,7 @@ class Media:
         got: object = None,
         fix: str | None = None,
     ) -> DataError:
-        """Return a `DataError` located at the row that names this medium, or at the medium's own file."""
+        """Return a `DataError` that says `what` is wrong, located at the medium's row, or at its own file."""
         source_file = self._own_file()
         if self.place is None:
             return DataError(

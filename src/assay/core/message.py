@@ -81,7 +81,7 @@ class Message:
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """The media of this turn, in order."""
+        """The images, audio clips and videos of this turn, in order."""
         media: list[Media] = []
         for part in self.parts or ():
             if isinstance(part, Media):
@@ -189,7 +189,7 @@ def _medium(kind: str, source: object) -> Image | Audio | Video:
 
 
 def _with_parts(content: object) -> Part:
-    """Return one content of a turn as a part, and also convert the contents inside a tool result to parts."""
+    """Return one element of a turn's content as a part. In a tool result, also convert the elements inside it."""
     if isinstance(content, ToolResult):
         parts = tuple(as_part(inner) for inner in content.parts)
         return ToolResult(content.call_id, parts, content.error)
@@ -365,7 +365,7 @@ def _plain_text(content: str | Sequence[Mapping[str, Any]]) -> str:
 
 
 def _plain_part(part: Mapping[str, Any]) -> str:
-    """Return a part as text: `[image]` for media, and nothing for reasoning."""
+    """Return a part of a journal line as text: `[image]` for media, and nothing for reasoning."""
     kind = str(part["type"])
     if kind == "text":
         return str(part["text"])
@@ -382,7 +382,7 @@ def _plain_part(part: Mapping[str, Any]) -> str:
 
 
 def _without_media(part: Mapping[str, Any]) -> list[Any]:
-    """Return the contents of a result in the journal, with `[image]` for an image."""
+    """Return the contents of a tool result in a journal line, with `[image]` in place of each image."""
     texts = []
     for piece in part.get("content") or ():
         kind = piece.get("type")

@@ -20,7 +20,7 @@ from .tools import ToolCall
 MISSING = "missing_prediction"
 """Error kind for a sample without an answer in a predictions file. It is not an infrastructure error."""
 LIMIT = "limit"
-"""Key in the details of an output: the limit at which its sample ended."""
+"""Key in `Output.details`: the limit (turns, calls, tokens, cost or seconds) that ended the sample."""
 INTERRUPTED = "interrupted"
 """Error kind if the user stopped a helper model before it gave a verdict."""
 
@@ -82,7 +82,7 @@ class Candidate:
 
     @property
     def has_answer(self) -> bool:
-        """True if there is anything besides reasoning: text, a medium or a structure."""
+        """True if the candidate has anything besides reasoning: text, a medium, a tool call or a structured answer."""
         for part in self.separated().parts:
             is_blank = isinstance(part, Text) and not part.text.strip()
             if not is_blank and not isinstance(part, Reasoning):
@@ -326,7 +326,7 @@ def _joined_texts(parts: tuple[Part, ...]) -> list[Part]:
 
 
 def _pieces(text: Text, tags: ThinkTags) -> tuple[Part, ...]:
-    """Return a text as parts: its reasoning, if it has any, and its answer."""
+    """Return a text as parts: its reasoning, if it has any, followed by its answer."""
     separated = separate_text(text.text, tags)
     if separated is None:
         return (text,)

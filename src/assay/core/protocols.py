@@ -63,7 +63,7 @@ class DatasetExtras(Protocol):
     """Optional members of a task's dataset."""
 
     read: Callable[[Any], Any] | None
-    """Converts the located data to samples, for data sets that are not a single file."""
+    """Function that converts the located data to samples, for datasets that are not a single file."""
 
     def reading_from(self, data: str | None) -> object:
         """Return the same dataset read from the path given by `--data`, for datasets read by the user's own code."""
@@ -74,7 +74,7 @@ class Template(Protocol):
 
     @property
     def source(self) -> str:
-        """Text that identifies everything on which the prompts depend."""
+        """Text that changes when anything on which the prompts depend changes."""
 
     @property
     def next_turn(self) -> Callable[..., Any] | None:
@@ -124,11 +124,11 @@ class ModelExtras(Protocol):
     base_url: str | None
     """The address of a model behind a URL."""
     likelihood_fix: str
-    """How to get likelihoods from this model when its current settings provide none."""
+    """Advice for users on how to get likelihoods from this model if its current settings provide none."""
     media_fixes: Mapping[str, str]
-    """How to make the model accept a kind of medium that it accepts with more libraries, by kind."""
+    """Advice for users, by kind of medium, on how to make the model accept a kind for which a library is missing."""
     preflight_loads: bool
-    """True if `preflight` needs the weights."""
+    """True if `preflight` needs the weights, so that they are loaded first."""
     think_tags: ThinkTags
     """How the model marks reasoning in its text. If it is not set, all known forms are recognised."""
     prompts_tools: bool
@@ -144,7 +144,7 @@ class ModelExtras(Protocol):
         """Return the log-probabilities of given continuations."""
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
-        """Return the prompt in the form this model needs. The journal records it as sent."""
+        """Return the prompt in the form that this model needs. The journal records the returned prompt."""
 
     def load(self) -> None:
         """Prepare for requests. Called before the first one; does not count towards its time limit."""
@@ -156,10 +156,13 @@ class ModelExtras(Protocol):
         """End work in progress, because the user stopped the run."""
 
     def check_ready(self) -> None:
-        """Raise if a scorer's helper cannot start. Called before any model is."""
+        """Raise if a scorer's helper model cannot start. Called before any model is loaded."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a request cannot carry the whole prompt. Return None if it can; only then is the request sent."""
+        """Return the error if a request to the model cannot carry the whole prompt, else None.
+
+        A refused prompt is not sent.
+        """
 
     def preflight(
         self,
@@ -182,7 +185,7 @@ class Reporting(Protocol):
 
 @runtime_checkable
 class Noting(Protocol):
-    """A model with remarks on how its answers were computed."""
+    """A model that adds notes to a run on how its answers were computed."""
 
     def run_notes(self) -> Iterable[str]:
         """Return lines for the notes of a run."""
@@ -221,7 +224,7 @@ class OnDevice(Protocol):
 
 @runtime_checkable
 class AnswersById(Protocol):
-    """A model that looks up answers by sample id, so that one prompt may have two answers."""
+    """A model that looks up recorded answers by sample id, so that two samples with one prompt may have two answers."""
 
     @property
     def key_identity(self) -> Mapping[str, Any]:
@@ -233,13 +236,13 @@ class AnswersById(Protocol):
         epoch: int,
         round: int,
     ) -> Mapping[str, Any]:
-        """Return the values besides the prompt on which an answer depends.
+        """Return what the answer depends on besides the prompt.
 
-        They become part of the request and its key.
+        These values become part of the request and its key.
         """
 
     def ids(self) -> Mapping[str, int]:
-        """Return the known ids with the number of answers for each."""
+        """Return how many answers the model has for each sample id that it knows."""
 
 
 class ConversationStopped(Exception):
@@ -253,17 +256,17 @@ class Conversation(Protocol):
     """Resources that the exchanges have used so far, counted by `tooling.limits.Used`."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
-        """Return the number of the exchange, from 0, and the answer.
+        """Send a prompt, and return the index of this exchange, from 0, and the answer.
 
         Raise `ConversationStopped` if the run was stopped.
         """
 
 
 class Conversations(Protocol):
-    """Begins the conversations of samples with one model."""
+    """Starts a conversation with one model for each sample."""
 
     def begin(self, id: str, epoch: int) -> Conversation:
-        """Begin the conversation of a sample. Exchanges that are recorded are answered from the journal."""
+        """Begin the conversation of a sample. Exchanges that the journal already has are answered from it."""
 
 
 @runtime_checkable
@@ -307,27 +310,30 @@ class ScorerExtras(Protocol):
     bounds: tuple[float, float] | Mapping[str, tuple[float, float] | None] | None
     """Lowest and highest value, for all values or by name. None if it is unlimited."""
     best_mark: float
-    """For a judge: the grade of a perfect answer, used to probe the judge."""
+    """For a judge: the grade that a perfect answer gets. The run uses it to test the judge."""
     role: str
     """For a judge: the role of the model that it asks."""
     normalize: str
-    """The normalizer applied to both texts, or `none`."""
+    """Name of the normalizer that is applied to answer and target before they are compared, or `none`."""
     compares_text: bool
     """True if every character counts. The run then notes answers that differ from the target only in spelling."""
     keeps_unicode_form: bool
     """True if the official rule compares characters unchanged. The run then notes differing Unicode forms."""
     measures_transcripts: bool
-    """True if answers are expected to repeat the reference, so that repetition is not reported as a leak."""
+    """True if answers are expected to repeat the reference, so that a copied reference is not reported as leaked."""
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> object:
-        """Return numbers for a whole set, such as a distance between two sets of images. Replaces `__call__`."""
+        """Return metrics of a whole set of outputs, such as a distance between two sets of images.
+
+        Replaces `__call__`.
+        """
 
     def in_run(self, cell: object, writer: object) -> object:
         """Return a copy bound to a run, task and model, for scorers that write files or call judges themselves."""
 
 
 class Summarizer(Protocol):
-    """Computes the numbers of one scorer on one task from its score records."""
+    """Computes the metrics of one scorer on one task from its score records."""
 
     def __call__(
         self,
@@ -349,7 +355,7 @@ class SummarizerExtras(Protocol):
     pools: bool
     """True if the summarizer counts every answer separately, so that no reducer applies."""
     applies_weights: bool
-    """True if the summarizer counts a row by its weight. Otherwise its numbers are flagged if rows have weights."""
+    """True if the summarizer counts a row by its weight. Otherwise its metrics are flagged if rows have weights."""
     function: Callable[..., Any] | None
     """The user's original function, if the summarizer was adapted from one."""
 
@@ -370,7 +376,7 @@ class SummaryContext:
     scale: ValueScale | None = None
     """Direction and bounds of the scorer's values by name. None if all values share them."""
     beside: "Mapping[str, Sequence[ScoreRecord]]" = field(default_factory=lambda: EMPTY)
-    """The score records of the task by scorer, for numbers computed from several scorers."""
+    """The score records of the task by scorer, for metrics computed from several scorers."""
 
     def of(self, metric: str) -> "SummaryContext":
         """Return the context of one metric: with its own direction and bounds, where the scorer declares them."""
@@ -385,7 +391,7 @@ class SummaryContext:
         )
 
     def as_share(self) -> "SummaryContext":
-        """Return the context of a number between 0 and 1 for which higher is better."""
+        """Return the context of a metric whose values are between 0 and 1 and for which higher is better."""
         return replace(
             self,
             higher_is_better=True,

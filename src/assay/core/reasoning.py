@@ -92,7 +92,7 @@ _CLOSING_NAME = rf"(?:/\s?[|｜]?{_NAME}|{_NAME}_end|end[_▁]of[_▁]{_NAME})"
 _CLOSING_TAG = rf"<[|｜]?\s?{_CLOSING_NAME}\s?[|｜]?>"
 _FIRST_CHARACTERS = ("<", "[", "◁")
 _FINAL_WORDS = ("[BEGIN FINAL RESPONSE]", "<|im_start|>answer")
-"""Words before an answer that also count where the chat template wrote the opening words (Apriel, s1)."""
+"""Words between reasoning and answer that count even if the text has no opening words (Apriel, s1)."""
 _FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
@@ -113,7 +113,7 @@ _ANSWER_BOUNDS = re.compile(
 _RESPONSE_TAG = re.compile(
     r"\s*<response>(.*)</response>\s*", re.IGNORECASE | re.DOTALL
 )
-"""The whole answer in one element, as Granite and ERNIE write it after their reasoning."""
+"""Text that consists of one `<response>` element, as Granite and ERNIE write an answer after their reasoning."""
 _UNSEEN = "\ufeff\u200b\u200c\u200d\u2060"
 # "<s>", "<|assistant|>", "<|im_start|>assistant", "<｜begin▁of▁sentence｜>", a byte order mark
 _BEFORE_TEXT = re.compile(
@@ -152,7 +152,7 @@ class Separated:
 
 
 def may_hold_reasoning(text: str) -> bool:
-    """Return False for most texts without reasoning, after a quick check."""
+    """Return False if a quick check shows that a text has no reasoning, as for most texts."""
     for character in _FIRST_CHARACTERS:  # a generator would take five times as long
         if character in text:
             return True
@@ -276,7 +276,7 @@ def _separate_blocks(
 
 
 class _BlockReader:
-    """Divides a text into answer and reasoning, one mark after another."""
+    """Divides a text into answer and reasoning, reading one opening or closing mark after another."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -291,7 +291,7 @@ class _BlockReader:
         self.answers: list[str] = []
         self.thoughts: list[str] = []
         self.pending: tuple[int, int] | None = None
-        """Start and end of an opening mark inside a line, which counts if it is closed."""
+        """Start and end of an opening mark inside a line. It counts only if a closing mark follows."""
 
     def skip_special_tokens(self, first: re.Match[str]) -> None:
         """Begin after invisible characters and special tokens if nothing else is before the first mark."""
@@ -305,7 +305,7 @@ class _BlockReader:
         *,
         is_in_code: bool,
     ) -> None:
-        """Process one mark."""
+        """Process one opening or closing mark."""
         if mark["close"]:
             self._read_closing(mark, is_in_code)
         else:
@@ -381,12 +381,12 @@ class _BlockReader:
         self.has_reasoning = True
 
     def _drop_last(self, mark: re.Match[str]) -> None:
-        """Remove a closing mark at the end of the text if no reasoning was open."""
+        """Remove a closing mark at the end of the text. Called if no reasoning is open."""
         self.answers.append(self.text[self.start : mark.start()])
         self.start = len(self.text)
 
     def finish(self) -> Separated | None:
-        """Return the pieces, or `None` if there was no reasoning."""
+        """Return the answer and the reasoning of the text, or `None` if it has no reasoning."""
         if not self.has_reasoning:
             return None
         rest = self.text[self.start :]
@@ -406,7 +406,7 @@ class _BlockReader:
 
 
 def _separate_words(text: str) -> Separated | None:
-    """Read reasoning between the words in `LEADING_WORDS` that begin the text."""
+    """Separate reasoning that ends with words: those in `LEADING_WORDS`, or a final mark such as Apriel's."""
     bare = text.lstrip()
     for opening, closing in LEADING_WORDS:
         if not bare.startswith(opening):
@@ -422,7 +422,7 @@ def _separate_words(text: str) -> Separated | None:
 
 
 def _separate_channels(text: str) -> Separated | None:
-    """Read the channels of gpt-oss."""
+    """Separate a text with channels of gpt-oss: the `final` channel is the answer, the other channels are reasoning."""
     channels = list(_CHANNEL.finditer(text))
     if not channels or _is_quoted(text, channels[0]):
         return None
@@ -490,7 +490,7 @@ def _is_quoted(
 
 
 def _join(pieces: Iterable[str]) -> str:
-    """Return the pieces of an answer as one text, without the blank space left by reasoning."""
+    """Return the pieces of an answer as one text, without the blank space left where reasoning was removed."""
     joined = ""
     for piece in map(_without_blank_start, pieces):
         if not piece.strip():

@@ -85,22 +85,22 @@ class ScoreRecord:
 
     @property
     def value(self) -> float | None:
-        """The single value, or the first of several; `None` without a verdict."""
+        """The score's value, or the first of several named values; `None` without a verdict."""
         if self.outcome in UNRESOLVED:
             return None
         return next(iter(self.values.values()), None)
 
 
 CUT_ANSWERS = "cut_answers"
-"""Key in the details of a result: answers that ended because of `max_tokens` but were still scored."""
+"""Key in `Result.details`: the number of answers that `max_tokens` cut and that were still scored."""
 
 FLOOR = "floor"
-"""Key in the details of a result: the value of agents that do nothing, or the chance level, as `value` and `agent`."""
+"""Key in `Result.details`: the score of an agent that does nothing, or the chance level, as `value` and `agent`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One number of a run with its interval and failure counts."""
+    """One metric of a run: its value with an interval and failure counts."""
 
     task: str
     model: str
@@ -117,7 +117,7 @@ class Result:
     outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     parsed_value: float | None = None
-    """The value over answers that could be parsed."""
+    """The value of the metric over those answers that could be parsed."""
     bounds: tuple[float, float] | None = None
     """Worst and best case, with all unresolved samples wrong or all right."""
     flags: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ class Result:
         return "mean"
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the row for `summary.json` and `--json`."""
+        """Return the result as a row of `summary.json` and of `--json` output."""
         plain: dict[str, Any] = {
             "task": self.task,
             "protocol": self.protocol,

@@ -36,7 +36,7 @@ _NUMBERS: Mapping[str, tuple[float, float]] = {
     "presence_penalty": (-math.inf, math.inf),
     "repetition_penalty": (0, math.inf),
 }
-"""Smallest and largest value of each number. Infinite values are not allowed."""
+"""Smallest and largest value of each numeric option. Infinite values are not allowed."""
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 """Options that services accept from -2 to 2. Checked where users set them, not where code builds a request."""
 _ABOVE_LEAST = frozenset({"repetition_penalty"})
@@ -48,10 +48,10 @@ _WORDS = {
     "response_format": ("json", "text", "json_object"),
 }
 _LASTING = frozenset({str, int, float, bool, type(None)})
-"""Types whose values cannot change, so that a key part made of them can be cached."""
+"""Types of immutable values. A part of a key that consists of such values can be cached."""
 _APART = 2**16
 _SEEDS = 2**31 - _APART
-"""Upper limit of seeds. Every service accepts smaller ones, also if it adds 1 for each further candidate."""
+"""Seeds must be smaller than this, so that a service may add 1 for each candidate and stay below 2**31."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +224,9 @@ class Request:
     """Seed for a service or a user's function. None if the run has no seed."""
     repeat: int = 0
     state: Any = None
-    """Opaque turn state that the model returned with the previous round."""
+    """Opaque turn state that the model returned in the previous round of the dialogue."""
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Empty, except for toolkits that pass a benchmark's name to the model."""
+    """Further values that the model receives. Empty, except for toolkits that pass a benchmark's name to the model."""
     key: str = ""
     id: str = ""
     """Sample id, for logs. Models must not depend on it."""
@@ -312,7 +312,7 @@ class KeyMaker:
         previous: str = "",
         draw: str = "",
     ) -> str:
-        """Return the key of a request from its parts, before the request is built."""
+        """Return the key of a request from its parts, so that the request itself need not be built."""
         if options is not self._options:
             self._options = options
             self._start = self._base.copy()
@@ -350,7 +350,7 @@ class KeyMaker:
         return digest.hexdigest()[:32]
 
     def _tools_of(self, prompt: Prompt) -> str:
-        """Return the tools' part of a key, from a cache if the previous prompt had the same tools."""
+        """Return the text about tools in a key, from a cache if the previous prompt had the same tools."""
         settings = (prompt.tool_choice, prompt.parallel_calls)
         cached = self._tools
         if cached and cached[0] is prompt.tools and cached[1] == settings:
@@ -370,7 +370,10 @@ class KeyMaker:
         produces: Sequence[str],
         hints: Mapping[str, Any],
     ) -> str:
-        """Return the part of a key that is usually equal for all samples of a task, from a cache if possible."""
+        """Return the text about output kinds and hints in a key.
+
+        It is cached, because most samples of a task share it.
+        """
         # Compare types too, because 1 equals True and 1.0. Mutable values are not cached, because
         # they may have changed.
         parts = (
@@ -403,7 +406,7 @@ def _options_bytes(options: GenerateOptions) -> bytes:
 
 
 def canonical(value: object) -> bytes:
-    """Return JSON with sorted keys, so that equal values give equal bytes."""
+    """Return a value as JSON with sorted keys, so that equal values give equal bytes."""
     return json.dumps(
         value,
         sort_keys=True,

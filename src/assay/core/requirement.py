@@ -14,7 +14,7 @@ class Requirement:
 
     package: str
     feature: str
-    """Name used in the message."""
+    """Name of the library, and what it is for, as messages show it."""
     pip: str
     """Arguments of `pip install`."""
 

@@ -30,9 +30,9 @@ REFERENCE_COLUMNS = ("references", "reference", "answers")
 """Columns that may hold a reference answer for each round of a dialogue. The first one present is used."""
 
 CHOICE_ORDER = "choice_order"
-"""The field of a sample with shuffled options that has their original letters, in the order shown: `CABD`."""
+"""Field of a sample with shuffled options: their original letters in the order shown, such as `CABD`."""
 ORIGINAL_LETTER = "original_letter"
-"""The detail of a score with the letter that the chosen option has in the data, if options were shuffled."""
+"""Key in the details of a score: the letter that the chosen option has in the data, if options were shuffled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Sample:
     """
     choices: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The unchanged row."""
+    """The row from which the sample was built, unchanged."""
     media: tuple[Media, ...] = ()
     """Images, audio clips and videos of the question, in the order shown."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -66,7 +66,7 @@ class Sample:
     group: str | None = None
     """Samples scored together: rotations of one question, both questions about an image."""
     cluster: str | None = None
-    """The same name for samples that are not independent. Standard errors treat them as one unit."""
+    """Name shared by samples that depend on each other. Standard errors treat them as one unit."""
     turns: tuple[Any, ...] = ()
     """Later user turns of a scripted dialogue; empty for a single question."""
     weight: float | None = None
@@ -75,7 +75,7 @@ class Sample:
     """Tools of the row, besides those of the task."""
 
     def named(self, id: str) -> "Sample":
-        """Return the sample with another id. Written without `replace()` because it runs for every converted row."""
+        """Return a copy of the sample with another id. Written without `replace()`, because it runs for every row."""
         return Sample(
             id,
             self.input,
@@ -93,7 +93,7 @@ class Sample:
 
     @property
     def targets(self) -> tuple[Any, ...]:
-        """The accepted answers as a tuple, for one or several."""
+        """The accepted answers as a tuple, whether `target` holds one or several."""
         target = self.target
         if target is None:
             return ()

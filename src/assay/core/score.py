@@ -16,16 +16,16 @@ class Outcome(StrEnum):
 
     SCORED = "scored"
     UNPARSED = "unparsed"
-    """An answer arrived, but no rule could read it. Counts as 0."""
+    """An answer arrived, but no rule could extract a result from it. Counts as 0."""
     REFUSED = "refused"
     TRUNCATED = "truncated"
-    """Cut by the token limit, with nothing to extract. Counts as 0."""
+    """The token limit cut the answer before anything could be extracted from it. Counts as 0."""
     MODEL_ERROR = "model_error"
-    """No answer arrived. It leaves the denominator and widens the bounds."""
+    """No answer arrived. The sample does not count in the mean, and widens the worst-case and best-case bounds."""
     JUDGE_ERROR = "judge_error"
     DATA_ERROR = "data_error"
     LIMIT_TURNS = "limit:turns"
-    """The sample reached a limit of the run. Its answers so far are scored, and the value counts."""
+    """The sample reached its limit on turns. What it answered so far is scored, and the score counts."""
     LIMIT_CALLS = "limit:calls"
     LIMIT_TOKENS = "limit:tokens"
     LIMIT_COST = "limit:cost"
@@ -44,7 +44,7 @@ LIMITS = frozenset(
 )
 """Outcomes of samples that ended at a limit. Their values count like any other."""
 WITH_VALUE = LIMITS | {Outcome.SCORED}
-"""Outcomes whose value is the scorer's."""
+"""Outcomes for which the scorer returned a value."""
 UNRESOLVED = frozenset({Outcome.MODEL_ERROR, Outcome.JUDGE_ERROR, Outcome.DATA_ERROR})
 
 
@@ -58,7 +58,7 @@ class Score:
     answer: str | None = None
     """The text that was extracted from the output and compared."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The rule that matched, counts to pool over a run, the judge's reply."""
+    """How the score came about: the rule that matched, counts to pool over a run, the judge's reply."""
     candidates: tuple[float | None, ...] = ()
     """The value of each candidate if there were several. `value` then combines them."""
 
@@ -101,15 +101,15 @@ def as_score(value: object) -> Score:
 T = TypeVar("T")
 
 Bounds = tuple[float, float] | None
-"""The lowest and the highest value; `None` for a side without a bound."""
+"""The lowest and the highest possible value; `None` if either is unlimited."""
 SHARE: Bounds = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """Which direction is better, and the bounds of values.
+    """Whether higher values are better, and between which bounds values are.
 
-    `directions` and `ends` are the declarations for single names.
+    `directions` and `ends` have the exceptions: the direction and the bounds of single values by name.
     """
 
     higher_is_better: bool = True
@@ -119,7 +119,10 @@ class ValueScale:
 
     @classmethod
     def declared_by(cls, thing: object, what: str) -> "ValueScale":
-        """Read the attributes `higher_is_better` and `bounds`. Raise if one cannot be read."""
+        """Read the attributes `higher_is_better` and `bounds` of a scorer or summarizer.
+
+        Raise if one cannot be read.
+        """
         better = getattr(thing, "higher_is_better", True)
         bounds = getattr(thing, "bounds", SHARE)
         directions = {}
@@ -171,7 +174,7 @@ def _look_up(
 
 
 def _check_bounds(pair: object, what: str) -> Bounds:
-    """Return two bounds as numbers; None for a scale that is open at an end, as with `(0, None)`."""
+    """Return the lowest and the highest value as floats. Return None if either is unlimited, as in `(0, None)`."""
     if pair is None:
         return None
     try:

@@ -60,7 +60,7 @@ _BEARER = re.compile(
 )
 _UP_TO = re.compile(r"[^\s\"'(),;]*\Z")
 _FROM = re.compile(r"[^\s\"'(),;]*")
-"""The text directly before and after a match, up to a blank or a quote. With the match it may be a file path."""
+"""The text before or after a match, up to a blank or a quote. Together with the match it may be a file path."""
 
 
 def has_known_form(text: str) -> bool:
@@ -89,7 +89,7 @@ def _path_around(
     text: str,
     match: re.Match[str],
 ) -> str:
-    """Return a match with the rest of the path that contains it, without a line number: `/runs/sk-abcdefgh/log.txt`."""
+    """Return a match together with the path that contains it, without a line number: `/runs/sk-abcdefgh/log.txt`."""
     before = _UP_TO.search(text[: match.start()])
     after = _FROM.match(text, match.end())
     path = match[0]

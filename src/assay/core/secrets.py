@@ -21,11 +21,17 @@ from .secret_forms import forms_of, has_known_form, hidden_forms, without_forms
 MARK = "[redacted]"
 """Replacement for a secret in everything that is written."""
 SHORTEST = 8
-"""Shorter values are common words. They are not searched in prompts and answers."""
+"""Length below which values are common words. Such values are not searched for in prompts and answers."""
 SHORTEST_WORD = 4
-"""Shorter values are not searched in messages either. Values between the two limits must be whole words there."""
+"""Length below which values are not searched for in messages either.
+
+Values from this to `SHORTEST` must be whole words.
+"""
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A value read from the environment, which may be stored as written."""
+"""A reference such as `${env:API_KEY}` to an environment variable.
+
+It may be stored as written, because it contains no secret value.
+"""
 HIDDEN = re.compile(r"\[redacted(?::[0-9a-f]+)?\]")
 DIGEST_BYTES = 3
 HARMLESS_HEADERS = frozenset(
@@ -71,21 +77,22 @@ _PLAIN_MEMBER = re.compile(r"|true|false|[\d.]+|\d{4}-\d\d-\d\d[\w-]*", re.IGNOR
 
 T = TypeVar("T")
 Hide = Callable[[str, bool], str]
-"""Returns the replacement for a secret. The second argument is True if its name or form proves that it is one."""
+"""Function that returns the replacement for a secret.
+
+Its second argument is True if the value is certainly a secret.
+"""
 
 
 def redact_options(options: T) -> T:
     """Return plain options with a digest in place of each secret.
 
-    Equal options stay equal, different ones different.
+    Equal options stay equal, and different options stay different.
     """
     return cast(T, _replaced(options, lambda secret, _: _veil(secret)))
 
 
 def secrets_of(options: object) -> dict[str, bool]:
-    """Return the secrets among plain options.
-
-    The value is True if an option's name or the form proves that it is a secret.
+    """Return the secrets among plain options, each with True if its option's name or its form proves that it is one.
 
     Values named by a reference or by an option such as `api_key_env` are included.
     """
@@ -103,7 +110,7 @@ def secrets_of(options: object) -> dict[str, bool]:
 
 
 def paths_without_secret(options: object) -> Iterator[str]:
-    """Yield the option paths, such as `headers.X-Gate`, where a stored run lacks a secret."""
+    """Yield the path of each stored option, such as `headers.X-Gate`, whose secret was redacted."""
     for path, text in _texts(options):
         if HIDDEN.search(text):
             yield path
@@ -130,7 +137,7 @@ def learn(*options: object) -> None:
 
 
 def remembered() -> tuple[int, Mapping[str, bool]]:
-    """Return all secrets so far, and a counter that increases with them."""
+    """Return all secrets remembered so far, and a counter that grows whenever one is added."""
     return _changes, _is_given
 
 
@@ -172,7 +179,7 @@ def fill_references(value: T, what: str) -> T:
 
 
 def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables whose names mark their values as secret."""
+    """Return the environment variables whose names mark their values as secret, such as `OPENAI_API_KEY`."""
     return {
         name: value
         for name, value in variables.items()
@@ -314,7 +321,7 @@ def _in_text(text: str, hide: Hide) -> str:
 
 
 def _redact_url(url: str, hide: Hide) -> str:
-    """Redact the password, the query and keys in the path of a URL, or of a local path with loader options."""
+    """Redact the password, the query and the keys in the path of a URL, or of a local path with `?` options."""
     scheme, mark, rest = url.partition("://")
     is_local = not mark
     if is_local:

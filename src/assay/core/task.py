@@ -48,11 +48,11 @@ class Measure:
     name: str
     """Becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
     template: Any = None
-    """Replaces the task's template. None keeps it."""
+    """Template that replaces the task's. None keeps the task's template."""
     scorers: tuple[Any, ...] = ()
-    """Replace the task's scorers. Empty keeps them."""
+    """Scorers that replace the task's. Empty keeps the task's scorers."""
     summarizers: tuple[Any, ...] | None = None
-    """Replace the task's summarizers. None keeps them."""
+    """Summarizers that replace the task's. None keeps the task's summarizers."""
     needs: frozenset[str] = frozenset()
     """Abilities the model must have: `likelihood`, `logprobs`."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -64,7 +64,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Everything needed to measure one thing, by name or by value."""
+    """A dataset with its template, scorers and settings, each given by name or by value."""
 
     name: str
     dataset: Any = None
@@ -100,7 +100,7 @@ class Task:
     history: str = "model"
     """Which answers a dialogue continues from: the `model`'s own or the `reference` ones."""
     measures: tuple[Any, ...] = ()
-    """Ways to measure it, best first: a `Measure`, or the name of a standard one.
+    """Measures of the task, best first: each a `Measure`, or the name of a standard one.
 
     The first one that the model supports is chosen before the run and named in the protocol id. Empty uses the task as
     written.
@@ -109,7 +109,7 @@ class Task:
     """Abilities that the task requires: `likelihood`, `image`, `audio`, …"""
     produces: tuple[str, ...] = ("text",)
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Passed to the model with every request. Empty, except for toolkits that pass a benchmark's name."""
+    """Values passed to the model with every request. Empty, except for toolkits that pass a benchmark's name."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Models defined in the task's own files, by name. The first one is used if the run names none."""
     tools: tuple[Any, ...] = ()
@@ -127,7 +127,7 @@ class Task:
     limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Limits of one sample with tools: `turns`, `calls`, `tokens`, `cost`, `seconds`, `call_seconds`."""
     driver: Any = None
-    """A function that calls the model itself, through an engine that records the calls, and returns numbers.
+    """A function that calls the model itself and returns metrics. The calls go through an engine that records them.
 
     Replaces template and scorers.
     """
@@ -189,8 +189,9 @@ class Suite:
     """Task names or tasks."""
     description: str = ""
     weights: Callable[[Mapping[str, int]], Mapping[str, float]] | None = None
-    """Returns the weight of each task in the overall score, from the number of samples by task; None if there is no
-    score.
+    """Function that returns each task's weight in the overall score, given the number of samples of each task.
+
+    None if the suite has no overall score.
     """
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class _Nothing(BaseException):
-    """Raised and caught in a separate thread, see `_clear_flag`."""
+    """An exception without meaning, which `_clear_flag` raises and catches in a separate thread."""
 
 
 def raise_in(

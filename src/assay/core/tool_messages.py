@@ -38,7 +38,7 @@ RESULT_TURNS = frozenset({"tool", "function"})
 _HERMES_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _HERMES_RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 _UNLINKED = "\x00"
-"""First character of a result's id if it names the function instead of the call."""
+"""First character of a result's id if the id holds the name of the function instead of the id of the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,10 @@ class CallLinks:
         return ToolResult(call_id, result.parts, result.error)
 
     def _named(self, name: str) -> str:
-        """Return the id of the first open call of this tool; of the first open call if the result names none."""
+        """Return the id of the first call of this tool without a result.
+
+        If the result names no tool, take the first such call.
+        """
         for call_id, tool in self._open:
             if not name or tool == name:
                 return call_id

@@ -73,7 +73,7 @@ class ToolCall:
 
     @property
     def text(self) -> str:
-        """The call as one line: `add({"x": 1})`."""
+        """The call as text on one line: `add({"x": 1})`."""
         return f"{self.name}({self.arguments_text})"
 
 
@@ -93,7 +93,7 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """The words of the result."""
+        """The text of the result, without media."""
         texts = (part_words(part) for part in self.parts)
         return "".join(texts)
 
@@ -239,7 +239,7 @@ TYPE_NAMES = {
 
 
 def with_usual_types(schema: object) -> object:
-    """Return a schema with the type names of JSON schema; the same object if it has no others."""
+    """Return a schema in which every type has its JSON schema name. Return the same object if nothing had to change."""
     if isinstance(schema, list):
         changed = [with_usual_types(entry) for entry in schema]
         is_same = all(a is b for a, b in zip(changed, schema, strict=True))

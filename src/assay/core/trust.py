@@ -100,7 +100,7 @@ def check_option(name: str, value: object) -> None:
 
 
 def _file_of(text: str) -> str:
-    """Return the file of `FILE.py:name`, `worker/FILE.py:Class` or `role=FILE.py`, or the path itself."""
+    """Return the file in `FILE.py:name`, `worker/FILE.py:Class` or `role=FILE.py`, or the path itself."""
     path, colon, _ = text.rpartition(":")
     if not (colon and path.endswith(".py")):
         path = text

@@ -28,7 +28,7 @@ def read_container(
     name: str,
     limits: Limits,
 ) -> "tuple[Floats, int]":
-    """Return frames by channels of the first audio stream, and the rate it declares."""
+    """Return the samples of the first audio stream, with shape (frames, channels), and its sampling rate."""
     import numpy as np
 
     av = library("av", f"PyAV, which reads the audio of {name} files,", "assay[media]")
@@ -82,7 +82,7 @@ ZERO_CROSSINGS = 32
 KAISER_BETA = 9.0
 BLOCK_FRAMES = 8192
 ROLL_OFF = 0.95
-"""The frequency at which the filter begins to fall, as a share of the lower of the two Nyquist frequencies."""
+"""Frequency at which the low-pass filter begins to fall, as a share of the lower of the two Nyquist frequencies."""
 
 
 def resample(
@@ -122,7 +122,7 @@ def resample(
 
 
 def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
-    """Return half the length of the filters in input samples, and one filter for each of the `up` fractions."""
+    """Return half the filter length in input samples, and the filters for outputs at 0/up, 1/up, … of an input step."""
     import numpy as np
 
     ratio = min(1.0, up / down)
@@ -165,7 +165,7 @@ class DecodedAudio:
     """Shape (frames,), or (frames, 2) for stereo. Values are from -1 to 1, unless the file itself has larger ones."""
     rate: int
     conversions: tuple[str, ...] = ()
-    """What was done after decoding: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""
+    """Conversions after decoding, as text: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""
 
     @property
     def channels(self) -> int:
@@ -174,7 +174,7 @@ class DecodedAudio:
 
     @property
     def seconds(self) -> float:
-        """The duration."""
+        """The duration in seconds."""
         return len(self.samples) / self.rate
 
 
@@ -246,7 +246,7 @@ def decode_audio_here(
 
 
 def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
-    """Return the mean of the channels, or the loudest channel if they cancel each other, and what was done."""
+    """Return the mean of the channels, or the loudest if they cancel each other, and a note on which it is."""
     import numpy as np
 
     count = samples.shape[1]
@@ -274,7 +274,7 @@ def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
 
 
 def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
-    """Return the samples as (frames, channels), and the sampling rate."""
+    """Return the samples of a clip, with shape (frames, channels), and the sampling rate."""
     import soundfile
 
     facts = check_audio(audio, limits)

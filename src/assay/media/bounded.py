@@ -20,7 +20,7 @@ from .media_headers import Limits
 
 GIBIBYTE = 1024**3
 MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE, "video": 6 * GIBIBYTE}
-"""Address space of the worker: room for the libraries and several copies of the largest medium allowed."""
+"""Address space of the worker in bytes: room for libraries and several copies of the largest medium of a kind."""
 SECONDS = {"image": 60.0, "audio": 60.0, "video": 600.0}
 SECONDS_A_MEBIBYTE = 1.0
 MOST_IDLE = 4
@@ -37,7 +37,7 @@ _PASSED_ON = (
     "PYTHONHOME",
     "SYSTEMROOT",
 )
-"""Environment variables that an interpreter needs. All others are dropped, so that keys and tokens stay out."""
+"""Environment variables that an interpreter needs. The worker gets no others, so that keys and tokens stay out."""
 
 _idle: "list[Worker]" = []
 _lock = threading.Lock()
@@ -48,9 +48,9 @@ def decode(
     limits: Limits,
     options: dict[str, Any],
 ) -> tuple[dict[str, Any], bytearray]:
-    """Return the worker's description of the decoded medium, and its bytes.
+    """Decode a medium in the worker. Return the description of the result, such as its shape, and the decoded bytes.
 
-    Raise `DataError` if it cannot be decoded.
+    Raise `DataError` if the medium cannot be decoded.
     """
     data = medium.data()
     seconds = SECONDS[medium.kind] + SECONDS_A_MEBIBYTE * len(data) / 1024**2
@@ -76,7 +76,7 @@ def decode(
 
 
 class WorkerLost(Exception):
-    """The worker ended, or was killed, before it answered."""
+    """Raised if the worker ended, or was killed, before it answered."""
 
 
 class Worker:

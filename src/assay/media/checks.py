@@ -55,9 +55,10 @@ def check_media(
     medium: Media,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Facts:
-    """Return the facts in a medium's headers. Raise `DataError` if it is empty, truncated, too large or another format.
+    """Return the facts (format, size, duration) in a medium's headers.
 
-    The file's name does not matter: an MP3 called `.wav` is an MP3.
+    Raise `DataError` if the medium is empty, truncated, too large or of another kind. Its file name does not matter: an
+    MP3 called `.wav` is an MP3.
     """
     if isinstance(medium, Image):
         return check_image(medium, limits)
@@ -72,7 +73,10 @@ def check_image(
     image: Image,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Facts:
-    """Return the facts of an image that is complete and within the limits."""
+    """Return format, width and height of an image from its header.
+
+    Raise unless it is complete and within the limits.
+    """
     facts = _facts(image, IMAGE_FORMATS, IMAGE_READERS)
     if facts.format not in RARE_IMAGES:
         check_size(image, facts.width or 0, facts.height or 0, limits)
@@ -85,7 +89,7 @@ def check_size(
     height: int,
     limits: Limits,
 ) -> None:
-    """Raise if an image has no area, or more than the limits allow."""
+    """Raise if an image or a video frame has no area, or more pixels than the limits allow."""
     kind = medium.kind
     if width < 1 or height < 1:
         raise medium.fault(f"the {kind} has no area: {width} x {height} pixels")
@@ -102,7 +106,10 @@ def check_audio(
     audio: Audio,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Facts:
-    """Return the facts of an audio clip that is complete, not empty and within the limits."""
+    """Return format, rate and length of an audio clip from its header.
+
+    Raise unless it is complete and within the limits.
+    """
     facts = _facts(audio, AUDIO_FORMATS, _SOUND_READERS)
     check_length(audio, facts.frames, facts.rate, facts.channels, limits)
     return facts
@@ -138,7 +145,7 @@ def _facts(
     expected: frozenset[str],
     readers: Readers,
 ) -> Facts:
-    """Return the facts from a medium's headers; only the format if no reader knows it."""
+    """Return the facts (format, size, duration) in a medium's headers; only the format if it has no reader."""
     data = medium.data()
     name = _format_of(medium, data, expected)
     if name not in readers:
@@ -155,7 +162,7 @@ def _format_of(
     data: bytes,
     expected: frozenset[str],
 ) -> str:
-    """Return the name of a format from the first bytes of a medium. Raise if it is not one of those expected."""
+    """Return the format that the first bytes of a medium indicate. Raise if it is not one of `expected`."""
     if not data:
         raise medium.fault(f"the {medium.kind} is empty: 0 bytes")
     kind = _a(medium.kind)
@@ -174,7 +181,7 @@ def _format_of(
 
 
 def _usual(medium: Media) -> str:
-    """Return the formats that every model reads, for an error message."""
+    """Return the formats that every model reads, such as "PNG or JPEG", for an error message."""
     if medium.kind == "image":
         return "PNG or JPEG"
     if medium.kind == "audio":
@@ -198,9 +205,9 @@ def _a(kind: str) -> str:
 
 
 def described(medium: Media) -> dict[str, Any]:
-    """Return the size in bytes and the facts in the header: width and height, or seconds, rate and channels.
+    """Return a medium's size in bytes, and what its header says: width and height, or seconds, rate and channels.
 
-    Unreadable facts are left out: whether a model's image is valid is for the scorer to decide.
+    An unreadable header adds nothing: whether a model's image is valid is for the scorer to decide.
     """
     plain: dict[str, Any] = {"bytes": len(medium.data())}
     try:

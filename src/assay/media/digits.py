@@ -29,7 +29,7 @@ DARKEST = 16
     eq=False,
 )
 class Half:
-    """Images as rows of 64 numbers from 0 to 1, and their labels."""
+    """One half of the images: their pixels, as rows of 64 numbers from 0 to 1, and their labels."""
 
     pixels: "Floats"
     labels: "Labels"
@@ -41,7 +41,7 @@ class Half:
     eq=False,
 )
 class Digits:
-    """The two halves of the images, and a digest of both."""
+    """The two halves of the images, and a digest of both halves."""
 
     drawing: Half
     judging: Half

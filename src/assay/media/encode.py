@@ -39,7 +39,7 @@ def bytes_of_text(text: str, what: str = "media") -> bytes:
 
 
 READERS = {kind: partial(bytes_of_text, what=kind) for kind in MEDIA_KINDS}
-"""The decoder for each kind of medium. They differ only in the kind that their errors name."""
+"""The function that decodes base64 to each kind of medium. The functions differ only in the kind that errors name."""
 image_bytes = READERS["image"]
 
 
@@ -53,7 +53,7 @@ def image_from(
     *,
     name: str | None = None,
 ) -> Image:
-    """Return a PNG of a Pillow image, or of an array: height by width, or with 1, 3 or 4 channels last.
+    """Return a PNG of a Pillow image, or of an array with the shape (height, width) or (height, width, 1, 3 or 4).
 
     Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, such as CMYK, becomes RGB.
     """
@@ -74,9 +74,9 @@ def audio_from(
     subtype: Literal["PCM_16", "FLOAT"] = "PCM_16",
     name: str | None = None,
 ) -> Audio:
-    """Return a WAV of an array of frames, or of frames by channels: 16-bit integers, or floats from -1 to 1.
+    """Return a WAV of an array with the shape (frames,) or (frames, channels): 16-bit integers, or floats from -1 to 1.
 
-    `FLOAT` keeps floats exactly; every model and endpoint reads `PCM_16`.
+    The subtype `FLOAT` keeps floats exactly. Every model and endpoint reads `PCM_16`.
     """
     import numpy as np
 
@@ -114,7 +114,7 @@ def audio_from(
 
 
 def wav_of(decoded: "DecodedAudio", original: Audio) -> Audio:
-    """Return a decoded clip as 16-bit WAV, or as floats if it exceeds full scale. Keep its name and place."""
+    """Return a decoded clip as 16-bit WAV (of floats if it exceeds full scale) with name and location of `original`."""
     is_loud = float(abs(decoded.samples).max(initial=0.0)) > 1.0
     wav = audio_from(
         decoded.samples,

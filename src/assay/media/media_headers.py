@@ -48,7 +48,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class Broken(Exception):
-    """The bytes do not match their format. The caller catches this and adds the location of the medium."""
+    """Raised if the bytes do not match their format. The caller adds the location of the medium."""
 
 
 _UNKNOWN_LENGTH = (0, 0xFFFFFFFF)
@@ -95,7 +95,7 @@ def _wav_facts(
     length: int,
     present: int,
 ) -> Facts:
-    """Return the facts of a WAV whose header declares `length` bytes of samples and that has `present` of them."""
+    """Return the facts of a WAV file that has `present` of the `length` bytes of samples that its header declares."""
     block = layout.block
     if not block:
         raise Broken("the WAV has samples but no format before them")
@@ -165,12 +165,15 @@ def aiff(data: bytes) -> Facts:
 
 
 def svx(data: bytes) -> Facts:
-    """Read Amiga's format, which has the same chunks as AIFF."""
+    """Return the format of an 8SVX file, Amiga's format with the chunks of AIFF. Raise `Broken` if it is cut off."""
     return _whole("svx", data, _form_size(data))
 
 
 def caf(data: bytes) -> Facts:
-    """Read Apple's format. Its sample chunk may extend to the end of the file without a length."""
+    """Return the format of a CAF file, Apple's format.
+
+    Its sample chunk may extend to the end of the file without a length.
+    """
     offset = 8
     while offset + 12 <= len(data):
         name, size = struct.unpack_from(">4sq", data, offset)
@@ -182,7 +185,7 @@ def caf(data: bytes) -> Facts:
 
 
 def rf64(data: bytes) -> Facts:
-    """Read a WAV beyond 4 GiB, whose length is in a separate chunk."""
+    """Return the format of an RF64 file, a WAV beyond 4 GiB whose length is in a separate chunk."""
     if data[12:16] != b"ds64" or len(data) < 28:
         raise Broken("the RF64 does not say how long it is")
     (size,) = struct.unpack_from("<Q", data, 20)
@@ -190,7 +193,7 @@ def rf64(data: bytes) -> Facts:
 
 
 def w64(data: bytes) -> Facts:
-    """Read Sony's WAV with 64-bit lengths."""
+    """Return the format of a W64 file, Sony's WAV with 64-bit lengths."""
     if len(data) < 24:
         raise Broken("the W64 ends inside its header")
     (size,) = struct.unpack_from("<Q", data, 16)
@@ -198,7 +201,7 @@ def w64(data: bytes) -> Facts:
 
 
 def au(data: bytes) -> Facts:
-    """Read Sun's format. A length of -1 means that the writer did not know it."""
+    """Return the format of an AU file, Sun's format. A length of -1 means that the writer did not know the length."""
     if len(data) < 24:
         raise Broken("the AU ends inside its header")
     if data[:4] == b".snd":
@@ -212,7 +215,10 @@ def au(data: bytes) -> Facts:
 
 
 def sphere(data: bytes) -> Facts:
-    """Read NIST SPHERE, as in TIMIT and WSJ: a text header, then samples. Refuse samples compressed with shorten."""
+    """Return rate, channels and frames of a NIST SPHERE file, as in TIMIT and WSJ: a text header, then samples.
+
+    Raise `Broken` for samples that are compressed with shorten.
+    """
     stated_size = data[8:16].strip()
     if stated_size.isdigit():
         size = int(stated_size)
@@ -266,7 +272,7 @@ AUDIO_READERS: dict[str, Callable[[bytes], Facts]] = {
     read.__name__: read
     for read in (wav, flac, ogg, aiff, svx, caf, rf64, w64, au, sphere)
 }
-"""Readers by format; each is named after its format."""
+"""The function that reads the headers of each audio format; each function is named after its format."""
 
 
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -431,7 +437,10 @@ def tiff(data: bytes) -> Facts:
 
 
 def riff_size(data: bytes, what: str) -> None:
-    """Raise if a RIFF file is shorter than it says. A size of 0 or -1 means a stream of unknown length."""
+    """Raise `Broken` if a RIFF file is shorter than its header says.
+
+    A size of 0 or -1 means a stream of unknown length.
+    """
     (declared,) = struct.unpack_from("<I", data, 4)
     if declared in (0, 0xFFFFFFFF):
         return
@@ -443,7 +452,7 @@ def riff_size(data: bytes, what: str) -> None:
 IMAGE_READERS: dict[str, Callable[[bytes], Facts]] = {
     read.__name__: read for read in (png, jpeg, gif, webp, bmp, tiff)
 }
-"""Readers by format; each is named after its format."""
+"""The function that reads the headers of each image format; each function is named after its format."""
 
 
 def mp4(data: bytes) -> Facts:
@@ -502,9 +511,9 @@ def webm(data: bytes) -> Facts:
 
 
 def _element(data: bytes, at: int) -> tuple[int, int]:
-    """Return where the body of an element with a four-byte id begins and ends.
+    """Return the start and the end of the body of a Matroska element with a four-byte id.
 
-    A body of unknown length ends where it begins.
+    If the length of the body is unknown, the end equals the start.
     """
     if at + 4 < len(data):
         first = data[at + 4]

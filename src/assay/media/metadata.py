@@ -42,11 +42,11 @@ _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 _WAV_KEPT = frozenset({b"fmt ", b"fact", b"data"})
 _WEBP_DROPPED = {b"EXIF": "exif", b"XMP ": "xmp", b"ICCP": "colour profile"}
 _FLAC_KEPT = frozenset({0, 3})
-"""The blocks a decoder needs: STREAMINFO and the seek table."""
+"""Types of the FLAC blocks that a decoder needs: STREAMINFO and the seek table."""
 
 
 def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
-    """Return the prompt with its media stripped, and a note for the record on what was removed from which medium."""
+    """Return the prompt with metadata removed from its media, and notes on what was removed from which medium."""
     if not any(
         isinstance(part, Media)
         for message in prompt.messages
@@ -170,7 +170,7 @@ def strip_jpeg(data: bytes) -> Stripped:
 
 
 def _jpeg_name(code: int, body: bytes) -> str:
-    """Return the name of a segment to remove; empty for one that stays."""
+    """Return the name of a JPEG segment that must be removed; empty for a segment that stays."""
     if code == 0xFE:
         return "comment"
     if (
@@ -326,7 +326,7 @@ def _rotation(exif: bytes) -> int:
 
 
 def _exif(orientation: int) -> bytes:
-    """Return an EXIF block with the orientation and nothing else."""
+    """Return an EXIF block that contains only the orientation."""
     return struct.pack(
         "<2sHIHHHIHHI",
         b"II",

@@ -69,7 +69,7 @@ def _fitted_part(
 
 
 Formats = Mapping[str, Collection[str]]
-"""Accepted formats by kind. A kind that is not listed is passed on unchanged."""
+"""Accepted formats by kind of medium. Media of a kind that is not listed are passed on unchanged."""
 WEB_IMAGES = frozenset({"png", "jpeg", "gif", "webp"})
 PLAIN_AUDIO = frozenset({"wav", "mp3", "flac", "ogg"})
 
@@ -80,7 +80,7 @@ def needs_change(prompt: Prompt, formats: Formats) -> bool:
 
 
 def portable(prompt: Prompt, formats: Formats) -> tuple[Prompt, tuple[str, ...]]:
-    """Return the prompt with its media in accepted formats, and the conversions."""
+    """Return the prompt with its media converted to accepted formats, and a note on each conversion."""
     conversions: list[str] = []
     return with_parts(prompt, lambda part: _part(part, formats, conversions)), tuple(
         conversions

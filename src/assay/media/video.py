@@ -25,7 +25,7 @@ MOST_BYTES = 2 * 1024**3
 
 @dataclass(frozen=True, slots=True)
 class VideoFacts:
-    """The size of a video."""
+    """Number of frames, frame rate, width and height of a video."""
 
     frames: int
     rate: float
@@ -35,7 +35,7 @@ class VideoFacts:
 
     @property
     def seconds(self) -> float:
-        """The duration."""
+        """The duration in seconds."""
         return self.frames / self.rate
 
 
@@ -43,7 +43,7 @@ def inspect_video(
     video: Video,
     limits: Limits = DEFAULT_LIMITS,
 ) -> VideoFacts:
-    """Return the size of a video. A separate process reads it."""
+    """Return number of frames, frame rate, width and height of a video. A separate process reads the file."""
     from .bounded import decode
 
     check_media(video, limits)
@@ -56,7 +56,10 @@ def decode_frames(
     numbers: Sequence[int],
     limits: Limits = DEFAULT_LIMITS,
 ) -> "Pixels":
-    """Return the frames with these numbers: frames by height by width by color. A separate process does the work."""
+    """Return the frames with these indexes as an array with the shape (frames, height, width, 3).
+
+    A separate process does the work.
+    """
     import numpy as np
 
     from .bounded import decode
@@ -118,12 +121,12 @@ def decode_frames_here(
 
 
 def _may_be_missing(count: int, decoded: int) -> bool:
-    """Return True if a video has nearly as many frames as its header says."""
+    """Return True if nearly as many frames could be decoded as the header counts, so that the file is not cut off."""
     return decoded > 0 and count - decoded <= 2 + count // 100
 
 
 def _check_bytes(video: Video, count: int, limits: Limits) -> None:
-    """Raise if the frames are too large, or too many."""
+    """Raise if `count` decoded frames of a video would need too much memory, or if one frame is too large."""
     facts = inspect_video_here(video)
     check_size(video, facts.width, facts.height, limits)
     size = 3 * facts.width * facts.height * count
@@ -135,7 +138,7 @@ def _check_bytes(video: Video, count: int, limits: Limits) -> None:
 
 
 def _pixels(frame: "VideoFrame") -> "Pixels":
-    """Return a frame as an array, turned as its file says."""
+    """Return a frame as an array with the shape (height, width, 3), rotated as the file demands."""
     import numpy as np
 
     pixels = frame.to_ndarray(format="rgb24")
@@ -145,7 +148,7 @@ def _pixels(frame: "VideoFrame") -> "Pixels":
 
 @contextmanager
 def _opened(video: Video) -> "Iterator[tuple[Any, Any]]":
-    """Open a file and its first video stream. Errors of the decoder become those of the video."""
+    """Open a file and its first video stream. Turn errors of the decoder into `DataError`s of the video."""
     av = library("av", "PyAV, which reads videos,", "assay[media]")
     try:
         with av.open(io.BytesIO(video.data())) as container:

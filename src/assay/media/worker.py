@@ -19,11 +19,11 @@ from .media_headers import Limits
 from .video import decode_frames_here, inspect_video_here
 
 Reply = tuple[dict[str, Any], Iterable[Any]]
-"""The description of the result, and its bytes in pieces."""
+"""The description of the decoded medium, such as its shape, and its bytes in pieces."""
 
 
 def main() -> None:
-    """Serve standard input and output. Libraries that print are redirected to standard error."""
+    """Answer requests on standard input and output. Libraries that print are redirected to standard error."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, replies)
@@ -33,7 +33,7 @@ def serve(
     requests: IO[bytes],
     replies: IO[bytes],
 ) -> None:
-    """Answer requests until there are no more."""
+    """Decode the medium of each request and write the reply, until there are no more requests."""
     _limit_for_good()
     while line := requests.readline():
         request = json.loads(line)

@@ -47,9 +47,9 @@ def render_limited(render: Callable[[], str]) -> str:
 
 
 def spend(characters: int) -> None:
-    """Charge the current rendering for some characters.
+    """Charge a number of characters to the budget of the current rendering. Raise if the budget is exceeded.
 
-    Outside a rendering, only check that one operation is within limits.
+    Outside a rendering, only check that this one operation is within the limits.
     """
     left = _left.get()
     if left is None:
@@ -62,7 +62,7 @@ def spend(characters: int) -> None:
 
 
 def spend_on(value: object) -> int:
-    """Charge for a value written as text, and return its size. A text that a list contains twice is charged twice."""
+    """Charge for writing a value as text, and return its size. A text that a list contains twice is charged twice."""
     if isinstance(value, str):
         size = len(value)
         spend(size)
@@ -86,7 +86,7 @@ def charge_output(value: object) -> object:
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
-    """Join pieces of a text, and stop as soon as they exceed the limit."""
+    """Return pieces of text joined. Raise as soon as they exceed the limit."""
     parts: list[str] = []
     for piece in pieces:
         spend(len(piece))
@@ -95,7 +95,7 @@ def join_pieces(pieces: Iterable[str]) -> str:
 
 
 def concatenate(values: Sequence[Any]) -> str:
-    """Return `a ~ b`."""
+    """Return the result of `a ~ b` in a template, after charging for it."""
     spend_on(values)
     return "".join(map(str, values))
 
@@ -160,7 +160,7 @@ def _check_number(
 
 
 def check_percent(text: str, values: object) -> None:
-    """Charge for `text % values`: no field wider than the limit, each value once per field."""
+    """Charge for `text % values`. Refuse a field wider than the limit, and charge each value once per field."""
     widths = [
         width for match in _PERCENT.finditer(text) for width in match.groups() if width
     ]
@@ -176,7 +176,7 @@ def check_percent(text: str, values: object) -> None:
 
 
 def check_format(text: str, values: object) -> None:
-    """Charge for `text.format(…)`. A width that is itself a value must be a small number."""
+    """Charge for `text.format(…)`. Refuse a width taken from a value unless it is a small number."""
     fields = 0
     for _, name, spec, _ in string.Formatter().parse(text):
         fields += name is not None

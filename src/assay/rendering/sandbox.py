@@ -59,14 +59,14 @@ ALLOWED: Mapping[type, frozenset[str]] = {
 """The attributes of each type that a template may use. Values of other types have none."""
 _PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 _COUNTED, _JOINED = "stepped_", "concatenated_"
-"""Filters that the compiler inserts. A template that calls them itself can do nothing more than without them."""
+"""Names of the filters that the compiler inserts. A template that calls them itself gains nothing."""
 
 
 class _Charged(NodeTransformer):
     """Code generator that inserts the filters which charge loops and `~`."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
-        """Count the steps of a loop."""
+        """Compile a `for` loop so that each of its steps is charged."""
         node = self.generic_visit(node)  # type: ignore[assignment]
         node.iter = nodes.Filter(
             node.iter,
@@ -80,7 +80,7 @@ class _Charged(NodeTransformer):
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        """Turn `a ~ b` into a filter that joins a list, because a filter can check the length of the result."""
+        """Compile `a ~ b` to a filter that joins a list, because a filter can check the length of the result."""
         node = self.generic_visit(node)  # type: ignore[assignment]
         pieces = nodes.List(node.nodes, lineno=node.lineno)
         return nodes.Filter(pieces, _JOINED, [], [], None, None, lineno=node.lineno)
@@ -88,7 +88,7 @@ class _Charged(NodeTransformer):
 
 class _LimitedTemplate(jinja2.Template):
     def render(self, *args: object, **kwargs: object) -> str:
-        """Return the text, rendered within its own budget."""
+        """Return the text of the template, rendered within its own budget."""
         return limits.render_limited(
             lambda: super(_LimitedTemplate, self).render(*args, **kwargs)
         )

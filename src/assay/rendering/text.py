@@ -15,7 +15,7 @@ from .sandbox import PlainSandbox
 from .values import Shown, plain_value
 
 BLOCK_OPTIONS = ("trim_blocks", "lstrip_blocks")
-"""Jinja's own options for the white space around block tags; both are off unless a template sets them."""
+"""Jinja's options for white space around block tags. Both are off unless a template sets them."""
 
 
 @lru_cache(maxsize=4)
@@ -23,7 +23,7 @@ def environment(
     trim_blocks: bool = False,
     lstrip_blocks: bool = False,
 ) -> PlainSandbox:
-    """Return the shared environment with these options. An unknown variable is an error."""
+    """Return the shared Jinja environment with these block options. An unknown variable in a template is an error."""
     return PlainSandbox(
         undefined=jinja2.StrictUndefined,
         trim_blocks=trim_blocks,
@@ -54,7 +54,7 @@ def compiled_text(
     where: str,
     blocks: Mapping[str, bool] = EMPTY,
 ) -> tuple[jinja2.Template, frozenset[str]]:
-    """Return a text ready to render, and the names that it reads."""
+    """Return a text compiled as a Jinja template, and the names of the variables that it reads."""
     jinja = environment(**blocks)
     try:
         template = jinja.from_string(text)

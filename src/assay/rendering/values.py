@@ -14,14 +14,14 @@ from ..core import AllOf, Media, Message, Part, Sample, Text, as_part
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 MAX_DEPTH = 64
 _MARK = re.compile("\ufdd0([0-9]+)\ufdd1")
-"""Two code points that Unicode reserves for use inside a program, so no text contains them."""
+"""Mark of a medium: its index between two code points that Unicode reserves for programs, so no text contains them."""
 _ESCAPED = re.compile(r"\\ufdd0([0-9]+)\\ufdd1")
 """The marks in escaped form, as they appear in JSON or in the text of a list."""
 _EXACT = frozenset({str, int, float, bool, type(None)})
 
 
 class Shown:
-    """The media of one rendering, and the marks that represent them in its text."""
+    """The media used in one rendering, and the marks that represent them in the rendered text."""
 
     __slots__ = ("media",)
 
@@ -55,7 +55,7 @@ class Shown:
         return tuple(parts)
 
     def words(self, text: str) -> str:
-        """Return a rendered text in which media are not possible: each mark becomes a word such as `[image]`."""
+        """Return a rendered text that cannot contain media: each mark becomes a word such as `[image]`."""
         text = self._unescaped(text)
         if "\ufdd0" not in text:
             return text
@@ -74,7 +74,7 @@ class Shown:
         return found[0]
 
     def only(self, text: str) -> Media | None:
-        """Return the medium if a text is exactly one mark."""
+        """Return the medium if a text consists of exactly one mark, else None."""
         match = _MARK.fullmatch(text.strip())
         if match and int(match[1]) < len(self.media):
             return self.media[int(match[1])]
@@ -105,7 +105,7 @@ def variables_of(
 
 
 def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
-    """Return the sample as a dictionary: its columns, overlaid by its own attributes."""
+    """Return the sample as a dictionary of its columns and its own attributes. Attributes take precedence."""
     columns = _plain_mapping(sample.fields, media)
     names = (
         "id",
@@ -143,7 +143,7 @@ def plain_value(
     media: Shown,
     depth: int = 0,
 ) -> object:
-    """Return a value converted for templates. Nested values are converted, too, so that all have exact plain types."""
+    """Return a value converted to plain types for templates, including the values nested in it."""
     if type(value) in _EXACT:
         return value
     if isinstance(value, Media):

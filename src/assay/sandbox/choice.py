@@ -116,7 +116,7 @@ def _run(
 
 
 def _try_attacks(tier: Tier) -> str:
-    """Attack the tier, and return which attacks succeed."""
+    """Attack the tier. Return which attacks succeed, in one line; empty for none."""
     return succeeding_attacks(lambda code, facts: _run(tier, TRIED, code, facts))
 
 
@@ -188,7 +188,7 @@ def _try_kernel_buffers(tier: Tier) -> str:
 
 @contextmanager
 def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield the targets of the attacks, and a function that returns True if a datagram arrived at one of them."""
+    """Yield the targets of the attacks, and a function that returns True if a datagram arrived at one."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
         os.chmod(folder, 0o755)  # only the sandbox should keep others out
@@ -236,9 +236,9 @@ def _attack_targets() -> Iterator[tuple[dict[str, Any], Any]]:
 
 
 def _names(folder: str) -> list[str]:
-    """Return the names in a folder of the host.
+    """Return names in a folder of the host that code in a sandbox must not see.
 
-    Leave out those that lead to the interpreter or to the sandbox's folder.
+    Leave out the names on the paths of the interpreter and of the sandbox's own folders, which it may see.
     """
     allowed_paths = {
         allowed_path
@@ -314,7 +314,7 @@ class Choice:
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
     no_forks: str = ""
-    """Why every execution starts a new sandbox instead of a fork in a running one; empty if it does not."""
+    """Why every execution starts a new sandbox instead of a fork in a running one; empty if forks are used."""
 
     @property
     def reasons(self) -> str:
@@ -338,9 +338,9 @@ def choose(
     wanted: str = "auto",
     engine: Engine = Engine(),
 ) -> Choice:
-    """Return the best tier (`auto`), or the named one.
+    """Return the best tier that can be used (`wanted="auto"`), or the named one.
 
-    It is tested once per process. `none` is never chosen by `auto`.
+    The tier is tested once per process. `auto` never chooses the tier `none`.
     """
     with _choosing:
         return _choose_once(wanted, engine)
@@ -382,7 +382,7 @@ def _choose_best(engine: Engine) -> Choice:
 
 
 def _choose(name: str, engine: Engine) -> Choice:
-    """Test the tiers of this name until one passes."""
+    """Test the variants of the tier with this name, and choose the first that passes."""
     if name not in TIERS:
         raise UsageError(
             f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}"
@@ -400,7 +400,10 @@ def _choose(name: str, engine: Engine) -> Choice:
 
 
 def _test_tier(tier: Tier) -> tuple[str, Choice | None]:
-    """Test a tier with and without forks at the same time. Return why it failed, or else the choice of it."""
+    """Test a tier with and without forks at the same time.
+
+    Return why it failed and None, or empty text and the choice.
+    """
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:
         if forking is not tier:
@@ -426,7 +429,7 @@ _MISSING = {
 
 
 def _candidates(name: str, engine: Engine) -> Iterator[Tier]:
-    """Yield the tiers of this name that the machine may support."""
+    """Yield the variants of the tier with this name that the machine may support."""
     if name == "bubblewrap":
         yield from map(Bubblewrap, find_bubblewraps())
     elif name == "landlock":

@@ -12,12 +12,12 @@ OLDEST = 6
 """The oldest version of Landlock (Linux 6.12) that keeps signals and abstract sockets inside."""
 _FILES = (1 << 16) - 1
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
-"""Rights to execute and read files, and to list folders."""
+"""Landlock's rights to execute and read files, and to list folders."""
 _WRITE_DEVICE = 1 << 1
 _OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-"""Rights that apply to files. All other rights apply only to folders."""
+"""Landlock's rights that apply to files. All its other rights apply only to folders."""
 _MAKE_SPECIAL = 1 << 6 | 1 << 9 | 1 << 11
-"""Rights to make character devices, sockets and block devices."""
+"""Landlock's rights to make character devices, sockets and block devices."""
 _NETWORK, _SCOPES = 3, 3
 _PARENT_DEATH, _KILL = 1, 9
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
@@ -58,9 +58,9 @@ def end_with(parent: int) -> None:
 
 
 def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
-    """Confine this process and its children.
+    """Confine this process and its children to the given files, and to the system calls that a filter allows.
 
-    They can open these files only (`readable` None: read all), and make only the system calls that a filter allows.
+    `readable=None` allows reading all files.
     """
     _check_result(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:
@@ -102,7 +102,7 @@ def _allow(
     path: str,
     allowed: int,
 ) -> None:
-    """Allow access to one file or folder."""
+    """Add a Landlock rule that allows access to one file or folder."""
     folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
     if not os.path.isdir(path):
         allowed &= _OF_FILES

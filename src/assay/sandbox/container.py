@@ -54,7 +54,7 @@ def default_image() -> str:
 
 @dataclass(frozen=True)
 class Container:
-    """Executions in containers. The engine creates a container for each and removes it."""
+    """The tier that runs each execution in a new container, which the engine creates and removes."""
 
     engine: str = "docker"
     """The engine's program: docker, podman or apptainer, by name or path."""
@@ -124,7 +124,7 @@ class Container:
         return launch
 
     def why_not_there(self) -> str:
-        """Return what is missing and how to fix it; empty if the engine answers and has the image."""
+        """Return what is missing (engine or image) and how to fix it; empty if the engine answers and has the image."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
         if words := _error_of([self.engine, "version"]):
@@ -171,7 +171,10 @@ def _fill_template(
     values: Mapping[str, object],
     env: Mapping[str, str],
 ) -> list[str]:
-    """Return the words of a template with its placeholders replaced. `{env}` becomes one option per variable."""
+    """Return the words of a command template with its placeholders filled in.
+
+    `{env}` becomes one option per variable.
+    """
     words: list[str] = []
     for word in shlex.split(template):
         if word == "{env}":

@@ -49,7 +49,7 @@ NOT_STARTED = re.compile(r"(Error: .*exec failed|OCI runtime exec failed|Error: 
 """The start of an engine's message when it cannot start a command."""
 MOST_FAULT = 2000
 MOST_LARGE_FILES = 20
-"""Number of changed files that are skipped because of their size. After that, the remaining files are left out."""
+"""Maximum number of changed files that are skipped because of their size. Beyond it, no more files are read."""
 
 
 class ContainerWorkspace:
@@ -340,7 +340,7 @@ class ContainerWorkspace:
         )
 
     def _must_succeed(self, done: Execution, path: str) -> None:
-        """Raise if a command that this module ran in the container failed."""
+        """Raise if a command that this module itself ran in the container failed."""
         if not done.succeeded:
             words = last_line(done.stderr) or f"it ended with {done.returncode}"
             raise UsageError(
@@ -349,7 +349,7 @@ class ContainerWorkspace:
             )
 
     def _check_running(self) -> None:
-        """Raise if a command failed because the container has ended."""
+        """Raise if the container has ended, which explains why a command failed."""
         answer = ask_engine(self.engine.process_of(self._name))
         if answer.fault or answer.output == "0":
             raise self._ended(answer.fault or "its processes ended")

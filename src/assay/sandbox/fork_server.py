@@ -30,11 +30,11 @@ _MOST_STARTS = 5
 
 
 class _NotForkedError(Exception):
-    """No fork is possible. The message gives the reason."""
+    """Raised if no fork is possible. The message gives the reason."""
 
 
 class _ServerEndedError(_NotForkedError):
-    """The forking process has ended."""
+    """Raised if the forking process has ended."""
 
 
 def forked(
@@ -46,7 +46,7 @@ def forked(
 ) -> "Forked | None":
     """Start an execution in a fork. Return None if no fork is possible.
 
-    `links` are descriptors for the execution. It receives their numbers under the keys of this mapping.
+    `links` are descriptors that the execution inherits, by name. The `facts` in its settings have their new numbers.
     """
     if not has_forks(tier) or command.role not in _ROLES or command.keep.names:
         return None
@@ -245,11 +245,11 @@ class Forked(Attended):
         return None
 
     def was_lost(self) -> bool:
-        """Return True if the first process is gone and never reported how the program ended."""
+        """Return True if the execution's first process is gone and never reported how the program ended."""
         return self._status(_SECONDS_TO_END) == b""
 
     def _status(self, seconds: float) -> bytes | None:
-        """Return what the first process has reported so far: None for nothing yet, empty if the process is gone."""
+        """Return what the first process has reported so far: None for nothing yet, empty if that process is gone."""
         if self._said is None and _is_ready(self._reply.fileno(), seconds):
             try:
                 self._said = self._reply.recv(2000)
@@ -294,7 +294,7 @@ _servers: dict[Bubblewrap, ForkServer] = {}
 _starts: dict[Bubblewrap, int] = {}
 _starting = threading.Lock()
 _of_another: list[ForkServer] = []
-"""Servers that belong to the parent, if this process is a forked copy of assay."""
+"""Servers that belong to the parent process, if this process is a forked copy of assay."""
 
 
 def server_for(tier: Bubblewrap) -> ForkServer:

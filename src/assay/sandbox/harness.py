@@ -31,7 +31,7 @@ NEXT, PASSED, FAILED, CHECKED = (
     "assay.failed",
     "assay.checked",
 )
-"""Audit events between `judge` and the hook."""
+"""Audit events by which `judge` tells the hook what it has reached."""
 LONGEST_REASON = 2000
 MOST_REASONS = 5
 ASSAY_MODULES = ("harness", "steps", "serving", "namespaces", "confine")
@@ -45,18 +45,18 @@ ALWAYS_REPORTED = (
     "sys.addaudithook",
     "sys.monitoring.",
 )
-"""Audit events by which tests can be manipulated."""
+"""Audit events by which a program could manipulate its tests. They are always reported."""
 REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marshal.")
-"""Audit events of inspecting the process, reported unless trusted code raises them."""
+"""Prefixes of audit events that inspect the process. They are reported unless trusted code raises them."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
 FRAME_READS = (b".f_back", b".f_globals", b".f_locals", b".f_builtins")
-"""Attributes of frames whose reads raise no audit event. A program gets a frame if it installs a signal handler."""
+"""Bytes of code that reads attributes of frames, for which no audit event exists. Signal handlers receive a frame."""
 HEAP_TYPE = 1 << 9
-"""The flag of a class that Python code created."""
+"""The type flag of a class that Python code created, as opposed to built-in classes."""
 PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
 LOADED: "dict[str, dict[str, Any]]" = {}
 REPLACEABLE = ("stdin", "stdout", "stderr", "excepthook", "displayhook")
-"""Names of `sys` that an honest program may replace."""
+"""Attributes of the module `sys` that an honest program may replace."""
 
 
 def main(settings: "dict[str, Any]") -> None:
@@ -72,7 +72,7 @@ def main(settings: "dict[str, Any]") -> None:
 def judge(settings: "dict[str, Any]") -> None:
     """Execute a program and its tests.
 
-    `settings["facts"]` has both, and the descriptor to which the verdict is written.
+    `settings["facts"]` contains both, and the descriptor to which the verdict is written.
     """
     facts = settings.pop("facts")
     tests, program = facts.pop("tests"), facts.pop("program")
@@ -130,7 +130,7 @@ def judge(settings: "dict[str, Any]") -> None:
 
 
 def check_imports(names: "list[str]") -> None:
-    """Raise if the tests import a module that is not here: the program is not to blame for that."""
+    """Raise if the tests import a module that does not exist here, because then the program is not to blame."""
     for name in names:
         is_here = name in sys.modules or name == MODULE
         if not is_here and not any(
@@ -176,7 +176,7 @@ def names_shadowed(
 
 
 def find_entry(scope: "dict[str, Any]", name: str) -> "object":
-    """Return the function under test."""
+    """Return the function under test, found by its name."""
     if name not in scope:
         raise NameError(f"name {name!r} is not defined")
     return scope[name]
@@ -192,7 +192,10 @@ def describe(error: BaseException) -> str:
 
 
 def writer(pipe: int, nonce: str) -> "Callable[[str, str], None]":
-    """Return a function that writes a line which the host trusts."""
+    """Return a function that writes verdict lines.
+
+    Each has the secret number `nonce`, by which the host recognises it.
+    """
     write = posix.write
     posix.set_inheritable(pipe, False)
 
@@ -362,7 +365,7 @@ def names_replaced(
 
 
 def inspect_classes(scope: "dict[str, Any]") -> "Iterator[str]":
-    """Yield the program's classes whose instances equal unrelated values, and the methods it put into other classes."""
+    """Yield the program's classes whose instances equal any value, and methods that it put into other classes."""
     function = type(inspect_classes)
     waiting: list[type] = [object]
     visited: set[int] = set()

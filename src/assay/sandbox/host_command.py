@@ -79,7 +79,7 @@ def _names_file(word: str) -> bool:
 
 
 def _is_visible(path: Path) -> bool:
-    """Return True if every workspace shows a file without being told to."""
+    """Return True if every workspace can see a file without further settings."""
     inside = tuple(f"{folder}/" for folder in (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES))
     link = str(path.absolute())
     real = str(path.resolve())
@@ -121,7 +121,7 @@ def _base_of(environment: Path) -> list[str]:
 
 
 def _too_wide() -> tuple[Path, ...]:
-    """Return folders such as the home folder, which contain far more than one program."""
+    """Return folders, such as the home folder, that are never shown whole: they hold more than one program."""
     home = Path.home()
     return (Path("/"), Path("/usr"), Path("/usr/local"), home, home / ".local")
 

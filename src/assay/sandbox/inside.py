@@ -43,7 +43,10 @@ def separate_streams() -> None:
 
 
 def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
-    """Return in a child, which runs the command. Then write the requested files to a pipe: length, name, bytes."""
+    """Fork a child, and return in it to run the command. Afterwards write the requested files to a pipe.
+
+    Each file is written as length, name and bytes.
+    """
     posix.set_inheritable(pipe, False)
     child = posix.fork()
     if not child:

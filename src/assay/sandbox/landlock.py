@@ -36,7 +36,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 @dataclass(frozen=True)
 class Landlock:
-    """Executions confined by Landlock and a system-call filter."""
+    """The tier that confines executions by Landlock and a system-call filter."""
 
     name: str = "landlock"
 
@@ -95,7 +95,7 @@ class Landlock:
 
 @dataclass(frozen=True)
 class Unconfined:
-    """Executions with limits and no other confinement, for code that you would run yourself."""
+    """The tier that sets limits and no other confinement, for code that you would run yourself."""
 
     name: str = "none"
 
@@ -117,7 +117,7 @@ class Unconfined:
 
 
 def _closed_folder(path: Path) -> Path | None:
-    """Return a folder above the file that other users may not enter; None if they can enter all."""
+    """Return the first folder above a file that other users may not enter; None if they can enter all of them."""
     return next(
         (
             folder
@@ -133,7 +133,7 @@ def _complete_launch(
     command: Command,
     settings: Mapping[str, Any],
 ) -> Launch:
-    """Add to a launch the words that start the program `inside`."""
+    """Add to a launch its environment and the command line that starts the program `inside`."""
     launch.env = {
         **command.env,
         "HOME": str(launch.folder),
@@ -145,7 +145,7 @@ def _complete_launch(
 
 @cache
 def _sweep_once() -> None:
-    """Remove the folders of killed processes, once per process."""
+    """Remove the folders that killed processes left. Do this once per process."""
     remove_stale_folders()
 
 
@@ -153,7 +153,7 @@ def _folder(
     files: Mapping[str, bytes],
     uid: int | None,
 ) -> Path:
-    """Make a folder with the files of a command."""
+    """Make a new folder that contains the files of a command."""
     try:
         _sweep_once()
         folder = make_folder()

@@ -103,7 +103,7 @@ _ANY_PYTHON = 2
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Files that are passed out of the sandbox when the command has ended, and the pipe for them."""
+    """Files that are passed out of the sandbox when the command has ended: their names, and the pipe used."""
 
     names: tuple[str, ...] = ()
     pipe: int = -1
@@ -133,7 +133,7 @@ class Launch:
     folder: Path | None = None
     """The working folder on the host, for tiers without their own file system. It is removed afterwards."""
     first: bytes = b""
-    """Bytes to write to standard input before any others, for tiers that inherit no files."""
+    """Bytes to write to standard input before the command's own input, for tiers that inherit no files."""
     ends: Sequence[str] = ()
     """The command that ends the sandbox, if killing the started process does not."""
 
@@ -261,7 +261,7 @@ PYTHON = ("python", "python3")
 TIME_ZONES = Path("/usr/share/zoneinfo")
 """The time zones of the machine, which `zoneinfo` reads."""
 _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
-"""Installation prefixes that contain far more than an interpreter."""
+"""Folders that contain far more than an interpreter, so that they are not shown whole."""
 
 
 @cache
@@ -304,7 +304,7 @@ def find_program(name: str) -> Path:
 
 
 def program_of(command: Command) -> Path:
-    """Return the program of this machine that runs a command."""
+    """Return the path of the program that runs a command: the first word for the role `program`, else Python."""
     if command.role == "program":
         return find_program(command.argv[0])
     return own_python()

@@ -83,7 +83,7 @@ def sends_to_socket_file(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def enlarges_socket_buffers(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Use kernel memory that no limit covers."""
+    """Try to enlarge socket buffers, which are kernel memory that no limit covers."""
     end, _other = socket.socketpair()
     return _does(lambda: end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
 

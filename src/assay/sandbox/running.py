@@ -26,7 +26,7 @@ from .launch import Ending, Execution, Launch, Limits
 LOOK_SECONDS = 0.1
 """Seconds between two checks of an execution's total memory and disk. Limits of a single process apply at once."""
 _FREE_DESCRIPTORS = 32
-"""Descriptors of a process that are not counted: most programs have fewer."""
+"""Number of open descriptors of a process that are not counted as sockets: most programs have fewer."""
 _SOCKET_BYTES = 208 << 10
 """The usual size of a socket's buffer. The system-call filter refuses larger ones."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -35,9 +35,9 @@ _LOOKS_AT_ALL = 10
 _looking = threading.Lock()
 _latest: tuple[float, Mapping[int, int]] = (0.0, {})
 _groups: set[int] = set()
-"""Process groups of executions."""
+"""Ids of the process groups of running executions."""
 _others: set[str] = set()
-"""Processes that are known to belong to no execution."""
+"""Ids of processes that are known to belong to no execution."""
 _looks = 0
 
 
@@ -70,7 +70,7 @@ def forget_group(pid: int) -> None:
 
 
 def memory_by_group() -> Mapping[int, int]:
-    """Return bytes in memory by process group. The result is shared by all executions for a moment."""
+    """Return the bytes in memory by process group. For a moment, all executions share one measurement."""
     global _latest
     with _looking:
         now = time.monotonic()
@@ -121,7 +121,7 @@ def _group_of(
     pid: int,
     processes: Mapping[int, _Process],
 ) -> int | None:
-    """Return the execution to which a process belongs, or None.
+    """Return the process group of the execution to which a process belongs, or None.
 
     The programs of a workspace may leave its process group, but not its process namespace: there, an orphan becomes
     a child of the first process.
@@ -152,11 +152,11 @@ _MOST_HEARD = 256 << 20
 
 
 class SandboxError(AssayError):
-    """The sandbox itself failed. The program that should have run may be correct."""
+    """Raised if the sandbox itself failed. The program that should have run may be correct."""
 
 
 class StoppedError(SandboxError):
-    """The execution was ended because the run was stopped."""
+    """Raised if an execution was ended because the run was stopped."""
 
 
 class Stopper:
@@ -226,7 +226,7 @@ class Pipes:
         return pipe
 
     def close_all_but(self, *numbers: int | None) -> None:
-        """Close all ends except these, once the started processes have inherited theirs."""
+        """Close all pipe ends except these, once the started processes have inherited theirs."""
         for number in self._open.difference(numbers):
             self._open.discard(number)
             os.close(number)
@@ -248,12 +248,12 @@ class Attended(ABC):
         self.unsent = memoryview(stdin)
         self.truncated = False
         self.stopped: Ending | None = None
-        """The limit at which assay ended the execution."""
+        """The limit at which assay ended the execution; None if assay did not end it."""
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.outputs: Mapping[int, bytearray] = {}
         self.input: int | None = None
-        """The pipe to the standard input, while it is open."""
+        """The descriptor of the pipe to the standard input; None once it is closed."""
         self.pid = self.pidfd = -1
 
     def __enter__(self) -> Self:
@@ -290,7 +290,7 @@ class Attended(ABC):
         self.end()
 
     def feed(self) -> bool:
-        """Write as much input as the pipe accepts. Return True if there is more."""
+        """Write as much of the remaining input as the pipe accepts. Return True if some is left."""
         assert self.input is not None
         try:
             self.unsent = self.unsent[os.write(self.input, self.unsent[:_CHUNK]) :]
@@ -303,7 +303,7 @@ class Attended(ABC):
         return bool(self.unsent)
 
     def drain(self, number: int) -> bool:
-        """Read available output. Return True if more may come. Output past the limit is dropped."""
+        """Read the output that is available. Return True if more may come. Output past the limit is dropped."""
         try:
             chunk = os.read(number, _CHUNK)
         except BlockingIOError:
@@ -491,7 +491,7 @@ def _serve(number: int, running: Attended) -> bool:
 
 
 def _ending(code: int | None) -> tuple[Ending, int | None]:
-    """Return how a process ended, and its exit code."""
+    """Return how a process ended, and its exit code (None if a signal ended it), from the code that was reported."""
     if code is None:
         return "killed", None
     # Bubblewrap and the forking process report 128 + N for a command that was ended by signal N.

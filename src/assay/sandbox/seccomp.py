@@ -22,7 +22,7 @@ _ARGUMENTS = (16, 24, 32, 40, 48, 56)
 _NEW_NAMESPACE = 0x7E020080
 """The flags of clone that make namespaces."""
 _UNIX, _STREAM, _KIND_OF_SOCKET = 1, 1, 0xFF
-"""The only socket pair that is allowed. The other bits of its type are flags."""
+"""Address family and type of the only socket pair that is allowed, and the mask of the type. Other bits are flags."""
 _SET_PIPE_SIZE = 1031
 _ALL_BITS = 0xFFFFFFFF
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -156,7 +156,7 @@ def _refuse_unless(
     number: int,
     *arguments: tuple[int, int, int],
 ) -> Iterator[_Instruction]:
-    """Yield instructions that refuse a call unless every argument has its value. Each is (index, mask, value)."""
+    """Yield filter instructions that refuse a call unless each argument, an (index, mask, value), has its value."""
     for index, mask, value in arguments:
         yield (_EQUAL, 0, 5, number)
         yield (_LOAD, 0, 0, _ARGUMENTS[index])
@@ -171,7 +171,7 @@ def _refuse_if(
     offset: int,
     value: int,
 ) -> Iterator[_Instruction]:
-    """Yield instructions that refuse a call if the word at an offset has a value."""
+    """Yield filter instructions that refuse a call if the word at an offset of its arguments has this value."""
     yield (_EQUAL, 0, 4, number)
     yield (_LOAD, 0, 0, offset)
     yield (_EQUAL, 0, 1, value)
@@ -184,7 +184,7 @@ def _refuse_if_any(
     offset: int,
     bits: int,
 ) -> Iterator[_Instruction]:
-    """Yield instructions that refuse a call if the word at an offset has one of these bits."""
+    """Yield filter instructions that refuse a call if the word at an offset of its arguments has one of these bits."""
     yield (_EQUAL, 0, 4, number)
     yield (_LOAD, 0, 0, offset)
     yield (_BITS, 0, 1, bits)

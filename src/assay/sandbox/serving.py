@@ -22,7 +22,7 @@ import workspace_inside  # type: ignore[import-not-found]
 
 MOST_DESCRIPTORS = 8
 _ABOVE_ALL = 64
-"""Descriptors are moved to numbers from here on, to free the low numbers."""
+"""Descriptor number from which on descriptors are moved, so that the low numbers are free."""
 _GO = b"go"
 
 
@@ -109,7 +109,7 @@ def _reap() -> None:
 
 
 def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -> dict:  # type: ignore[type-arg]
-    """Become the first process of the namespaces, and fork the program. Return only in that child."""
+    """Become the first process of the namespaces, and fork the program. Return only in the fork, with its settings."""
     try:
         posix.setsid()
         if host.recv(len(_GO)) != _GO:
@@ -180,7 +180,7 @@ def _arrange_descriptors(streams: list) -> None:  # type: ignore[type-arg]
 
 
 def run(settings: dict) -> None:  # type: ignore[type-arg]
-    """Become the program of an execution."""
+    """Become what the settings demand: a script, the harness of a verdict, or the process of a workspace."""
     import os
 
     if os.environ != settings["env"]:

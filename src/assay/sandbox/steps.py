@@ -10,10 +10,10 @@ import resource
 import sys
 
 OPEN_FILES = 128
-"""Maximum descriptors of each process, because each may be a socket, whose buffers are kernel memory."""
+"""Maximum number of descriptors of each process. Each may be a socket, whose buffers are kernel memory."""
 
 PENDING_SIGNALS = 4096
-"""Maximum timers and waiting signals of one user."""
+"""Maximum number of timers and waiting signals of one user."""
 
 
 def limit(

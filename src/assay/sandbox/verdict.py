@@ -30,7 +30,7 @@ LONGEST_STDOUT = 20_000
 
 
 class TestsError(SandboxError):
-    """The tests are faulty: they cannot be parsed, or fail before the program is called."""
+    """Raised if the tests are faulty: they cannot be parsed, or fail before the program is called."""
 
     __test__ = False  # not a test of this repository, despite its name
 
@@ -148,7 +148,7 @@ def _read(
     nonce: str,
     running: Attended,
 ) -> Verdict | None:
-    """Return the verdict that the harness wrote; None if something outside ended the sandbox first."""
+    """Return the verdict in the bytes that the harness wrote; None if something outside ended the sandbox first."""
     lines = dict(_lines(heard, nonce))
     if "ready" not in lines and "fault" not in lines:
         running.end()
@@ -178,7 +178,7 @@ def _read(
 
 
 def _lines(heard: bytes, nonce: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of each line that the harness wrote; only the first line of a kind."""
+    """Yield kind and text of each line that the harness wrote. If a kind repeats, yield only its first line."""
     kinds: set[str] = set()
     for line in heard.splitlines():
         words = line.decode("ascii", "replace").split(" ")
@@ -301,7 +301,7 @@ def _judge_cases(
 
 
 def _how_it_ended(done: Execution) -> str:
-    """Return how a failed run ended, such as `ended with code 1: …`."""
+    """Return how a failed run of a program ended, such as `ended with code 1: …`."""
     if done.ending == "exited":
         ended = f"ended with code {done.returncode}"
     else:
@@ -325,7 +325,7 @@ def _output_lines(text: str) -> list[str]:
 
 
 def _same_line(printed: str, wanted: str) -> bool:
-    """Return True if two lines are equal as text, or number for number."""
+    """Return True if two lines are equal as text, or consist of equal numbers, such as `1.0 2` and `1 2.0`."""
     if printed == wanted:
         return True
     try:

@@ -40,17 +40,17 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 ENDINGS: Mapping[str, Ending] = {"wall_time": "wall_time", "stopped": "killed"}
-"""The ending of a command for each word by which the process inside reports it."""
+"""The `Ending` of a command, by the word with which the process inside reports it."""
 STOP = b'{"operation":"stop","sizes":[]}\n'
 _SECONDS_TO_ANSWER = 30.0
 _SECONDS_AFTER_LIMIT = 10.0
-"""How long to wait for the report about a command that has reached its time limit."""
+"""Seconds to wait for the report about a command that has reached its time limit."""
 _LONGEST_LINE = 1 << 16
 _MOST_FILES_PUT = 20_000
 
 
 class WorkspaceEndedError(AssayError):
-    """The workspace no longer exists: a command ended it, or it exceeded a limit."""
+    """Raised if the workspace no longer exists: a command ended it, or it exceeded a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class WorkspaceLimits:
 
 
 class _Reply(NamedTuple):
-    """The reply to one request from the process inside."""
+    """The reply of the process inside the sandbox to one request."""
 
     values: Mapping[str, Any]
     contents: list[bytes]
@@ -95,7 +95,7 @@ class Changes(NamedTuple):
 
     files: Mapping[str, bytes]
     left_out: Mapping[str, int]
-    """Sizes of the files that were not read, because they are too many or too large."""
+    """Sizes of the files that were not read, because there were too many or they were too large."""
 
 
 class Workspace:
@@ -445,7 +445,7 @@ class Workspace:
 
 
 class _LimitError(Exception):
-    """The workspace exceeded a limit."""
+    """Raised if the workspace exceeded a limit."""
 
     def __init__(self, ending: Ending) -> None:
         super().__init__(ending)

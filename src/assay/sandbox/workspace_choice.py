@@ -88,7 +88,7 @@ def with_folders(
 
 
 def why_no_workspace(tier: Tier) -> str:
-    """Return why workspaces of this tier cannot be used, in one line; empty if they can."""
+    """Return why workspaces of this tier cannot be used, in one line; empty if they can be used."""
     tests: list[Callable[[Tier], str]] = [
         _try_escape,
         _try_other_workspace,
@@ -106,7 +106,7 @@ def why_no_workspace(tier: Tier) -> str:
 
 
 def _try_escape(tier: Tier) -> str:
-    """Try the attacks of every sandbox in a workspace. Return which succeed."""
+    """Try in a workspace the attacks that are tried in every sandbox. Return which succeed."""
     with Workspace(tier, _TRIED) as workspace:
 
         def run(code: str, facts: str) -> Execution:

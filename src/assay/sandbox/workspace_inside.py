@@ -21,7 +21,7 @@ CHUNK = 1 << 16
 NOT_DUMPABLE = 4, 0
 """Arguments of prctl that keep other processes of the same user from inspecting this one."""
 SECONDS_TO_DRAIN = 0.2
-"""How long the output of an ended command is still read, if a background process keeps the pipe open."""
+"""Seconds for which the output of an ended command is still read, if a background process keeps the pipe open."""
 home = "/tmp/work"
 host_link = -1
 """A socket over which descriptors are passed to the host."""
@@ -32,7 +32,7 @@ SKIPPED_FOLDERS = (".git", "__pycache__", "node_modules", ".cache", ".venv", "ve
 
 
 class Refused(Exception):
-    """A request cannot be carried out. The message gives the reason."""
+    """Raised if a request cannot be carried out. The message gives the reason."""
 
 
 class Requests:
@@ -55,7 +55,7 @@ class Requests:
         return self.take(self._received.index(b"\n") + 1)
 
     def take(self, size: int) -> bytes:
-        """Return the next bytes."""
+        """Return the next `size` bytes, or fewer if the stream ends."""
         while len(self._received) < size and self._receive():
             pass
         data = bytes(self._received[:size])
@@ -263,7 +263,7 @@ class Streams:
 
 
 def read(path: str, most_bytes: int) -> tuple:  # type: ignore[type-arg]
-    """Return the bytes of a file."""
+    """Return the content of a file as the reply to a request. Refuse a file that is too large."""
     # Without O_NONBLOCK, a pipe would be waited for.
     flags = os.O_RDONLY | os.O_NONBLOCK
     number = os.open(os.path.join(home, path), flags)
@@ -406,7 +406,7 @@ def end_processes() -> tuple:  # type: ignore[type-arg]
 
 
 def stop() -> tuple:  # type: ignore[type-arg]
-    """Do nothing: the arrival of this request has already ended the running command."""
+    """Do nothing, because the arrival of this request has already ended the running command."""
     return {}, []
 
 
