@@ -82,7 +82,7 @@ class AgentModel:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The program, its limits, and the model that it asks."""
+        """What identifies this model in request keys: the program, its limits, and the model that it asks."""
         limits = self.limits
         used = [limits.turns, limits.tokens, limits.cost, limits.seconds]
         return {**self.program.identity, "limits": used, "model": self.inner.identity}
@@ -103,7 +103,7 @@ class AgentModel:
         self._conversations = conversations
 
     def load(self) -> None:
-        """Choose the sandbox, which is tested by attacks before it is used."""
+        """Choose the sandbox tier, which is tested by attacks before it is used."""
         if self.program.is_null and self.environment is None:
             return
         if self.environment is not None and not self.environment.needs_machine():
@@ -116,7 +116,7 @@ class AgentModel:
         self._tier = with_folders(workspace_tier(), visible, folders)
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines for the plan about the workspaces."""
+        """Return lines about the agent's workspaces for the plan that is shown before a run."""
         if self.environment is None:
             return ()
         return self.environment.plan_lines()
@@ -294,7 +294,10 @@ class _SampleRun:
         execution: Execution | None,
         details: dict[str, Any],
     ) -> str:
-        """Read files and answer, and let the environment check the work. The agent's processes have already ended."""
+        """Read the program's files and answer, and let the environment check the work.
+
+        The agent's processes have already ended. Return the answer.
+        """
         workspace.end_processes()
         files = record_files(workspace, prepared.folder)
         if files:

@@ -47,7 +47,10 @@ ANTHROPIC_ERRORS = {
 OPENAI_ERRORS = {**ANTHROPIC_ERRORS, 429: "rate_limit_exceeded", 502: "server_error"}
 
 Ask = Callable[[Prompt], Awaitable[tuple[int, Output]]]
-"""Function that returns the number of an exchange and the answer. Raises `CancelledError` if the sample must end."""
+"""Function that sends a prompt to the model, and returns the index of the exchange and the answer.
+
+It raises `CancelledError` if the sample must end.
+"""
 
 
 @dataclass(slots=True)
@@ -91,7 +94,7 @@ class Endpoint:
         self.key = key
         self.requests = 0
         self.dropped: set[str] = set()
-        """Members of requests that were not passed on to the model."""
+        """Names of request members that were not passed on to the model."""
         self._ask = ask
         self._formats: dict[str, WireFormat] = {
             "/chat/completions": ChatFormat(),
@@ -164,7 +167,7 @@ class Endpoint:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return an answer of the model as a response in the format of the request."""
+        """Return the model's answer as an HTTP response in the format of the request."""
         if output.error is not None:
             is_refused = not output.error.retryable
             if output.error.kind == "rate_limit":
@@ -211,7 +214,7 @@ class Connection(asyncio.Protocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection. An answer in progress is still recorded."""
+        """Forget the connection. If an answer is in progress, it is still recorded."""
         self._connections.discard(self)
 
     def data_received(self, data: bytes) -> None:

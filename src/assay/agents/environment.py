@@ -52,7 +52,7 @@ class Environment(Protocol):
         """Return top-level folders to which the workspaces can write, besides the usual ones."""
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines for the plan, such as which samples can run and how."""
+        """Return lines for the plan that is shown before a run, such as which samples can run and how."""
 
     def agent_seconds(self, id: str) -> float | None:
         """Return the time limit of the agent; None if the task sets none."""

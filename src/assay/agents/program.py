@@ -88,9 +88,9 @@ def read_agent(
     text: str,
     args: Mapping[str, Any],
 ) -> AgentProgram:
-    """Return the agent named by `--agent`, with the options of `--agent_args`.
+    """Return the agent that `--agent` names, with the options of `--agent_args`.
 
-    Raise `UsageError` if it cannot be run.
+    Raise `UsageError` if the agent cannot be run.
     """
     env, visible = _read_args(args)
     if text in BUILT_IN:

@@ -17,7 +17,7 @@ from ..core.tools import ToolCall
 
 
 class BadRequest(ValueError):
-    """Raised for a request that cannot be answered. The message gives the reason."""
+    """Raised if a request cannot be answered. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class WireRequest:
     """The model that the program asked for. The model of the run answers anyway."""
     is_stream: bool
     dropped: tuple[str, ...] = ()
-    """Members of the body that have no counterpart and were not passed on."""
+    """Names of body members that have no counterpart in assay and were not passed on."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Values that the format needs when it writes the answer."""
+    """Values of the request that the format needs again when it writes the answer."""
 
 
 class WireFormat(Protocol):
@@ -160,7 +160,7 @@ def reasoning_parts(candidate: Candidate) -> list[Reasoning]:
 
 
 def named_calls(candidate: Candidate, number: int) -> list[ToolCall]:
-    """Return the calls of an answer, each with an id that no other exchange of the sample uses."""
+    """Return the tool calls of an answer, each with an id that no other exchange of the sample uses."""
     calls = []
     for index, call in enumerate(candidate.calls):
         call_id = call.id or f"call_{number}_{index}"

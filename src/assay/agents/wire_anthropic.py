@@ -26,7 +26,7 @@ OPTIONS = {
     "top_k": "top_k",
     "stop_sequences": "stop",
 }
-"""Generation options by their names in the body."""
+"""The names of assay's generation options, by their names in the body of a request."""
 READ = {"model", "messages", "system", "stream", "tools", "tool_choice", *OPTIONS}
 WITHOUT_EFFECT = frozenset({"metadata", "service_tier", "container"})
 STOP_REASONS = {
@@ -41,7 +41,7 @@ class AnthropicFormat:
     """The format of `POST /v1/messages`."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
-        """Return the request of a body."""
+        """Return the request that a body contains."""
         turns = [{"role": "system", "content": text} for text in _system_of(body)]
         for turn in require_list(body, "messages"):
             turns += _turns_of(turn)
@@ -79,7 +79,7 @@ class AnthropicFormat:
         output: Output,
         number: int,
     ) -> dict[str, Any]:
-        """Return the body of a message."""
+        """Return an answer as the body of a message."""
         candidate = first_candidate(output)
         reason = STOP_REASONS.get(candidate.stop_reason or "stop", "end_turn")
         if candidate.calls:
@@ -96,7 +96,7 @@ class AnthropicFormat:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return a message as a stream of events."""
+        """Return an answer as a stream of the events of a message."""
         whole = self.answer(request, output, number)
         head = _head(request, output, number)
         start = {"type": "message_start", "message": head}
@@ -133,7 +133,7 @@ def _system_of(body: Mapping[str, Any]) -> list[str]:
 
 
 def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
-    """Yield a turn. If it contains results of tools, yield a turn of the role `tool` with them first."""
+    """Yield a turn of a request. If it contains tool results, first yield these as a turn of the role `tool`."""
     if not isinstance(turn, Mapping):
         raise BadRequest(f"a message is an object, got {shorten(turn)}")
     content = turn.get("content")
@@ -151,7 +151,7 @@ def _turns_of(turn: object) -> Iterable[dict[str, Any]]:
 
 
 def _block_of(block: object) -> dict[str, Any]:
-    """Return a block as `core.message` reads it: without cache marks, and with an image as a data URL."""
+    """Return a content block in the form that `core.message` reads: without cache marks, an image as a data URL."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, Mapping) or "type" not in block:
@@ -197,7 +197,7 @@ def _head(
     output: Output,
     number: int,
 ) -> dict[str, Any]:
-    """Return the members of a response besides the content."""
+    """Return the members of a response that come besides its content, such as id, model and usage."""
     tokens_in, tokens_out, cached = token_counts(output)
     return {
         "id": f"msg_{number}",
@@ -217,7 +217,7 @@ def _head(
 
 
 def _blocks(output: Output, number: int) -> list[dict[str, Any]]:
-    """Return the content of an answer as blocks of this API."""
+    """Return an answer as content blocks of this API."""
     candidate = first_candidate(output)
     blocks: list[dict[str, Any]] = []
     for part in reasoning_parts(candidate):
@@ -246,7 +246,7 @@ def _block_events(
     index: int,
     block: Mapping[str, Any],
 ) -> list[bytes]:
-    """Return the events of one block."""
+    """Return the stream events for one content block."""
     kind = block["type"]
     if kind == "text":
         empty: dict[str, Any] = {"type": "text", "text": ""}

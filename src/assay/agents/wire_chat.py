@@ -32,7 +32,7 @@ OPTIONS = {
     "repetition_penalty": "repetition_penalty",
     "reasoning_effort": "reasoning_effort",
 }
-"""Generation options by their names in the body."""
+"""The names of assay's generation options, by their names in the body of a request."""
 READ = {
     "messages",
     "model",
@@ -56,14 +56,14 @@ WITHOUT_EFFECT = frozenset(
         "safety_identifier",
     }
 )
-"""Members that do not change an answer."""
+"""Members of a request body that do not change the answer."""
 
 
 class ChatFormat:
     """The format of `POST /v1/chat/completions`."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
-        """Return the request of a body."""
+        """Return the request that a body contains."""
         options: dict[str, Any] = {}
         for theirs, ours in OPTIONS.items():
             if body.get(theirs) is not None:
@@ -95,7 +95,7 @@ class ChatFormat:
         output: Output,
         number: int,
     ) -> dict[str, Any]:
-        """Return the body of a completion."""
+        """Return an answer as the body of a completion."""
         choices = []
         for index, candidate in enumerate(output.candidates):
             reason = candidate.stop_reason or "stop"
@@ -113,7 +113,7 @@ class ChatFormat:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return a completion in chunks."""
+        """Return an answer as a stream of the chunks of a completion."""
         head = _head(request, number, "chat.completion.chunk")
         chunks: list[Any] = []
         for choice in self.answer(request, output, number)["choices"]:
@@ -142,7 +142,7 @@ def with_reasoning(turn: object, message: Message) -> Message:
 
 
 def read_response_format(value: object) -> str | None:
-    """Return the requested form of an answer. Raise `BadRequest` for a schema, which models do not support."""
+    """Return `json` if a request demands JSON, else None. Raise `BadRequest` for a JSON schema."""
     if isinstance(value, Mapping):
         kind = value.get("type")
     else:
@@ -155,7 +155,7 @@ def read_response_format(value: object) -> str | None:
 
 
 def _tools_of(body: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """Return tools and tool choice. The older spelling with `functions` is accepted, too."""
+    """Return the tools and the tool choice of a request. The older spelling with `functions` is accepted, too."""
     try:
         tools = read_tools(body.get("tools") or body.get("functions") or [])
         choice = body.get("tool_choice")

@@ -25,7 +25,7 @@ OPTIONS = {
     "top_p": "top_p",
     "seed": "seed",
 }
-"""Generation options by their names in the body."""
+"""The names of assay's generation options, by their names in the body of a request."""
 READ = {
     "model",
     "input",
@@ -55,7 +55,7 @@ class ResponsesFormat:
         self._conversations: dict[str, tuple[Message, ...]] = {}
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
-        """Return the request of a body."""
+        """Return the request that a body contains."""
         conversation = read_messages(_turns(body.get("input")), self._earlier(body))
         instructions = body.get("instructions")
         system: tuple[Message, ...] = ()
@@ -94,7 +94,7 @@ class ResponsesFormat:
         output: Output,
         number: int,
     ) -> dict[str, Any]:
-        """Return the body of a response."""
+        """Return an answer as the body of a response."""
         candidate = first_candidate(output)
         response_id = f"resp_{number}"
         answer = Message("assistant", candidate.parts or (Text(""),))
@@ -115,7 +115,7 @@ class ResponsesFormat:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return a response as a stream of events."""
+        """Return an answer as a stream of the events of a response."""
         whole = self.answer(request, output, number)
         begun = {**whole, "status": "in_progress", "output": [], "usage": None}
         stream: list[dict[str, Any]] = [
@@ -138,7 +138,7 @@ class ResponsesFormat:
         }
 
     def _earlier(self, body: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the conversation that a request continues by the id of its last response."""
+        """Return the conversation that a request continues: it names the id of the last response."""
         earlier = body.get("previous_response_id")
         if earlier is None:
             return ()
@@ -200,7 +200,7 @@ def _add_assistant_block(
     turns: list[dict[str, Any]],
     block: dict[str, Any],
 ) -> None:
-    """Add a block of the assistant to the last turn if that is the assistant's, else to a new turn."""
+    """Add a content block of the assistant to the last turn if that is the assistant's, else to a new turn."""
     if not turns or turns[-1]["role"] != "assistant":
         turns.append({"role": "assistant", "content": []})
     turn = turns[-1]
@@ -240,7 +240,7 @@ def _blocks(pieces: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _split_tools(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the functions, and the names of tools that this endpoint cannot offer."""
+    """Return the function tools of a request, and the names of tools that this endpoint cannot offer."""
     offered = []
     dropped = []
     for tool in tools:
@@ -310,7 +310,7 @@ def _item_events(
     index: int,
     item: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return the events of one item."""
+    """Return the stream events for one output item."""
     about = {"output_index": index, "item_id": item["id"]}
     begun = {**item, "status": "in_progress"}
     events: list[dict[str, Any]] = []

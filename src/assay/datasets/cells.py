@@ -60,7 +60,7 @@ def _not_a_list(
     cell: str,
     column: str | None,
 ) -> RowFault:
-    """Return the fault of a cell that is not a list of texts, such as `[1, 2` or `{'a': 1}`."""
+    """Return the fault of a cell in brackets that is not a list of texts, such as `[1, 2` or `{'a': 1}`."""
     return RowFault(
         f"not a list of texts: {shorten(cell)}",
         column=column,
@@ -69,7 +69,7 @@ def _not_a_list(
 
 
 Source = Literal["file", "json", "table", "python"]
-"""Where rows come from.
+"""Where rows come from, which says what the types of their values mean.
 
 "file" has typed columns, "json" has typed values, "table" has only texts, and "python" is the user's own code.
 """
@@ -78,7 +78,7 @@ EXACT_INTEGERS = 2**53
 
 
 def as_input(value: object, column: str) -> str | tuple[Message, ...]:
-    """Return the question of a row: text, or a list of messages."""
+    """Return the question of a row, from a cell that holds text or a list of messages."""
     if isinstance(value, str):
         return value
     if (
@@ -101,14 +101,14 @@ def is_missing(value: object) -> bool:
 
 
 def as_name(value: object) -> str | None:
-    """Return the value of a group, cluster or breakdown column as text, or `None` if the cell is empty."""
+    """Return the text of a cell in a group, cluster or breakdown column, or `None` if the cell is empty."""
     if is_missing(value) or value == "":
         return None
     return str(value)
 
 
 def as_weight(value: object, column: str) -> float:
-    """Return how much a row counts: a finite number above 0. Raise `RowFault` for anything else."""
+    """Return the weight of a row as a finite number above 0. Raise `RowFault` for anything else."""
     weight = math.nan
     if isinstance(value, (str, SupportsFloat)):
         with suppress(TypeError, ValueError):
@@ -147,7 +147,7 @@ def _is_whole(value: object) -> TypeGuard[float]:
 
 
 def _spellings(value: object, source: Source) -> tuple[Any, ...]:
-    """Return the spellings of a value. The first is the one that its source uses."""
+    """Return the ways in which a right answer can be written. The first is the one that its source uses."""
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
     if isinstance(value, bool):

@@ -93,7 +93,7 @@ def shows_order(
 ) -> bool:
     """Return True if the template lists the options, so that the prompt changes with their order.
 
-    Also return True if the prompt cannot be built, because that fault is reported later, when the sample is asked.
+    Also return True if the prompt cannot be built. That fault is reported later, when the sample is sent to the model.
     """
     carry_letters = without_letters(sample.choices) != sample.choices
     if carry_letters or lists_own_options(sample):
@@ -138,7 +138,7 @@ def _move_target(
     target: object,
     moved: Mapping[str, str],
 ) -> object:
-    """Return the new letter for each letter of the target; an option's text stays the same in any order."""
+    """Return the target after the reordering: letters become the new letters, the text of an option stays the same."""
     if isinstance(target, (tuple, list)):
         return tuple(_move_target(part, moved) for part in target)
     if not isinstance(target, str):

@@ -4,8 +4,8 @@ Options are a list, a dictionary of labels to texts, `{"text": […], "label": [
 columns A, B, C…. The right option is named by its letter, its label, its index from 0, or its text.
 
 A number is first compared with the labels. After that it is an index from 0 or the text of an option, depending on the
-column and on the setting `answer`. If neither decides and both readings are possible and differ,
-`TwoReadings` is raised.
+column and on the setting `answer`. If neither decides, and both readings are possible and differ, `TwoReadings` is
+raised.
 """
 
 import math
@@ -26,7 +26,7 @@ Way = Literal["text", "index"]
 
 
 class TwoReadings(RowFault):
-    """The right answer is a number that is the text of one option and the index of another."""
+    """Raised if the right answer is a number that is the text of one option and the index of another."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class TwoReadings(RowFault):
 
 
 def options_of(value: object, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the option texts of a cell, and their labels if the row has labels of its own."""
+    """Return the option texts of a cell, and their labels; no labels if the cell has only texts."""
     if isinstance(value, str):
         value = _from_text(value, column)
     labels: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def options_from_cells(
     row: Mapping[str, Any],
     columns: Sequence[str],
 ) -> tuple[str, ...]:
-    """Return the options of columns A, B, C…, without the empty cells at the end."""
+    """Return the options in the columns A, B, C… of a row, without the empty cells at the end."""
     cells = []
     for column in columns:
         cell = row.get(column)
@@ -132,7 +132,7 @@ def check_made_options(choices: Sequence[Any]) -> None:
 
 
 def _fix_of_option(option: object, where: str) -> str:
-    """Return how to write an option that is not text; media belong elsewhere."""
+    """Return advice on how to write an option that is not text; media belong elsewhere."""
     kind = _kind_of_media(option)
     if kind is None:
         return "write every option as text"
@@ -208,7 +208,7 @@ def way_of(
     texts: Sequence[str],
     labels: Sequence[str],
 ) -> Way | None:
-    """Return how a number as the answer must be read if only one reading is possible, else None.
+    """Return how a number that names the right option must be read: as text or index; None if both are possible.
 
     Letters and labels are no evidence, because they mean the same in both readings.
     """
@@ -230,7 +230,7 @@ def readings(
     texts: Sequence[str],
     labels: Sequence[str],
 ) -> tuple[int | None, int | None]:
-    """Return the option that `gold` means as a letter, label or text, and the one that it means as an index from 0."""
+    """Return two option indexes for `gold`: read as a letter, label or text, and read as an index from 0."""
     spellings = _spellings_of(gold, texts)
     letters = LETTERS[: len(texts)]
     for text in spellings:

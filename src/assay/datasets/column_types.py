@@ -72,7 +72,7 @@ def _narrowest(types: frozenset[type]) -> type | None:
 
 
 def types_of_file(path: Path) -> dict[str, type]:
-    """Return the types of a file's columns, judged by its first rows."""
+    """Return the types of a file's columns, as far as its first rows show them."""
 
     def first_rows() -> Iterable[Mapping[str, Any]]:
         for count, (_, offset, row) in enumerate(open_file(path).rows(), 1):

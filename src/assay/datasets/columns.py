@@ -1,9 +1,9 @@
 """Columns: which column of a row holds the question, which the answer, which the options.
 
-Columns are matched by their usual names, or named by the user: `columns={"input": "q", "target": "gold", "choices":
-"A,B,C", "image": "photo"}`. An empty name means that the column does not exist. A column that the user names for one
-part is never guessed for another: with `target=text` the column `text` is not also the question. The mapping is
-computed once per set of columns.
+The part of a sample for which a column is used is called its role. Columns are matched by their usual names, or named
+by the user: `columns={"input": "q", "target": "gold", "choices": "A,B,C", "image": "photo"}`. An empty name means that
+the column does not exist. A column that the user names for one role is never guessed for another: with `target=text`
+the column `text` is not also the question. The mapping is computed once per set of columns.
 
 The key `answer` names no column. It says how numbers in the target column are read: `answer=text` or `answer=index`
 (from 0).
@@ -71,22 +71,22 @@ OPTION_COLUMN = re.compile(
 WAYS = ("text", "index")
 PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})
-"""Parts that may use several columns, separated by commas."""
+"""Roles for which several columns may be named, separated by commas."""
 INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
 """Columns in which digits are an option's index, not its text."""
 CONTINUATIONS = frozenset({"completion", "continuation"})
-"""Target columns that continue a text: `{"prompt": "The sky is", "completion": " blue"}`."""
+"""Target columns whose text continues the prompt: `{"prompt": "The sky is", "completion": " blue"}`."""
 QUESTIONS = frozenset({"question", "problem", "query", "instruction"})
 """Columns that always hold a question, even beside a continuation column."""
 PLAIN_TEXT = frozenset({"text"})
-"""Columns that hold a text to continue, for rows without a target."""
+"""Input columns whose text the model continues, in rows without a target."""
 ANYWHERE = Reach()
-"""The allowlist of rows built by the user's own code: no restrictions."""
+"""The allowlist for rows that the user's own code built: they may name any file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The mapping from columns to parts, for rows with one set of columns. Built by `find_columns`."""
+    """The column for each role, for all rows with the same set of columns. Built by `find_columns`."""
 
     names: tuple[str, ...]
     id: str | None = None
@@ -119,7 +119,7 @@ class Columns:
 
     @property
     def kind(self) -> Kind:
-        """The kind of task that suits such rows."""
+        """The kind of task, such as `choice` or `qa`, that suits rows with these columns."""
         if self.messages or self.turns:
             return "dialogue"
         if self.choices or self.option_cells:
@@ -239,10 +239,7 @@ class Columns:
         row: Mapping[str, Any],
         column: str | None,
     ) -> str | None:
-        """Return the column that has a role in this row.
-
-        If the usual column is empty, return another one that is filled.
-        """
+        """Return `column`, or if its cell in this row is empty, another column for the same role."""
         if (
             column is None
             or column not in self.instead
@@ -262,15 +259,15 @@ class Columns:
         return is_missing(cell) or (cell == "" and self.source == "table")
 
     def _reads_index(self, column: str) -> bool | None:
-        """Return `is_index` if a setting decided it.
+        """Return True if numbers in a column of right answers are indexes, False for texts, None if undecided.
 
-        Otherwise decide by the name of the column with the right answer.
+        A setting decides, else the name of the column.
         """
         is_said = self.is_index != _counts_options(self.target or "")
         return self.is_index if is_said else _counts_options(column)
 
     def way_of(self, row: Mapping[str, Any]) -> Way | None:
-        """Return the only possible reading of numbers in this row's answer; `None` if both are possible."""
+        """Return the only possible reading of numbers in this row's right answer; `None` if both are possible."""
         try:
             column = self._filled_column(row, self.target)
             if column is None:
@@ -322,7 +319,7 @@ def tags_of(
     row: Mapping[str, Any],
     names: Sequence[str],
 ) -> dict[str, str]:
-    """Return the breakdown values of a row, without the empty ones."""
+    """Return the values by which results are broken down, such as `{"subject": "law"}`, without the empty ones."""
     named = {name: as_name(row[name]) for name in names}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -335,7 +332,7 @@ def find_columns(
     needed: "Columns | None" = None,
     source: Source = "file",
 ) -> Columns:
-    """Return the mapping from columns to parts of a sample.
+    """Return the column for each role of a sample.
 
     `needed` is the mapping of the first rows. If it has an input or a target, these columns must have one too.
     """
@@ -420,7 +417,7 @@ def _single_columns(
     settings: Mapping[str, str],
     folded: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the column of each part that uses a single column: from the settings, or else by its usual name."""
+    """Return the column of each role that uses a single column: from the settings, or else by its usual name."""
     usual = {
         part: next((folded[name] for name in names if name in folded), None)
         for part, names in CONVENTION.items()
@@ -433,7 +430,7 @@ def _single_columns(
 
 
 def _counts_options(column: str) -> bool | None:
-    """Return True if the column's name says that digits in the column are option indexes, else `None`."""
+    """Return True if a column's name shows that digits in it are indexes of options, else `None`."""
     if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index"):
         return True
     return None
@@ -443,7 +440,10 @@ def _columns_in_settings(
     names: Sequence[str],
     settings: Mapping[str, str],
 ) -> frozenset[str]:
-    """Return the columns that settings name. Leave out group, cluster and weight, which may share a column."""
+    """Return the columns that settings name.
+
+    Leave out those for group, cluster and weight, which may share a column.
+    """
     parts = (
         (part, name)
         for part, name in settings.items()
@@ -503,7 +503,7 @@ def check_given(
     columns: Sequence[str],
     where: str,
 ) -> None:
-    """Raise for all unknown parts and all columns that no row has, in one error."""
+    """Raise for all unknown roles and all columns that no row has, in one error."""
     faults: list[UsageError] = []
     requested = [*required]
     for part, name in settings.items():

@@ -14,7 +14,7 @@ ROW_LIMIT = 256 * MEBIBYTE
 
 
 class RowFault(Exception):
-    """A row cannot be used. Other rows of the file can."""
+    """Raised if a row cannot be used. Other rows of the file may be usable."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class RowFault(Exception):
 
 
 class NamedFault(DataError):
-    """The fault of a row that has an id. A reader yields it instead of the row."""
+    """The fault of a row whose id is known. A reader yields it in place of the row."""
 
     sample_id: str | None = None
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 TRANSLATED = IPv6Network("64:ff9b::/96")
-"""NAT64: how hosts with IPv6 only reach hosts with IPv4 only."""
+"""Addresses by which NAT64 lets hosts that have only IPv6 reach hosts that have only IPv4."""
 NOT_PUBLIC = tuple(
     ip_network(name)
     for name in (
@@ -75,13 +75,13 @@ def _inner_address(address: IPv4Address | IPv6Address) -> IPv4Address | None:
 
 @dataclass(slots=True)
 class Deadline:
-    """A point in time on the monotonic clock by which everything must be read; `None` means never."""
+    """The time at which reading from a connection must end, on the monotonic clock; `None` means never."""
 
     until: float | None
 
 
 class _Reader(socket.SocketIO):
-    """Reads a response, and passes the remaining time to the socket before each read."""
+    """Reads a response, and sets the socket's timeout to the remaining time before each read."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _Reader(socket.SocketIO):
 
 
 class _Plug:
-    """The part of a socket's interface that `http.client` uses, with a deadline for reads."""
+    """A socket as `http.client` needs it, with a deadline for reads."""
 
     def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
         self._plug = plug

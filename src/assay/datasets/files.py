@@ -1,4 +1,4 @@
-"""Files: find the shards that hold the rows of a path.
+"""Find and open the files (shards) that hold the rows of a path.
 
 The file name gives the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`; text formats also with
 `.gz` or `.zst`. A folder means all such files in it, in natural order of their names (2 before 10).
@@ -72,7 +72,7 @@ def is_data_path(path: Path) -> bool:
 
 
 def why_no_data(path: Path) -> tuple[str, str]:
-    """Return why nothing can be read from a path, and how to fix it."""
+    """Return why no rows can be read from a path, and how to fix it."""
     if not path.exists():
         if not path.is_symlink():
             return "no such file or folder", _missing_hint(path)
@@ -276,7 +276,7 @@ def _split_of(
     path: Path,
     folder: Path | None = None,
 ) -> str | None:
-    """Return the split in a name: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part.jsonl`."""
+    """Return the split that a path names, as in `test.jsonl`, `test-00000-of-00002.parquet` or `test/part.jsonl`."""
     if folder is not None:
         split = split_by_folder(path, folder)
         if split is not None:

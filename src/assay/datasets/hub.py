@@ -73,12 +73,12 @@ class HubRows:
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The columns, or None if the library does not know them."""
+        """The column names, or None if the library does not know them."""
         names = getattr(self.data, "column_names", None)
         return tuple(names) if names else None
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows in order, counted from 1."""
+        """Yield the rows in order, numbered from 1."""
         for number, row in enumerate(self.data, 1):
             yield number, 0, as_row(row, self.name, number)
 
@@ -190,7 +190,7 @@ def _load(
     split: str | None,
     text: str,
 ) -> "Dataset | DatasetDict":
-    """Return what the library loads for streaming: the rows of one split, or of all splits by name."""
+    """Return the dataset as the library streams it: the rows of one split, or of all splits by name."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(
             "cannot load from the hub: it cannot be reached from this machine",

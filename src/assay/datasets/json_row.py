@@ -184,7 +184,7 @@ def _check_duplicate_keys(
     line: bytes,
     row: dict[str, Any],
 ) -> None:
-    """Raise if a key is given twice.
+    """Raise if an object has a key twice.
 
     For nearly every row, counting `":` is enough to exclude this. The others are parsed pair by pair.
     """
@@ -254,7 +254,7 @@ def _has_zero(value: object) -> bool:
 
 
 def _check_cell_sizes(line: bytes) -> None:
-    """Raise for a text over the limit, before parsing it would use the memory."""
+    """Raise for a text over the limit. Called before parsing, which would use the memory."""
     pieces = line.split(b'"')
     for index, piece in enumerate(pieces):
         if len(piece) > faults.CELL_LIMIT:

@@ -21,7 +21,7 @@ from .shards import FileShard, Row, RowData
 
 @dataclass(frozen=True, slots=True)
 class JsonLines(FileShard):
-    """A JSONL file, plain or compressed."""
+    """A JSONL file, compressed or not."""
 
     path: Path
     columns: None = None
@@ -69,7 +69,7 @@ class JsonArray(FileShard):
 
     path: Path
     member: str | None = None
-    """The array to read if an object contains several: `{"train": […], "test": […]}`. By default the first."""
+    """Name of the array to read if an object has several, as in `{"train": […], "test": […]}`; default: the first."""
     columns: None = None
     known_length: None = None
     zeros: bool = False
@@ -96,7 +96,7 @@ class JsonArray(FileShard):
             return next(self._elements(_Scanner(stream, offset), number))[2]
 
     def _enter(self, scanner: "_Scanner") -> None:
-        """Move to the first element. Raise `DataError` if the file has no array of rows."""
+        """Move the scanner to the first element of the array. Raise `DataError` if the file has no array of rows."""
         scanner.fill()
         check_text(bytes(scanner.buffer[:64]), self.path)
         opening = bytes(scanner.buffer[:60]).decode("utf-8", "replace")
@@ -124,7 +124,7 @@ class JsonArray(FileShard):
         )
 
     def _enter_member(self, scanner: "_Scanner") -> bool:
-        """Move into the array that a member of the top object holds. Return False if there is none."""
+        """Move the scanner into the array that a member of the top object holds. Return False if there is none."""
         scanner.place += 1
         while scanner.next_byte() == b'"':
             name = scanner.value()
@@ -187,7 +187,7 @@ class _Scanner:
         self._stream = stream
         self.buffer = bytearray()
         self.offset = offset
-        """Position of the buffer's first byte in the file."""
+        """Position in the file at which the buffer begins."""
         self.place = 0
         self.ended = False
         self._chunk = CHUNK_BYTES

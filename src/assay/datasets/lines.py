@@ -37,7 +37,7 @@ def is_compressed(path: Path) -> bool:
 
 
 class Witness(io.RawIOBase):
-    """A plain file whose digest is computed while it is read, so that it need not be read a second time."""
+    """A plain file that computes its digest while it is read, so that it need not be read a second time."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Witness(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Fill the buffer, and note when the file ends."""
+        """Read bytes into `buffer` and add them to the digest. Note when the file ends."""
         count = self._file.readinto(buffer) or 0
         if count:
             self._hash.update(memoryview(buffer)[:count])

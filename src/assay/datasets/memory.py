@@ -58,7 +58,7 @@ class Called:
 
     @property
     def name(self) -> str:
-        """The name used in errors: the object's own `name`, else the function's name."""
+        """The name of the source in errors: the object's own `name`, else the function's name."""
         if hasattr(self.function, "__qualname__"):
             name = None
         else:
@@ -108,7 +108,7 @@ def as_row(
     name: str,
     number: int,
 ) -> RowData:
-    """Return a row unchanged, a sample with its media checked, and a fault for anything else."""
+    """Return a row unchanged, or a sample with its media checked. Return a `DataError` for anything else."""
     if isinstance(item, Mapping):
         return item
     if isinstance(item, Sample):

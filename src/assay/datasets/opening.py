@@ -95,7 +95,7 @@ def _root_of(
     media_root: str | Path | None,
     where: str,
 ) -> Path | None:
-    """Return the folder that must contain the media: `media_root`, or the source if it is a folder."""
+    """Return the folder that must contain the media: `media_root`, else the source itself if it is a folder."""
     if media_root is not None:
         root = Path(media_root).expanduser()
         if not root.is_dir():
@@ -116,7 +116,7 @@ def _shards(
     split: str | None,
     where: str,
 ) -> tuple[Sequence[Shard], bool]:
-    """Return the parts of a source, and whether they contain only the requested split.
+    """Return the shards of a source, and whether they contain only the requested split.
 
     A source is a path, a hub name, a list of rows, an iterator, or a function that returns rows.
     """
@@ -136,7 +136,7 @@ def _shards(
 
 
 def _shard_in_memory(source: object) -> Shard | None:
-    """Return rows, an iterable or a function of rows as a shard; None for anything else."""
+    """Return a shard for a list of rows, an iterable or a function of rows; None for any other source."""
     if isinstance(source, (bytes, Mapping)):
         return None
     source = without_decoding(source)

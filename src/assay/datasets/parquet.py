@@ -2,9 +2,8 @@
 
 Types come from the schema; nothing is guessed. Bytes that look like a pickle are refused, never opened.
 
-Arrow files written by `save_to_disk` of Hugging Face's `datasets`, read without that library or its decoders.
-
-`state.json` in such a folder lists the files that hold rows; the library keeps other files there too.
+Arrow files are those that `save_to_disk` of Hugging Face's `datasets` writes. They are read without that library or
+its decoders. `state.json` in such a folder lists the files that hold rows; the library keeps other files there too.
 A dataset with several splits (`dataset_dict.json`) has one such folder per split.
 """
 
@@ -64,7 +63,7 @@ class Parquet:
         return self._length
 
     def kinds(self) -> dict[str, str]:
-        """Return the kind of value of each column. Similar types such as int32 and int64 are one kind."""
+        """Return the type of each column, such as "integer". Similar types such as int32 and int64 are one type."""
         self._load()
         return {column.name: _kind(column.type) for column in self._schema}
 

@@ -41,7 +41,7 @@ class Reach:
         )
 
     def beside(self, folder: Path | None) -> "Reach":
-        """Return the same rules for rows whose relative names start from another folder."""
+        """Return the same allowlist for rows whose relative names start from another folder."""
         return replace(self, folder=folder)
 
     def file(

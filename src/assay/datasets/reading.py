@@ -75,14 +75,14 @@ def convert_row(
 ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
-"""Function that returns the mapping for a set of columns, given the mapping of the first rows."""
+"""Function that returns the mapping for rows with these columns, given the mapping of the first rows."""
 Decide = Callable[[], Way | None]
-"""Function that says how numbers among the right answers are read, by all rows; `None` if the rows do not show it."""
+"""Function that reads all rows and returns how a number as right answer is meant; `None` if the rows do not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Facts about all rows that are taken from the first rows."""
+    """Properties of a dataset that are determined from its first rows."""
 
     columns: Columns | None
     """The mapping of the first rows; `None` if the source yields finished samples."""
@@ -129,7 +129,7 @@ class Reading:
         self._names = [shard.name for shard in shards]
         self._seed = rules.shuffle_choices
         self.take = self._take if rules.shuffle_choices is None else self._take_shuffled
-        """Converts a row; returns `None` for a repeated id that must be left out."""
+        """Function that converts a row to a sample. It returns `None` for a repeated id that must be left out."""
 
     def _take_shuffled(
         self,

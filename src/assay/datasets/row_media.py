@@ -188,7 +188,7 @@ def within_reach(
 
 
 def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
-    """Return a function that opens the files that a template names, under the rules for files that rows name.
+    """Return a function that opens media files named by a template, under the rules for files named by rows.
 
     If the rows have no folder, media of a template read from data must be in the working folder.
     """
@@ -243,7 +243,7 @@ def set_place(
     file: str,
     row: int,
 ) -> None:
-    """Record in the media of a sample to which row they belong, for error messages."""
+    """Record file and row of a sample in its media, for error messages."""
     media = list(sample.media)
     if not isinstance(sample.input, str):
         for message in sample.input:
@@ -289,7 +289,7 @@ def _from_struct(
 
 
 def _at_rate(clip: Audio, rate: int) -> Audio:
-    """Return the clip resampled to a rate when it is first read.
+    """Return a clip that is resampled to `rate` when it is first read.
 
     A clip that has this rate already, or is broken, is returned unchanged.
     """
@@ -323,7 +323,7 @@ def _png(image: "PillowImage | ArrayLike") -> bytes:
 
 
 def _wav(cell: Mapping[str, Any]) -> bytes:
-    """Return a decoded audio clip as a WAV of floats, without rounding."""
+    """Return an audio clip given as an array and a rate, as a WAV of floats, without rounding."""
     import numpy as np
 
     rate = cell.get("sampling_rate")

@@ -89,7 +89,7 @@ class Samples:
 
     @property
     def own_reach(self) -> Reach:
-        """The files that a function of the task may open. They are the same as for its rows."""
+        """The files that the task's own functions may open: the same files that rows may name."""
         return self.reach.beside(folder_of(self.shards[0]))
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
@@ -172,14 +172,14 @@ class Samples:
 
     @property
     def head(self) -> Head:
-        """Facts taken from the first rows, which are read on first use."""
+        """Properties determined from the first rows, which are read on first use."""
         if self._head is None:
             self._head = self._look()
         return self._head
 
     @property
     def kind(self) -> Kind:
-        """The kind of task that suits the columns: `choice`, `qa`, `completion`, `dialogue` or `unknown`."""
+        """The kind of task that the columns suit: `choice`, `qa`, `completion`, `dialogue` or `unknown`."""
         return self.head.kind
 
     @property
@@ -205,8 +205,8 @@ class Samples:
     def fingerprint(self) -> dict[str, Any]:
         """Return values that show whether the data changed, and are quick to compute.
 
-        For a file these are size, time and digest (of a large file, the digest of its first bytes). For data in memory
-        it is the content or the source.
+        For a file these are its size, time and digest (of a large file, only a digest of its first bytes). For data
+        in memory it is the digest of the content or of the function's source.
         """
         if self.files:
             return {"files": [_signs(path) for path in self.files]}
@@ -261,7 +261,7 @@ class Samples:
         self._was_read = True
 
     def _look(self) -> Head:
-        """Inspect the first rows until one is valid, and note the columns for ids that only later rows have."""
+        """Return the `Head` of the dataset, from its first rows. If none of these is valid, read on until one is."""
         usable: list[Mapping[str, Any]] = []
         names: dict[str, None] = {}
         fault: DataError | None = None
@@ -322,7 +322,7 @@ class Samples:
         )
 
     def _enough(self, shard: Shard) -> int:
-        """Return how many rows to inspect: 32, but one if a function yields them."""
+        """Return how many rows to inspect: 32, but only one if a function yields them."""
         if isinstance(shard, Rows) or shard.path is not None:
             return HEAD_ROWS
         return 1
@@ -344,7 +344,10 @@ class Samples:
         )
 
     def _decide(self) -> Way | None:
-        """Return how numbers among the right answers are read, if all rows that show it agree. Reads all rows, once."""
+        """Return how numbers that name the right answer are read, if all rows that show it agree.
+
+        Reads all rows, once.
+        """
         if self._ways is None:
             self._ways = self._all_ways()
         if len(self._ways) == 1:
@@ -352,7 +355,10 @@ class Samples:
         return None
 
     def _all_ways(self) -> set[Way]:
-        """Read all rows. Return each reading of numbers that at least one row requires."""
+        """Read all rows.
+
+        Return the readings (text, index) of a number as right answer that at least one row requires.
+        """
         mappings: dict[tuple[str, ...], Columns] = {}
         ways: set[Way] = set()
         for *_, row in self._rows():
@@ -452,7 +458,7 @@ def _kind_of(sample: Sample) -> Kind:
 
 
 def _signs(path: Path) -> dict[str, Any]:
-    """Return facts about a file that show whether it was replaced.
+    """Return properties of a file that show whether it was replaced: size, time and digest.
 
     The modification time alone is not enough, because archive tools and `cp -p` set it.
     """

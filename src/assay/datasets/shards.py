@@ -10,7 +10,7 @@ from .lines import is_compressed
 
 RowData = Mapping[str, Any] | Sample | DataError
 Row = tuple[int, int, RowData]
-"""The row number, the byte offset of the row, and the row or its fault.
+"""Row number, byte offset, and the row itself or its fault.
 
 The row number is the line number in a text file, else counted from 1. The offset is 0 if there is none.
 """
@@ -55,7 +55,7 @@ def folder_of(shard: Shard) -> Path | None:
 
 
 def row_by_counting(shard: Shard, number: int) -> RowData:
-    """Return the row with this number by reading up to it."""
+    """Return the row with this number by reading all rows up to it."""
     return next(row for row_number, _, row in shard.rows() if row_number == number)
 
 

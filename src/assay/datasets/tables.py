@@ -21,7 +21,7 @@ LONG_LINE_BYTES = 16 * 1024
 
 @dataclass(slots=True)
 class Table(FileShard):
-    """A CSV or TSV file, plain or compressed."""
+    """A CSV or TSV file, compressed or not."""
 
     path: Path
     separator: str
@@ -315,7 +315,7 @@ def _without_end(text: str) -> str:
 
 
 def _long_cells(line: bytes, separator: bytes) -> list[str] | None:
-    """Return the cells of a line without quotes, each decoded in place, so that a large image is copied only once.
+    """Return the cells of a line without quotes. Each is decoded separately, so that a large image is copied only once.
 
     Return `None` if a cell is not UTF-8; the general path then reports which one.
     """

@@ -206,14 +206,14 @@ class TableLookup:
 
 
 def pieces_of(cell: object, column: str) -> list[str]:
-    """Return the texts of an image cell. A cell that starts with a bracket must be a complete list."""
+    """Return the base64 texts of an image cell, which holds one text or a list. An opened list must be complete."""
     if isinstance(cell, str) and cell.startswith("["):
         return parse_list(cell, column)
     return as_text_list(cell, column)
 
 
 def inline(cell: str) -> Image:
-    """Build an image from base64 of any length, or from a data URL."""
+    """Build an image from a base64 text of any length, or from a data URL."""
     return Image(cell, read=image_bytes)
 
 

@@ -30,7 +30,7 @@ def without_decoding(data: object) -> object:
 
 
 class _Rows(Protocol):
-    """The part of the library's `Dataset` that is used here."""
+    """Protocol with the members of the library's `Dataset` that are used here."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -40,9 +40,9 @@ class _Rows(Protocol):
 
 
 class RatedRows:
-    """Wraps the library's data so that audio cells carry the declared sampling rate.
+    """The library's data, with the declared sampling rate added to audio cells.
 
-    All other access goes to the data.
+    Other attributes are those of the data.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Views: part of a dataset, or all of it in another order.
 
-The parts apply in this order: ids, shuffle, limit, shard. Four shards of `limit=100` therefore have a hundred
-samples together. Without a shuffle, nothing after the last requested sample is read.
+A view applies its settings in this order: ids, shuffle, limit, shard. Four shards of `limit=100` therefore have a
+hundred samples together. Without a shuffle, nothing after the last requested sample is read.
 """
 
 import math
@@ -20,7 +20,7 @@ Limit = int | float | str | None
 
 @dataclass
 class View:
-    """A re-iterable part of `Samples`."""
+    """An iterable of selected samples of a `Samples`. It can be read repeatedly."""
 
     samples: Samples
     limit: Limit = None

@@ -131,7 +131,10 @@ def _resolve(
     kind: str,
     where: str,
 ) -> object:
-    """Return the callable for a template given in any form. Of several variants, return the one in use."""
+    """Return the callable for a template given in any form: name, text, messages, class or function.
+
+    Of several variants, return the one in use.
+    """
     resolved = template
     if not isinstance(template, Variants):
         resolved = _look_up(template, kind, where)
@@ -302,7 +305,10 @@ def _adapt(
     name: str,
     where: str,
 ) -> tuple[Make, Make | None]:
-    """Return how a user's function makes questions, and how it makes solved examples if it has a parameter for that."""
+    """Return a function that builds questions with a user's function, and one that builds solved examples.
+
+    The second is None if the user's function has no parameter `solved` or `is_last`.
+    """
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:
@@ -347,7 +353,7 @@ def _name_of(function: object, where: str) -> str:
 
 
 def _source_of(template: object, written_as: object) -> str:
-    """Return the data on which the prompts depend: the template's data, its options, and the code of user templates."""
+    """Return as text what the prompts depend on: template data, its options, and the code of user templates."""
     if isinstance(template, JinjaTurn):
         return template.render.text
     if isinstance(written_as, (str, list, tuple, Mapping, Spec)):

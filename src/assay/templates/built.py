@@ -38,7 +38,7 @@ Hold = Callable[[Media], Media]
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The settings that a task adds to the prompts of its template."""
+    """The settings of a task, such as its system text, that are applied to each prompt of its template."""
 
     system: str | None = None
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -119,7 +119,7 @@ class Finish:
 
 
 class BuiltTemplate:
-    """Calls a template and finishes its prompt. Errors name the template and the sample."""
+    """A template with the settings of its task. Errors name the template and the sample."""
 
     __slots__ = (
         "_answer",
@@ -147,7 +147,7 @@ class BuiltTemplate:
         hold: Hold | None = None,
     ) -> None:
         self.make = make
-        """The template's own callable, before anything is added to its prompts."""
+        """The template's own callable, which builds prompts without the settings of the task."""
         self.hold = hold
         """Checks each file that plain data in the template name. None checks nothing, and such files cannot be read."""
         self._answer = answer
@@ -203,7 +203,7 @@ class BuiltTemplate:
 
     @property
     def solves_itself(self) -> bool:
-        """True if the template renders solved examples completely, so that `answer` is not needed."""
+        """True if the template renders solved examples with their answers, so that `answer` is not needed."""
         return self._solve is not None
 
     def answer(self, sample: Sample) -> object:
@@ -340,7 +340,7 @@ def parts_in_places(
     messages: Sequence[Message],
     text: str,
 ) -> Iterator[Part]:
-    """Yield `text`, which joins the texts of some turns, as parts with each medium at its position."""
+    """Yield `text`, the joined texts of some turns, as parts, with each medium of the turns at its position."""
     for part in (part for message in messages for part in message.parts or ()):
         if not isinstance(part, Media):
             # The text before the part, such as the name of a turn, goes with it. White space at its

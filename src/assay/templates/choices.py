@@ -22,7 +22,7 @@ STEP_BY_STEP = 'Think step by step. Then write the letter of the correct option 
 
 
 Layout = Callable[[Sequence[str], Sequence[str]], str]
-"""Formats letters and options as one text."""
+"""Function that formats option letters and option texts as one text."""
 
 
 def _lettered(
@@ -65,7 +65,7 @@ bullets without letters.
 @templates.register("choices")
 @dataclass(frozen=True)
 class Choices:
-    """A question with lettered options, as one user turn; media first."""
+    """A question with lettered options, as one user turn. Media come first."""
 
     layout: str = "lines"
     instruction: str | None = None
@@ -137,7 +137,7 @@ def list_options(
     labels: Sequence[str],
     options: Sequence[str],
 ) -> str:
-    """Return the options in a layout. If it adds letters, options that carry theirs, as in `A. Paris`, lose them."""
+    """Return options as text in a layout. If the layout adds letters, options such as `A. Paris` lose their own."""
     if layout != "bullets":
         options = without_letters(options)
     return LAYOUTS[layout](labels, options)
@@ -203,7 +203,7 @@ class ByRow:
         return (_CHOICES if sample.choices else _QUESTION)(sample)
 
     def solution(self, sample: Sample) -> object:
-        """Return the end of a solved example."""
+        """Return the end of a solved example: the letter if the row has options, else the target."""
         return (_CHOICES if sample.choices else _QUESTION).solution(sample)
 
 

@@ -28,7 +28,7 @@ from .built import Hold, check_message_files
 
 HISTORIES = ("model", "reference")
 NextTurn = Callable[[Sample, tuple[Message, ...]], object]
-"""The method `next` of a template: it returns the next turn of a dialogue, or None at the end."""
+"""Type of a template's method `next`: it returns the next turn of a dialogue, or None at the end."""
 
 
 def has_rounds(sample: Sample, template: object = None) -> bool:

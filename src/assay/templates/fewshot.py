@@ -99,7 +99,7 @@ class FewshotTemplate:
         return self._base.finished(whole, sample)
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for readers of the numbers about the prompts built so far."""
+        """Yield notes for the results about prompts with fewer examples than requested."""
         if self._lacking:
             count = len(self._lacking)
             fewer = f"fewer than {plural(self._shot_pool.num, 'example')}"
@@ -276,7 +276,7 @@ class _ShotPool:
         return comparable(split_head(self._template.bare(sample).messages)[1])
 
     def _shot(self, key: str, place: int) -> Shot:
-        """Return a solved example of a group, which is built on first use."""
+        """Return the solved example at index `place` of the group `key`. It is built on first use."""
         shots = self._shots[key]
         if place not in shots:
             sample = self._groups[key][place]
@@ -345,7 +345,7 @@ def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
 
 
 def _split_pick(setting: object, where: str) -> tuple[Any, str | None]:
-    """Return how to pick examples, and the column that they share with the question if the user names one.
+    """Return the rule by which examples are picked, and the column that they share with the question, if one is named.
 
     For `{name: random, same: subject}` these are `random` and `subject`.
     """

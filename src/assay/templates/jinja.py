@@ -75,7 +75,7 @@ class JinjaText:
         return marks.parts(self.rendered(sample, marks))
 
     def rendered(self, sample: Sample, marks: Shown) -> str:
-        """Return the text with a mark for each medium. `marks` knows which medium a mark means."""
+        """Return the text with a mark in place of each medium. `marks` records which medium each mark means."""
         try:
             return self._template.render(variables_of(sample, self.variables, marks))
         except jinja2.UndefinedError as error:

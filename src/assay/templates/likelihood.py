@@ -221,7 +221,7 @@ class WeighedLetters:
 
 
 def _continues(prompt: Prompt) -> bool:
-    """Return True if the letter continues a text without a space at its end: a completion or a begun answer."""
+    """Return True if the letter continues a completion or a begun answer that does not end with a space."""
     last = prompt.messages[-1]
     if last.parts is None or last.role not in ("", generation_role(prompt.messages)):
         return False

@@ -1,11 +1,11 @@
 """Pick solved examples for each question, also by the similarity of texts.
 
-Every way of picking returns an *order*; the `k` shots are its first `k` allowed members. Fewer shots are therefore the
-first of the shots for a larger number, and nothing depends on earlier questions or on the worker.
+Every rule for picking returns an *order*; the `k` shots are its first `k` allowed members. Fewer shots are therefore
+the first of the shots for a larger number, and nothing depends on earlier questions or on the worker.
 
 The similarity of texts is the cosine of their weighted character trigrams. Trigrams need no word boundaries, so the
-same measure works for every language. A trigram found in few texts weighs more: its weight is `count * (1 + ln((1 + N)
-/ (1 + texts that have it)))`.
+same similarity works for every language. A trigram found in few texts weighs more: its weight is `count * (1 + ln((1 +
+N) / (1 + texts that have it)))`.
 """
 
 import hashlib
@@ -62,9 +62,9 @@ class SimilarTexts:
             self._postings[gram] = posting
 
     def _weights(self, count: Counter[str]) -> dict[str, float]:
-        """Return weights scaled to length one.
+        """Return the weights of a text's trigrams, scaled to a vector of length one.
 
-        Trigrams that occur in no text are left out, because they change no score.
+        Trigrams that occur in no text of the index are left out, because they do not affect similarity.
         """
         weights = {}
         for gram, number in count.items():
@@ -99,7 +99,7 @@ def trigrams(text: str) -> Counter[str]:
 
 
 Order = Callable[[Sample], Iterator[int]]
-"""Function that yields indexes in the pool of examples, the best first."""
+"""Function that yields, for a question, the indexes of the examples in the pool, the best first."""
 
 
 def in_order(
@@ -108,7 +108,7 @@ def in_order(
     *,
     seed: int,
 ) -> Order:
-    """Return the order of a named way of picking."""
+    """Return the order of examples for a rule's name: `first`, `random`, `sequential` or `similar`."""
     size = len(pool)
     if pick == "first":
         return lambda sample: iter(range(size))
@@ -124,7 +124,7 @@ def _sequential_order(
     pool: Sequence[Sample],
     seed: int,
 ) -> Order:
-    """Return the order that begins with the example after the question itself."""
+    """Return the order that begins with the example after the question itself, for questions from the pool."""
     starts: dict[str, int] = {}
     for index, candidate in enumerate(pool):
         starts[candidate.id] = index + 1
@@ -140,7 +140,7 @@ PICKS = ("first", "random", "sequential", "similar")
 
 
 def check_pick(pick: object, where: str) -> None:
-    """Raise if a way of picking does not exist."""
+    """Raise unless `pick` is a function or the name of a rule for picking examples."""
     if callable(pick) or pick in PICKS:
         return
     close = nearest(str(pick), PICKS)
@@ -170,7 +170,7 @@ def shuffled(
 
 
 def generator_for(seed: int, name: str) -> random.Random:
-    """Return a random generator for one question, for a user's own way of picking."""
+    """Return a random generator for one question, for a user's own function that picks examples."""
     return random.Random(_draw(seed, name, -1))
 
 
@@ -189,7 +189,10 @@ def _window(
     seed: int,
     name: str,
 ) -> Iterator[int]:
-    """Yield all indexes from `start` on, wrapping around. Without `start`, `name` decides where to begin."""
+    """Yield all indexes below `size`, beginning at `start` and wrapping around.
+
+    Without `start`, begin as `name` decides.
+    """
     if not size:
         return
     if start is None:

@@ -75,7 +75,7 @@ class Question:
 @templates.register("completion")
 @dataclass(frozen=True)
 class Completion:
-    """A text that the model continues, sent unchanged: no chat template, no roles."""
+    """A text that the model continues. It is sent unchanged, without chat template or roles."""
 
     prefix: str = ""
     suffix: str = ""

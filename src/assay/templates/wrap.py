@@ -45,7 +45,7 @@ class ChainOfThought:
     )
 
     def __post_init__(self) -> None:
-        """Build the inner template, and the prompt for samples with choices."""
+        """Build the inner template, and the prompt for samples with options."""
         if self.instruction is None:
             text = STEP_BY_STEP.format(prefix=self.answer_prefix)
         else:
@@ -114,7 +114,7 @@ class WithoutChat:
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
-        """Return the inner prompt as one text that is continued, with or without role headers."""
+        """Return the inner prompt as one text for the model to continue, with or without role headers."""
         prompt = self._inner(sample)
         spoken = [message for message in prompt.messages if message.parts is not None]
         if self.headers:

@@ -1,4 +1,4 @@
-"""Agents that do nothing, for floors: the score of a task with tools without any skill.
+"""Agents without any skill, which give the floor of a task with tools: the score that needs no skill.
 
 `null` says "Hello." and calls nothing. `spam` calls each tool once with the smallest arguments that its schema
 allows, and then says "Hello.". `brief_user` plays a simulated user in their runs, so that a floor costs nothing.
@@ -33,7 +33,7 @@ class Null:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The kind of agent."""
+        """What identifies this model in request keys: the name of the agent."""
         return {"floor": type(self).__name__.lower()}
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:

@@ -34,9 +34,9 @@ from .toolbox import SampleContext
 
 T = TypeVar("T")
 MOST_IDLE = 8
-"""Idle threads that are kept for the next call."""
+"""Maximum number of idle threads that are kept for later calls."""
 MOST_BUSY = 64
-"""Calls that run at the same time. Others wait."""
+"""Maximum number of calls that run at the same time. Others wait."""
 
 
 GRACE_SECONDS = 1.0
@@ -48,7 +48,7 @@ class CallOverrun(BaseException):
 
 
 class _Worker:
-    """One thread that runs one call after another."""
+    """A thread that runs one call after another."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -294,7 +294,7 @@ class FunctionTools:
 
     @property
     def identity(self) -> object:
-        """The functions. Their code determines the results."""
+        """What identifies this toolbox: its functions. If their code changes, recorded answers are outdated."""
         return self.functions
 
     def tools(
@@ -306,7 +306,7 @@ class FunctionTools:
         return self._tools
 
     def close(self) -> None:
-        """Let the idle threads end."""
+        """Let the idle threads and the event loop end."""
         self._threads.close()
         self._loop.close()
 
@@ -351,7 +351,7 @@ class FunctionSession:
 
 
 def _call_function(work: Callable[[], Any]) -> object:
-    """Return the result of a function. For a generator, return what it yields."""
+    """Call a tool function and return its result. For a generator, return what it yields."""
     value = work()
     if inspect.isgenerator(value):
         return collect(value)
@@ -359,7 +359,7 @@ def _call_function(work: Callable[[], Any]) -> object:
 
 
 class _Bound:
-    """A function, and how to convert JSON arguments to its parameter types."""
+    """A tool function, with the conversions of JSON arguments to its parameter types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -382,7 +382,7 @@ class _Bound:
         }
 
     def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments converted to the types that the function names."""
+        """Return the arguments of a call converted to the parameter types of the function."""
         values = dict(arguments)
         for name, hint in self._hints.items():
             if name in values:

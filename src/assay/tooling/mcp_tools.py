@@ -221,7 +221,7 @@ class McpTools:
 
     @property
     def identity(self) -> list[object]:
-        """The command and the tools that the server lists."""
+        """What identifies this toolbox: the command, its environment variables, and a digest of the server's tools."""
         plain = [tool.to_plain() for tool in self._tools]
         return [self.command, dict(self.env), digest_of(plain)[:16]]
 
@@ -257,7 +257,7 @@ class McpTools:
 
     @cached_property
     def _tools(self) -> tuple[Tool, ...]:
-        """The tools, as listed by a server that runs in a workspace of its own."""
+        """The tools of the server, as listed by a server that is started once in a separate workspace."""
         command = self._host_command
         with Workspace(tier_of_tools()) as workspace:
             try:
@@ -303,7 +303,7 @@ class McpSession:
 
 
 def _parts_of(content: Sequence[Any]) -> list[Part]:
-    """Return the contents of a result. Contents that models cannot read are named instead."""
+    """Return the contents of a result as parts. Contents that models cannot read are replaced by a description."""
     parts: list[Part] = []
     for piece in content:
         if isinstance(piece, Mapping):

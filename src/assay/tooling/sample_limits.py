@@ -87,7 +87,7 @@ class Unmeasured:
 
 @dataclass(slots=True)
 class Used:
-    """The usage of a sample so far."""
+    """The usage of a sample so far: answers, calls, tokens, cost and seconds."""
 
     turns: int = 0
     calls: int = 0

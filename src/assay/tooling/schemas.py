@@ -43,9 +43,9 @@ _SECTION = re.compile(
 )
 """The heading of a section in a docstring: `Args:`, `Parameters`."""
 _SPHINX = re.compile(r"^[ \t]*:param(?: \w+)? (\w+):[ \t]*(.*)$", re.MULTILINE)
-"""`:param x: The first number.`"""
+"""Parameter in Sphinx style: `:param x: The first number.`"""
 _ENTRY = re.compile(r"^[ \t]*\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.+)$")
-"""`x (int): The first number.`"""
+"""Parameter in an `Args:` section: `x (int): The first number.`"""
 PARAMETER_SECTIONS = ("args", "arguments", "parameters", "params")
 
 
@@ -295,7 +295,7 @@ def _sections(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def _read_entries(section: str) -> dict[str, str]:
-    """Return the entries of a section: `x: The first number.`, further lines indented."""
+    """Return the texts about parameters in a section by name: `x: The first number.`, with indented further lines."""
     notes: dict[str, str] = {}
     name = ""
     indent = 0
@@ -461,7 +461,7 @@ def is_of_type(value: object, kind: object) -> bool:
 
 
 def _describe_schema(schema: object) -> str:
-    """Return the type of a schema in words."""
+    """Return in words which type a schema requires."""
     if isinstance(schema, Mapping):
         kind = schema.get("type")
     else:

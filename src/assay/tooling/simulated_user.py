@@ -109,7 +109,7 @@ class SimulatedUser:
 
     @property
     def identity(self) -> list[str]:
-        """The values that determine the conversation."""
+        """What identifies this user: the texts that determine its messages."""
         return [self.persona, GUIDELINES, OPENING]
 
     def check(self) -> None:

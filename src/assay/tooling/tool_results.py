@@ -60,7 +60,7 @@ def _words(value: object) -> str:
 
 
 def _as_plain(value: object) -> object:
-    """Return a value in a form that JSON can represent: the members of a dataclass or a set, else its text."""
+    """Return a value as JSON can represent it: the members of a dataclass or a set, else its text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             entry.name: getattr(value, entry.name)
@@ -126,7 +126,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def cut_text(text: str, size: int) -> str:
-    """Return the text, or its first `size` bytes with a note of how many are left out."""
+    """Return the text, or its first `size` bytes with a note of how many bytes are left out."""
     if len(text) * 4 <= size:
         return text
     encoded = text.encode("utf-8", "replace")

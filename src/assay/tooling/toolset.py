@@ -106,7 +106,7 @@ class ToolSet:
 
     @property
     def identity(self) -> list[Any]:
-        """The values that determine results."""
+        """What identifies these tools: the function that makes the state, and each toolbox with its own identity."""
         parts: list[Any] = [self.make_state]
         for box in self.boxes:
             parts += [type(box), getattr(box, "identity", None)]
@@ -169,7 +169,7 @@ def is_toolbox(thing: object) -> TypeGuard[Toolbox]:
 
 
 def _built(entry: object, where: str) -> object:
-    """Return the tool, function or toolbox of an entry in `tools`."""
+    """Return the tool function or toolbox that an entry of a task's `tools` names."""
     if isinstance(entry, (str, Mapping)):
         name: Any = entry
         if isinstance(entry, Mapping):
@@ -232,7 +232,7 @@ def check_tool(tool: Tool, where: str) -> None:
 
 
 class SampleTools:
-    """The tools of one sample while it runs. Sessions are opened when they are first needed."""
+    """The tools of a task while one sample runs. Sessions are opened when they are first needed."""
 
     def __init__(
         self,

@@ -109,7 +109,7 @@ class WorkspaceToolbox:
 
     @property
     def identity(self) -> list[object]:
-        """The options that determine results."""
+        """What identifies this tool: its name and its limits, because they determine results."""
         return [self.tool, self.seconds, self.memory_mb, self.disk_mb]
 
     def tools(
@@ -323,7 +323,7 @@ def _words_of(execution: Execution) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return a text with its middle left out if it is too long."""
+    """Return a text, without its middle if it is too long."""
     if len(text) <= MOST_TEXT:
         return text
     half = MOST_TEXT // 2
