@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `assay_run`, and checks of its numbers that are decided by their intervals.
+"""The pytest plugin: the fixture `assay_run`, and assertions on metrics that are decided by their intervals.
 
 pytest loads this module in every session of an environment that has assay, so it imports nothing else of assay
 until the fixture is used.
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class LimitMissed(AssertionError):
-    """The whole interval of a number is on the wrong side of its limit."""
+    """Raised if the whole interval of a metric is on the wrong side of its limit."""
 
 
 class NotEnoughSamples(AssertionError):
-    """The interval of a number contains its limit; the message says how many samples would decide."""
+    """Raised if the interval of a metric contains its limit. The message says how many samples would decide."""
 
 
 class CheckedRun:
@@ -50,7 +50,7 @@ class CheckedRun:
     ) -> bool:
         """Return True if the 95 % interval of a metric is at or above `limit`; otherwise raise with the reason.
 
-        `LimitMissed` means that the number is too low, `NotEnoughSamples` that more samples are needed to decide.
+        `LimitMissed` means that the metric is too low, `NotEnoughSamples` that more samples are needed to decide.
         """
         __tracebackhide__ = True
         return self._check(metric, task, min_value=limit)
@@ -61,7 +61,10 @@ class CheckedRun:
         limit: float,
         task: str | None = None,
     ) -> bool:
-        """Return True if the 95 % interval of a metric is at or below `limit`; for metrics where lower is better."""
+        """Return True if the 95 % interval of a metric is at or below `limit`; otherwise raise, as `at_least` does.
+
+        Use it for metrics where lower is better.
+        """
         __tracebackhide__ = True
         return self._check(metric, task, max_value=limit)
 
@@ -71,7 +74,7 @@ class CheckedRun:
         task: str | None,
         **limits: float,
     ) -> bool:
-        """Decide a limit as `assay gate` does."""
+        """Compare a metric with its limits as `assay gate` does, and raise unless they are met."""
         __tracebackhide__ = True
         from .comparison.gate import FAIL, PASS, judge_run
         from .comparison.policy import Policy, Rule
@@ -96,7 +99,7 @@ class CheckedRun:
 
 
 def _check_line(check: "Check") -> str:
-    """Return a check in one line: the number with its interval, the limit, and what would decide it."""
+    """Return a check in one line: the metric with its interval, the limit, and how many samples would decide it."""
     line = f"{check.name}: {check.found}, {check.limit}: {check.decision}"
     if check.reason:
         return f"{line}; {check.reason}"

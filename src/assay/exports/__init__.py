@@ -1,4 +1,4 @@
-"""Runs in the formats of other tools, one module per tool. `assay export RUN --to NAME` writes them."""
+"""Write runs in the formats of other tools, one module per tool. `assay export RUN --to NAME` uses them."""
 
 from .exporter import Exporter
 

@@ -1,4 +1,4 @@
-"""Prompts and answers of the journal as chat messages of inspect_ai."""
+"""Convert prompts and answers of the journal to chat messages of inspect_ai."""
 
 import base64
 import hashlib
@@ -43,7 +43,7 @@ def inspect_messages(
     prompt: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> list[dict[str, Any]]:
-    """Return the messages of a prompt. The empty message at which the model writes is left out."""
+    """Return a prompt as messages of inspect_ai, without the empty message at which the model writes."""
     messages: list[dict[str, Any]] = []
     for turn in prompt:
         content = turn.get("content")
@@ -117,7 +117,7 @@ def _contents(
     parts: Sequence[Mapping[str, Any]],
     blobs: Blobs,
 ) -> str | list[dict[str, Any]]:
-    """Return parts as contents. A single text becomes a plain string."""
+    """Return the parts of a message as contents of inspect_ai. A single text becomes a plain string."""
     visible_parts = [part for part in parts if part.get("type") != "tool_call"]
     if not visible_parts:
         return ""
@@ -151,7 +151,7 @@ def _medium(
     part: Mapping[str, Any],
     blobs: Blobs,
 ) -> dict[str, Any]:
-    """Return a medium with its bytes if they are still on this machine, else its digest as text."""
+    """Return a medium with its bytes if these are still on this machine, else its digest as text."""
     format_name = str(part.get("format") or "")
     mime_type = MIME_TYPES.get(format_name)
     formats = INSPECT_FORMATS[kind]
@@ -173,7 +173,7 @@ def _medium_bytes(
     part: Mapping[str, Any],
     blobs: Blobs,
 ) -> bytes | None:
-    """Return the bytes of a medium from the run or from the file the prompt named, if they are unchanged."""
+    """Return the bytes of a medium from the run folder, or from the file that the prompt named if it is unchanged."""
     digest = str(part["sha256"])
     paths = [blobs.path(digest)]
     if isinstance(part.get("path"), str):

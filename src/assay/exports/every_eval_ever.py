@@ -1,4 +1,4 @@
-"""A run in the schema of Every Eval Ever: a JSON file of numbers and a JSONL file of samples per task × model."""
+"""Export a run in the schema of Every Eval Ever: two files (metrics, samples) per task × model."""
 
 import hashlib
 import json
@@ -32,11 +32,11 @@ from .exporter import (
 SCHEMA_VERSION = "0.3.0"
 LEVEL = 0.95
 SHARES = ("wilson", "clopper-pearson", "exact")
-"""Names of intervals of right-or-wrong scores, which are between 0 and 1."""
+"""Beginnings of the names of intervals that are used for scores between 0 and 1."""
 
 
 class EveryEvalEver:
-    """Numbers with their uncertainty, and samples, as Every Eval Ever stores them: `data/TASK/ORG/MODEL/ID.json`."""
+    """Exports metrics and samples to files as Every Eval Ever stores them: `data/TASK/ORG/MODEL/ID.json`."""
 
     file_name = "every_eval_ever"
 
@@ -73,7 +73,7 @@ def _write_cell(
     folder: Path,
     place: str,
 ) -> None:
-    """Write the samples of a task × model, then the numbers, which contain the digest of the samples' file."""
+    """Write the samples of a task × model, then its metrics, whose file contains the digest of the samples' file."""
     stem = _stable_id(reader, cell)
     evaluation_id = f"{cell.task}/{hub_name(cell.model)}/{_start_time(reader)}"
     samples_file = folder / f"{stem}_samples.jsonl"
@@ -179,7 +179,7 @@ def _evaluation(
     cell: Cell,
     result: Result,
 ) -> dict[str, Any]:
-    """Return one number with its uncertainty and failures."""
+    """Return the entry of one metric, with its uncertainty and failures."""
     low, high = result.details.get("scale") or (
         (0.0, 1.0) if result.interval.startswith(SHARES) else (None, None)
     )
@@ -231,7 +231,7 @@ def _source_data(cell: Cell) -> dict[str, Any]:
 
 
 def _details(result: Result) -> dict[str, str]:
-    """Return the counts of failures, and other facts that qualify the number, as texts."""
+    """Return the counts of failures, and other facts that qualify a metric, as texts."""
     details = {f"outcome.{name}": str(n) for name, n in result.outcomes.items()}
     details["n"] = str(result.n)
     details["n_expected"] = str(result.n_expected)
@@ -262,9 +262,9 @@ def _sample_rows(
     cell: Cell,
     evaluation_id: str,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row per sample, epoch and number.
+    """Yield a row per sample, epoch and metric.
 
-    Samples without a verdict have no row, but are counted in the numbers.
+    Samples without a verdict have no row, but are counted in the metrics.
     """
     metrics = {result.metric for result in cell.results}
     for sample in samples_of(reader, cell.task, cell.model):

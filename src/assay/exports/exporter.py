@@ -47,7 +47,7 @@ class Exporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One task × model of a run, with its numbers."""
+    """One task × model of a run, with its metrics."""
 
     task: str
     model: str
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def failures(self) -> dict[str, int]:
-        """The number of samples without a verdict by outcome, as counted for the first number."""
+        """The number of samples without a verdict by outcome, as counted for the first metric."""
         if not self.results:
             return {}
         outcomes = self.results[0].outcomes
@@ -72,7 +72,7 @@ def finished_results(
     reader: RunReader,
     model: str | None = None,
 ) -> list[Result]:
-    """Return the numbers of a run; those of one model if `model` is set. Raise if there are none."""
+    """Return the metrics of a run, only those of `model` if it is set. Raise if there are none."""
     results = reader.results
     where = str(reader.layout.folder)
     if not results:
@@ -95,7 +95,7 @@ def check_model(
 ) -> None:
     """Raise if the run has no such model.
 
-    The run need not have numbers, because tables can be exported without them.
+    The run need not have results, because tables of answers can be exported without them.
     """
     names = list(dict.fromkeys(name for _, name in reader.index.cells))
     if model is not None and model not in names:
@@ -112,7 +112,10 @@ def only_model(
     model: str | None,
     file: str,
 ) -> str:
-    """Return the model to export to a file that can hold one model. Raise if the run has several and none is named."""
+    """Return the model to export to a file that can hold only one.
+
+    Raise if the run has several and `model` names none.
+    """
     names = model_names(finished_results(reader, model))
     if len(names) > 1:
         raise UsageError(
@@ -132,7 +135,7 @@ def cells_of(
     reader: RunReader,
     model: str | None = None,
 ) -> list[Cell]:
-    """Return every task × model of a run with its numbers."""
+    """Return every task × model of a run with its metrics."""
     results = finished_results(reader, model)
     described: dict[tuple[str, str], Mapping[str, Any]] = {}
     for entry in reader.manifest_if_any.get("cells", ()):
@@ -222,18 +225,18 @@ def folder_for(path: Path) -> Path:
 
 
 def file_stem(*names: str) -> str:
-    """Return names joined to a file name. Characters other than letters, digits, `.` and `-` are replaced."""
+    """Return a file name made of several names. Characters other than letters, digits, `.` and `-` are replaced."""
     return "_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") for name in names)
 
 
 LOCAL = "local"
 """The organisation in the name of a model that is a file of the user, or whose origin is unknown."""
 WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
-"""Model schemes that are followed by a hub id or by a path of weights."""
+"""Schemes of model names, as in `hf/NAME`, that are followed by a hub id or by a path of weights."""
 
 
 def hub_name(model: str) -> str:
-    """Return a model as `organisation/name`: its id on the hub, a service with the model's name, or `local/name`."""
+    """Return a model's name as `organisation/name`: its hub id, `service/name` for a service, or `local/name`."""
     scheme, slash, rest = model.partition("/")
     if not slash or scheme not in models:
         return _local_name(model)
@@ -253,7 +256,7 @@ def _local_name(path: str) -> str:
 
 
 def _plain_name(text: str) -> str:
-    """Return a name with letters, digits, `.`, `_` and `-` only."""
+    """Return a name in which characters other than letters, digits, `.`, `_` and `-` are replaced."""
     return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "model"
 
 
@@ -271,7 +274,7 @@ def hub_data(
     task: str,
     files: list[str],
 ) -> HubName | None:
-    """Return the hub dataset of a task, or the hub dataset that its file was copied from; None if neither exists."""
+    """Return the hub dataset with a task's rows: named in `files`, or declared by the benchmark; else None."""
     for file in files:
         if is_hub_name(file):
             return HubName.of(file)

@@ -1,4 +1,4 @@
-"""Results for model repositories on the Hugging Face hub: `.eval_results/*.yaml`, and a model card."""
+"""Export results for model repositories on the Hugging Face hub: `.eval_results/*.yaml`, and a model card."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from .exporter import Cell, cells_of, hub_data, hub_name, only_model
 
 
 class HfEvalResults:
-    """Entries of a model repository's `.eval_results` folder: the first number of each task with data on the hub."""
+    """Exports entries of a model repository's `.eval_results` folder: for each task with hub data, its first metric."""
 
     file_name = "eval_results.yaml"
 
@@ -44,7 +44,7 @@ class HfEvalResults:
 
 
 class ModelCard:
-    """A model card: the numbers as `model-index` metadata, and as a table with intervals and failures."""
+    """Exports a model card: the metrics as `model-index` metadata, and as a table with intervals and failures."""
 
     file_name = "README.md"
 
@@ -129,7 +129,7 @@ def _failures_text(result: Result) -> str:
 
 
 def _index_entry(cell: Cell) -> dict[str, Any]:
-    """Return the numbers of a task × model in the form of the hub's `model-index`."""
+    """Return the metrics of a task × model in the form of the hub's `model-index`."""
     data = _data_of(cell)
     dataset: dict[str, Any] = {
         "type": data.repository if data else cell.task,
@@ -164,7 +164,7 @@ def _index_entry(cell: Cell) -> dict[str, Any]:
 
 
 def _task_type(cell: Cell) -> str:
-    """Return the hub's name for the kind of task, chosen by the kind of output that the model produces."""
+    """Return the hub's name for the type of a task, which depends on what the model produces: text, images or audio."""
     produces = set((cell.described.get("abilities") or {}).get("produces") or ())
     if produces == {"image"}:
         return "text-to-image"

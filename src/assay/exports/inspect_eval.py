@@ -1,4 +1,4 @@
-"""A run as log files of inspect_ai, one `.eval` file per task × model.
+"""Export a run as log files of inspect_ai, one `.eval` file per task × model.
 
 A `.eval` file is a zip of JSON files. It is written here without inspect_ai, one sample at a time, so that large runs
 need little memory. inspect_ai reads version 2 of the log in its viewer, its data frames and `inspect score`.
@@ -33,7 +33,7 @@ SUMMARY_TEXT = 1000
 
 
 class Inspect:
-    """Log files that inspect_ai's viewer, data frames and `inspect score` read."""
+    """Exports log files that inspect_ai's viewer, data frames and `inspect score` read."""
 
     file_name = "inspect"
 
@@ -72,7 +72,10 @@ def _write_zip(
     cell: Cell,
     draft: Path,
 ) -> int:
-    """Write the entries of a log: each sample when it is read, then the list of samples and the header."""
+    """Write the entries of a log to a zip file: the samples, the list of samples and the header.
+
+    Return how many samples.
+    """
     count = 0
     ids: dict[str, None] = {}
     with (
@@ -104,7 +107,7 @@ def _copy_into(
     name: str,
     source: IO[bytes],
 ) -> None:
-    """Copy a temporary file into an entry of the zip."""
+    """Copy the content of a temporary file into an entry of the zip."""
     source.seek(0)
     with archive.open(name, "w", force_zip64=True) as entry:
         while block := source.read(1 << 20):
@@ -134,7 +137,7 @@ def model_for_inspect(name: str) -> str:
 
 
 def _spec(reader: RunReader, cell: Cell) -> dict[str, Any]:
-    """Return the description of the evaluation."""
+    """Return the log's description of the evaluation: task, model, dataset and settings."""
     manifest = reader.manifest_if_any
     described = cell.described
     run_name = reader.layout.folder.resolve().name
@@ -169,7 +172,7 @@ def _spec(reader: RunReader, cell: Cell) -> dict[str, Any]:
 
 
 def _generate_config(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the generation options that inspect_ai knows by the same name."""
+    """Return those generation options that inspect_ai has under the same name."""
     names = ("temperature", "top_p", "top_k", "max_tokens", "seed")
     return {name: options[name] for name in names if options.get(name) is not None}
 
@@ -212,7 +215,7 @@ def _eval_score(
     cell: Cell,
     result: Result,
 ) -> dict[str, Any]:
-    """Return one number with its interval, its method and its failures."""
+    """Return the log's entry for one metric, with its interval, the interval's method and its failures."""
     scorer = result.metric
     for name in reader.scorers(cell.task, cell.model):
         if result.metric == name or result.metric.startswith(f"{name}."):
@@ -257,7 +260,7 @@ def _logged_sample(
     cell: Cell,
     sample: ExportedSample,
 ) -> dict[str, Any]:
-    """Return one sample: prompt, answer, and verdicts."""
+    """Return the log's entry for one sample: prompt, answer, and verdicts."""
     if sample.rounds:
         last = sample.rounds[-1]
     else:

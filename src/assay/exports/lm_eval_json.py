@@ -1,4 +1,4 @@
-"""A run as the results file of lm-eval."""
+"""Export a run as the results file of lm-eval."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from .exporter import Cell, cells_of, hub_name, only_model, write_json_output
 
 
 class LmEvalJson:
-    """The numbers of one model under the keys of lm-eval's results files."""
+    """Exports the metrics of one model under the keys of lm-eval's results files."""
 
     file_name = "results.json"
 
@@ -32,7 +32,7 @@ def lm_eval_document(
     reader: RunReader,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """Return the numbers under lm-eval's keys. The file can hold one model, so `model` selects one of several.
+    """Return the metrics of one model under lm-eval's keys. `model` names it if the run has several.
 
     `versions` has the protocol of each task, `n-samples` the samples expected and those counted. Values for which
     lm-eval has no key, such as intervals and failures, are in the metadata of each task's config.
@@ -77,7 +77,7 @@ def lm_eval_document(
 
 
 def _timestamp(started: object) -> float | None:
-    """Return a time in seconds since 1970, the form in lm-eval's files."""
+    """Return the start of a run in seconds since 1970, the form in lm-eval's files; None if it is unknown."""
     try:
         return datetime.fromisoformat(str(started)).timestamp()
     except ValueError:
@@ -85,7 +85,10 @@ def _timestamp(started: object) -> float | None:
 
 
 def _metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Return keys such as `acc,none` and `acc_stderr,none`. After the comma lm-eval names a filter; assay has none."""
+    """Return the metrics of a task under keys such as `acc,none` and `acc_stderr,none`.
+
+    After the comma lm-eval names a filter; assay has none.
+    """
     named: dict[str, Any] = {}
     for result in results:
         stderr = "N/A" if result.stderr is None else result.stderr
@@ -110,7 +113,7 @@ def _config(cell: Cell) -> dict[str, Any]:
 
 
 def _number(result: Result) -> dict[str, Any]:
-    """Return the values for which lm-eval has no key: the interval, its method, and the failures."""
+    """Return facts about a metric for which lm-eval has no key: interval, method, counts and failures."""
     return {
         "ci": list(result.ci) if result.ci else None,
         "interval": result.interval,

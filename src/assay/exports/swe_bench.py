@@ -1,4 +1,4 @@
-"""A run as predictions for the harness of SWE-bench: one patch for each sample, in JSON lines."""
+"""Export a run as predictions for the harness of SWE-bench: one patch for each sample, in JSON lines."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _FIRST_LINE = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null))", re.MULTILINE)
 
 
 class SweBench:
-    """The predictions of one model, as `swebench.harness.run_evaluation` reads them."""
+    """Exports the predictions of one model, as `swebench.harness.run_evaluation` reads them."""
 
     file_name = "predictions.jsonl"
 
@@ -63,7 +63,7 @@ def _has_answer(sample: ExportedSample) -> bool:
 
 
 def patch_of(output: Mapping[str, Any]) -> str:
-    """Return the patch of an answer: from the repository, from a file that the agent wrote, or from its text."""
+    """Return the patch of an answer: from the git repository, from a file that the agent wrote, or from its text."""
     details = output.get("details", {})
     if isinstance(details.get(PATCH), str):
         return str(details[PATCH])

@@ -1,4 +1,4 @@
-"""A run as a table: CSV or Parquet, one row per sample and scorer."""
+"""Export a run as a table: CSV or Parquet, one row per sample and scorer."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from .exporter import check_model
 
 
 class Csv:
-    """One row per sample and scorer, safe to open in a spreadsheet."""
+    """Exports a CSV file with one row per sample and scorer, safe to open in a spreadsheet."""
 
     file_name = "samples.csv"
 
@@ -24,7 +24,7 @@ class Csv:
 
 
 class Parquet:
-    """One row per sample and scorer, with unchanged texts."""
+    """Exports a Parquet file with one row per sample and scorer, and with unchanged texts."""
 
     file_name = "samples.parquet"
 

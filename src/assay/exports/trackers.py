@@ -1,4 +1,4 @@
-"""Numbers of a run for experiment trackers: MLflow, Weights & Biases and Trackio.
+"""Export the metrics of a run to experiment trackers: MLflow, Weights & Biases and Trackio.
 
 Every tracker writes to a folder of this machine. It sends data only if the user configured an address for it:
 `MLFLOW_TRACKING_URI`, `WANDB_MODE=online`, `TRACKIO_SPACE_ID` or `TRACKIO_SERVER_URL`.
@@ -27,7 +27,7 @@ QUIET = {
 
 
 class Mlflow:
-    """One MLflow run per model, in a database in the output folder, or at `MLFLOW_TRACKING_URI`."""
+    """Exports one MLflow run per model, to a database in the output folder or to `MLFLOW_TRACKING_URI`."""
 
     file_name = "mlflow"
 
@@ -37,7 +37,7 @@ class Mlflow:
         path: Path,
         model: str | None,
     ) -> str:
-        """Log the numbers, the settings and `summary.json`."""
+        """Log the metrics, the settings and `summary.json`."""
         with _environment(QUIET):
             mlflow = library("mlflow", "MLflow", "mlflow")
             address = os.environ.get("MLFLOW_TRACKING_URI")
@@ -63,7 +63,7 @@ class Mlflow:
 
 
 class Wandb:
-    """One W&B run per model, offline in the output folder (`wandb sync` sends it) or online (`WANDB_MODE=online`)."""
+    """Exports one W&B run per model: offline to the output folder, or online with `WANDB_MODE=online`."""
 
     file_name = "wandb"
 
@@ -73,7 +73,7 @@ class Wandb:
         path: Path,
         model: str | None,
     ) -> str:
-        """Log the numbers as the summary of a run and the settings as its config."""
+        """Log the metrics as the summary of a W&B run, and the settings as its config."""
         with _environment(QUIET):
             wandb = library("wandb", "Weights & Biases", "wandb")
             is_online = os.environ.get("WANDB_MODE") == "online"
@@ -96,7 +96,7 @@ class Wandb:
 
 
 class Trackio:
-    """One Trackio run per model, in a database in the output folder, or in the user's Space or server."""
+    """Exports one Trackio run per model, to a database in the output folder, or to the user's Space or server."""
 
     file_name = "trackio"
 
@@ -106,7 +106,7 @@ class Trackio:
         path: Path,
         model: str | None,
     ) -> str:
-        """Log the numbers as one step of a run and the settings as its config."""
+        """Log the metrics as one step of a Trackio run, and the settings as its config."""
         address = {"TRACKIO_DIR": str(path.resolve())}
         with _environment({**QUIET, **address}):
             trackio = library("trackio", "Trackio", "trackio")
@@ -152,7 +152,7 @@ def _run_name(reader: RunReader, model: str) -> str:
 
 
 def _numbers(cells: Sequence[Cell]) -> dict[str, float]:
-    """Return `task/metric` and its standard error, interval, counts and failures, each under a name of its own."""
+    """Return the value of each metric, named `task/metric`, and its standard error, interval, counts and failures."""
     numbers: dict[str, float] = {}
     for cell in cells:
         for result in cell.results:
@@ -175,7 +175,7 @@ def _numbers(cells: Sequence[Cell]) -> dict[str, float]:
 
 
 def _tracker_name(text: str) -> str:
-    """Return a name with the characters that all trackers allow."""
+    """Return a text in which characters that some tracker refuses are replaced by `-`."""
     return "".join(c if c.isalnum() or c in "_-. " else "-" for c in text)
 
 
@@ -184,7 +184,7 @@ def _settings(
     model: str,
     cells: Sequence[Cell],
 ) -> dict[str, str]:
-    """Return the model, and for each task the protocol, the data and the method of the interval."""
+    """Return the model, and for each task the protocol, the data and the methods of the intervals."""
     manifest = reader.manifest_if_any
     settings = {
         "model": model,

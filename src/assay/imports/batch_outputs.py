@@ -1,4 +1,4 @@
-"""Output files of the batch APIs of OpenAI and Anthropic: answers without questions, read by custom id."""
+"""Output files of the batch APIs of OpenAI and Anthropic. They contain answers by custom id, without the questions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignTask
 
 
 def read_openai_body(body: Mapping[str, Any]) -> Output:
-    """Return the output in a body of chat completions, completions or responses.
+    """Return the output in a response body of chat completions, completions or responses.
 
     A malformed body is a failed output.
     """
@@ -27,7 +27,7 @@ def read_openai_body(body: Mapping[str, Any]) -> Output:
 
 
 def read_anthropic_body(body: object) -> Output:
-    """Return the output in a body of Anthropic's messages. A malformed body is a failed output."""
+    """Return the output in a response body of Anthropic's messages API. A malformed body is a failed output."""
     try:
         return read_body(body)
     except HttpFailure as failure:
@@ -52,13 +52,13 @@ def _first(path: Path) -> dict[str, Any]:
 
 
 def read_openai_batch(path: Path) -> ForeignRun:
-    """Read the answers of OpenAI's batch API, by `custom_id`."""
+    """Read an output file of OpenAI's batch API. The sample ids are its `custom_id`s."""
     model = mapping(mapping(_first(path).get("response")).get("body")).get("model")
     return _run("OpenAI batch API", path, model, _openai_output)
 
 
 def read_anthropic_batch(path: Path) -> ForeignRun:
-    """Read the answers of Anthropic's message batches, by `custom_id`."""
+    """Read a results file of Anthropic's message batches. The sample ids are its `custom_id`s."""
     model = mapping(mapping(_first(path).get("result")).get("message")).get("model")
     return _run("Anthropic batch API", path, model, _anthropic_output)
 

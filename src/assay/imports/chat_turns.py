@@ -1,4 +1,4 @@
-"""Chat messages in the logs of other tools, as messages of assay. Unknown content stays as JSON text."""
+"""Convert chat messages in the logs of other tools to messages of assay. Unknown content stays as JSON text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def messages_of(turns: object) -> tuple[Message, ...]:
 
 
 def _message(turn: Mapping[str, Any]) -> Message:
-    """Return a turn as a message: a tool's result, or contents followed by tool calls."""
+    """Return a turn of a log as a message: a tool's result, or contents followed by tool calls."""
     role = str(turn.get("role") or "user")
     parts = parts_of(turn.get("content"))
     if role == "tool":
@@ -47,7 +47,7 @@ def _result(
     turn: Mapping[str, Any],
     parts: Sequence[Part],
 ) -> ToolResult:
-    """Return a turn of a tool as a result."""
+    """Return a turn with the role of a tool as the result of a call."""
     error = mapping(turn.get("error"))
     message = error.get("message") or ""
     call_id = turn.get("tool_call_id") or ""
@@ -55,7 +55,7 @@ def _result(
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
-    """Return a tool call written by inspect_ai or OpenAI."""
+    """Return a tool call in a log, in the form of inspect_ai or OpenAI."""
     function = call.get("function")
     if isinstance(function, Mapping):
         inner = function
@@ -101,7 +101,7 @@ def _medium(
     kind: str,
     piece: Mapping[str, Any],
 ) -> Part:
-    """Return a medium given as a data URL. Files and URLs become text, and are never opened."""
+    """Return a medium that is given as a data URL. Paths and other URLs become text, and are never opened."""
     source = piece.get(kind) or piece.get(f"{kind}_url")
     if isinstance(source, Mapping):
         source = source.get("url")

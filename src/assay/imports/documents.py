@@ -1,4 +1,4 @@
-"""JSON and zip archives from unknown sources, read with limits and with errors that name the file."""
+"""Read JSON files and zip archives from unknown sources, with limits and with errors that name the file."""
 
 import json
 import math
@@ -29,7 +29,7 @@ UNUSUAL = (
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read a JSON object. Raise if the file is too large, incomplete, or something else."""
+    """Return the JSON object in a file. Raise if the file is too large, incomplete, or not a JSON object."""
     try:
         size = path.stat().st_size
         if size > LARGEST_DOCUMENT:
@@ -127,7 +127,7 @@ def head_of(path: Path) -> bytes:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, else an empty one."""
+    """Return the value if it is a JSON object, else an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -143,7 +143,7 @@ def number_of(value: object) -> float | None:
 
 
 def moment_of(seconds: object) -> str | None:
-    """Return a time in seconds since 1970 in the form of `run.json`; None if the value is not a number."""
+    """Return a time, given in seconds since 1970, as text in the form of `run.json`; None if it is not a number."""
     number = number_of(seconds)
     if number is None:
         return None
@@ -155,7 +155,7 @@ LARGEST_ENTRY = 1 << 30
 MOST_EXPANSION = 300
 """Maximum ratio between the size of all entries after decompression and the size of the archive."""
 SPARE_BYTES = 64 << 20
-"""Bytes to which an archive may always be decompressed, regardless of the ratio."""
+"""Bytes that an archive may always unpack to, regardless of the ratio."""
 MOST_ENTRIES = 4_000_000
 
 

@@ -1,4 +1,4 @@
-"""Results of evalscope: `reviews/MODEL/DATASET_SUBSET.jsonl`, with the numbers of `reports/` if they are there."""
+"""Results of evalscope: `reviews/MODEL/DATASET_SUBSET.jsonl`, with the metrics in `reports/` if they are there."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ TOOL = "evalscope"
 REVIEWS, REPORTS = "reviews", "reports"
 SUBSET = "subset"
 Cell = tuple[str, str]
-"""Dataset and model."""
+"""Dataset and model, which together are one task × model."""
 GOOD_STATUS = ("success", "scored", "")
 
 
@@ -69,7 +69,7 @@ def _group_files(
     reviews: list[Path],
     reported: list[Cell],
 ) -> dict[Cell, list[tuple[Path, str]]]:
-    """Return the files of each dataset and model, with their subsets."""
+    """Return the review files of each dataset and model, each file with its subset."""
     groups: dict[Cell, list[tuple[Path, str]]] = {}
     for file in reviews:
         model = file.parent.name
@@ -98,7 +98,7 @@ def _split_name(
 
 
 def _numbers(report: Mapping[str, Any]) -> Iterator[ForeignNumber]:
-    """Yield the metrics of a report: a name and an aggregation, or `mean_acc` in older ones."""
+    """Yield the metrics of a report: named by name and aggregation, or `mean_acc` in older reports."""
     for entry in report.get("metrics") or ():
         metric = mapping(entry)
         identity = mapping(metric.get("identity"))
@@ -114,7 +114,7 @@ def _numbers(report: Mapping[str, Any]) -> Iterator[ForeignNumber]:
 
 
 class _Reviews:
-    """The samples of one dataset, one subset after another."""
+    """Function that yields the samples of one dataset, one subset after another."""
 
     def __init__(self, files: list[tuple[Path, str]]) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""Files of Every Eval Ever: numbers with their uncertainty, and the files of samples that they name."""
+"""Files of Every Eval Ever: metrics with their uncertainty, and the files of samples that they name."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -40,7 +40,7 @@ def is_every_eval_ever(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, and the file of its samples if that exists."""
+    """Return the file of an evaluation, and the file of its samples if that exists."""
     samples = path.with_name(f"{path.stem}{SAMPLES}")
     if samples.is_file():
         return [path, samples]
@@ -96,7 +96,7 @@ def _task(
 
 
 def _metric(entry: Mapping[str, Any]) -> str:
-    """Return the name of a number: the name of its metric, or of the evaluation if the metric has none."""
+    """Return the name of the metric in an entry: its name or id, or `score` if it has neither."""
     config = mapping(entry.get("metric_config"))
     return str(config.get("metric_name") or config.get("metric_id") or "score")
 
@@ -137,7 +137,7 @@ def _number(entry: Mapping[str, Any]) -> ForeignNumber:
 
 
 class _Samples:
-    """The samples of one task. The file has a row for each sample, epoch and metric."""
+    """Function that yields the samples of one task. The file has a row for each sample, epoch and metric."""
 
     def __init__(
         self,

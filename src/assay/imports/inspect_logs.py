@@ -30,17 +30,17 @@ from .results import ForeignNumber, ForeignRun, ForeignSample, ForeignScore, For
 TOOL = "inspect_ai"
 INSPECT = Requirement(TOOL, "inspect_ai, which reads its logs,", "assay[inspect]")
 MEMORY = 4 << 30
-"""Bytes that the reading process may use, enough for a sample of the largest size, decoded and validated."""
+"""Bytes of memory that the reading process may use: enough to decode and validate a sample of the largest size."""
 LONGEST_LINE = 1 << 30
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 MEANS = ("accuracy", "mean")
-"""Metrics of inspect_ai that are the mean of the values."""
+"""Names of inspect_ai's metrics that are the mean of the values."""
 SPREADS = ("stderr", "std", "var", "bootstrap_stderr", "ci_low", "ci_high")
-"""Metrics that measure the uncertainty of another metric."""
+"""Names of inspect_ai's metrics that give the uncertainty of another metric."""
 STOP_REASONS = {"max_tokens": "length", "model_length": "length"}
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHOME")
-"""Environment variables that an interpreter needs. Keys and tokens are not passed on."""
+"""Environment variables that an interpreter needs. The reading process gets no others, so that keys stay out."""
 
 
 def is_inspect_log(path: Path) -> bool:
@@ -125,7 +125,7 @@ def _fault(
 
 
 class _Log:
-    """One log, described by its header."""
+    """A log, described by its header. Its samples are read later."""
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ def sample_of(
     plain: Mapping[str, Any],
     scorers: Sequence[str],
 ) -> ForeignSample:
-    """Return one sample. A failed sample has no verdict; if the model gave no answer, it has an error."""
+    """Return a sample of a log. A failed sample has no verdict; if the model gave no answer, it has an error."""
     error = mapping(plain.get("error")).get("message")
     prompt = _prompt(plain)
     scores = tuple(_scores(mapping(plain.get("scores"))))
@@ -332,7 +332,7 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
 
 
 def _outcome(score: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of an answer: the one that an export of assay recorded, or unparsed for N (no answer)."""
+    """Return the outcome of a score: the one that an export of assay recorded, or unparsed for N (no answer)."""
     reason = score.get("reason")
     for outcome in COUNTED_AS_ZERO:
         if reason == outcome.value:
@@ -343,7 +343,7 @@ def _outcome(score: Mapping[str, Any]) -> Outcome:
 
 
 def _part_name(scorer: str, part: str) -> str:
-    """Return the metric of one of several values: `scorer.part`. Exports of assay already use this form."""
+    """Return the metric's name for one of several values: `scorer.part`. Exports of assay already use this form."""
     if part == scorer or part.startswith(f"{scorer}."):
         return part
     return f"{scorer}.{part}"
@@ -363,7 +363,7 @@ def _values(name: str, value: object) -> Iterator[tuple[str, float]]:
 
 
 def _single_value(value: object) -> float | None:
-    """Return the number of a grade, of a word such as "yes", or of a number; None for anything else."""
+    """Return the number that a grade such as C, a word such as "yes" or a number means; None for anything else."""
     if isinstance(value, str) and value in LETTERS:
         return LETTERS[value]
     if isinstance(value, str) and value.lower() in WORDS:

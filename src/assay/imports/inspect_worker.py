@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def _chain(error: BaseException | None) -> str:
-    """Return the messages of an error and its causes."""
+    """Return the messages of an error and of its causes as one text."""
     texts = []
     while error is not None:
         texts.append(str(error))

@@ -1,6 +1,6 @@
 """Results of lm-eval: `results_*.json`, and the `samples_*.jsonl` that `--log_samples` writes.
 
-Rows have the names that assay's own runs of lm-eval tasks use: the metric, and the filter unless it is `none`.
+Metrics have the names that assay's own runs of lm-eval tasks use: the metric, and the filter unless it is `none`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ NO_FILTER = "none"
 SHARES = frozenset(
     {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
 )
-"""Metrics between 0 and 1."""
+"""Names of metrics whose values are between 0 and 1."""
 SAMPLE_KEYS = (b'"doc_id"', b'"filtered_resps"')
 
 
@@ -66,7 +66,7 @@ def _results_files(folder: Path) -> list[Path]:
 
 
 def _moment_of(results: Path) -> str:
-    """Return the time stamp in a file name, which the results and samples of one run share; empty if there is none."""
+    """Return the time stamp in a file name, which results and samples of one run share; empty if there is none."""
     return results.stem.removeprefix("results")
 
 
@@ -93,7 +93,7 @@ def read_lm_eval(path: Path) -> ForeignRun:
 
 
 def _without_moment(name: str) -> str:
-    """Return the task in a file name `TASK_2026-01-31T10-00-00.5`."""
+    """Return the task's name in a file name such as `TASK_2026-01-31T10-00-00.5`."""
     task, _, moment = name.rpartition("_")
     if task and moment[:2].isdecimal() and "T" in moment:
         return task
@@ -101,7 +101,7 @@ def _without_moment(name: str) -> str:
 
 
 def label_of(metric: str, filter_name: str) -> str:
-    """Return the name of a row: the metric alone, or with its filter."""
+    """Return the name of a metric in assay: the metric alone, or with its filter as in `acc,strict`."""
     if filter_name == NO_FILTER:
         return metric
     return f"{metric},{filter_name}"
@@ -119,7 +119,7 @@ class _Results:
         self._samples = samples
 
     def task(self, name: str) -> ForeignTask:
-        """Return one task or group with its numbers, and with its samples if they were logged."""
+        """Return one task or group with its metrics, and with its samples if they were logged."""
         file = self._samples.get(name) or self._samples.get(name.replace("/", "__"))
         config = mapping(self._part("configs", name))
         numbers = tuple(self._numbers(name, config))
@@ -155,7 +155,10 @@ class _Results:
         name: str,
         config: Mapping[str, Any],
     ) -> Iterator[ForeignNumber]:
-        """Yield the numbers of a task. If assay exported the file, the task's metadata says more about each number."""
+        """Yield the metrics of a task.
+
+        If assay exported the file, the task's metadata also has their intervals and counts.
+        """
         directions = mapping(self._part("higher_is_better", name))
         metadata = mapping(config.get("metadata"))
         described = mapping(metadata.get("numbers"))
@@ -184,7 +187,7 @@ class _Results:
 
 
 def _pair(ends: object) -> tuple[float, float] | None:
-    """Return both ends of an interval; None if they are not two numbers."""
+    """Return low and high end of an interval as numbers; None unless there are two numbers."""
     if not isinstance(ends, Sequence) or len(ends) != 2:
         return None
     low = number_of(ends[0])
@@ -195,7 +198,7 @@ def _pair(ends: object) -> tuple[float, float] | None:
 
 
 class _Samples:
-    """The samples of one task. Lines of other filters are further verdicts on the same documents."""
+    """Function that yields the samples of one task. Lines of further filters add verdicts to the same samples."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -223,7 +226,7 @@ class _Samples:
 
 
 def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the prompts of a document without repeats, and the continuations that were scored."""
+    """Return the prompts of a sample without repeats, and the continuations whose likelihood was computed."""
     requests = mapping(row.get("arguments")).values()
     contexts: dict[str, None] = {}
     continuations = []
@@ -237,7 +240,7 @@ def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _output(row: Mapping[str, Any]) -> Output:
-    """Return the generated texts, or the likelihoods of the options."""
+    """Return the answer to a sample: the generated texts, or the likelihoods of the options."""
     answers: list[Any] = []
     for responses in row.get("resps") or ():
         if isinstance(responses, list):
@@ -261,7 +264,7 @@ def _scores(
     row: Mapping[str, Any],
     filter_name: str,
 ) -> Iterator[ForeignScore]:
-    """Yield the metrics of one document. Metrics computed over the whole set have no value here."""
+    """Yield the metrics of one sample. Metrics computed over the whole dataset have no value here."""
     answer = None
     filtered = row.get("filtered_resps")
     if isinstance(filtered, list) and filtered:

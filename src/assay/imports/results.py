@@ -1,4 +1,4 @@
-"""The objects that a reader returns: tasks with their numbers, and samples that are read one at a time.
+"""The objects that a reader returns: tasks with their metrics, and samples that are read one at a time.
 
 A field that the format does not have stays empty, and is shown as unknown.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from ..core import EMPTY, Message, Outcome, Output
 
 UNKNOWN = "unknown"
-"""Shown if a format does not say which model answered."""
+"""Model name that is shown if a format does not say which model answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class ForeignScore:
 
     scorer: str
     values: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    """Numbers by metric: under the scorer's name, or as `scorer.part`."""
+    """Values by metric: named as the scorer, or as `scorer.part` if there are several."""
     outcome: Outcome = Outcome.SCORED
     answer: str | None = None
     """What the scorer extracted from the answer."""
@@ -29,7 +29,7 @@ class ForeignScore:
 
 @dataclass(frozen=True, slots=True)
 class ForeignSample:
-    """One sample and epoch: prompt, answer, and verdicts."""
+    """The prompt, the answer and the verdicts of one sample in one epoch."""
 
     id: str
     output: Output | None = None
@@ -45,13 +45,13 @@ class ForeignSample:
 
 
 def no_samples() -> Iterator[ForeignSample]:
-    """Yield nothing, for a file that has numbers alone."""
+    """Yield nothing, for a file that has metrics but no samples."""
     return iter(())
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignNumber:
-    """A number as the file states it."""
+    """The value of a metric as another tool's file states it, with its uncertainty and counts."""
 
     metric: str
     value: float | None
@@ -68,7 +68,7 @@ class ForeignNumber:
 
 @dataclass(frozen=True, slots=True)
 class ForeignTask:
-    """One task × model of a file, with its numbers and its samples."""
+    """One task × model in another tool's file, with its metrics and its samples."""
 
     task: str
     model: str
@@ -77,7 +77,7 @@ class ForeignTask:
     higher_is_better: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
     """The direction of each metric, if the format states it. Otherwise higher values count as better."""
     shares: frozenset[str] = frozenset()
-    """Metrics with values between 0 and 1."""
+    """Names of metrics whose values are between 0 and 1."""
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Known settings of the model's requests, under the names of `run.json`: options, num_fewshot, epochs."""
     n_expected: int | None = None
@@ -100,7 +100,7 @@ class ForeignRun:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of results: how to recognise and read it."""
+    """A format of results of another tool: how to recognise and read it."""
 
     tool: str
     """The name of the tool in messages and `run.json`."""
@@ -108,4 +108,4 @@ class Format:
     """Returns True if a path has this format. It may read the beginning of the file."""
     read: Callable[[Path], ForeignRun]
     files: Callable[[Path], list[Path]] = lambda path: [path]
-    """The files that are read, to notice when one changes."""
+    """Function that returns the files that are read. If one changes, the results are read again."""

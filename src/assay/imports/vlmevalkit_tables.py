@@ -1,4 +1,4 @@
-"""Tables of VLMEvalKit, with predictions or with predictions and verdicts: `MODEL_DATASET*.xlsx` or `.tsv`."""
+"""Tables of VLMEvalKit with predictions, and verdicts if there are any: `MODEL_DATASET*.xlsx` or `.tsv`."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ INDEX, PREDICTION = "index", "prediction"
 SCORES = ("hit", "score")
 TAGS = ("category", "l2-category", "split")
 VERDICT_ENDINGS = ("_result", "_exact_matching", "_openai", "_auxmatch")
-"""File name endings of tables with verdicts."""
+"""Endings of the file names of tables with verdicts."""
 OPTIONS = tuple("ABCDEFGH")
 LARGEST_BOOK = 1 << 30
 """Maximum bytes of an Excel file after decompression."""
@@ -37,7 +37,7 @@ def is_vlmevalkit(path: Path) -> bool:
 
 
 def read_vlmevalkit(path: Path) -> ForeignRun:
-    """Read a table of predictions. The column `hit` or `score` has the verdicts; without it there are only answers."""
+    """Read a table of predictions. Its column `hit` or `score` has the verdicts; without it there are only answers."""
     model, task = _names(path)
 
     def samples() -> Iterator[ForeignSample]:
@@ -57,9 +57,9 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 
 def _names(path: Path) -> tuple[str, str]:
-    """Return model and task of `MODEL/[T2026…/]MODEL_DATASET.xlsx`.
+    """Return model and task from the path `MODEL/[T2026…/]MODEL_DATASET.xlsx`.
 
-    The model is unknown if the folder has another name.
+    The model is `UNKNOWN` if no folder has its name.
     """
     stem = path.stem
     for ending in VERDICT_ENDINGS:
@@ -72,7 +72,7 @@ def _names(path: Path) -> tuple[str, str]:
 
 
 def _rows(path: Path) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
-    """Yield each row together with the column names."""
+    """Yield the table's column names together with each row."""
     if path.suffix == ".xlsx":
         check_archive(path, LARGEST_BOOK)
         header, table = _book(path)

@@ -21,7 +21,7 @@ ROUND = "round"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The columns and the task that the user named."""
+    """The columns and the task that the user named for a file of predictions."""
 
     id: str
     prediction: str
@@ -35,7 +35,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One prediction."""
+    """One prediction: a row of the file."""
 
     number: int
     """The line or row number in the file."""
@@ -45,7 +45,7 @@ class Row:
 
     @property
     def is_empty(self) -> bool:
-        """True if the file has null for the prediction. It then counts as missing, unlike an empty answer."""
+        """True if the row has neither a prediction nor media. It then counts as missing, unlike an empty answer."""
         return not self.candidates and all(
             is_missing(cell) or cell == "" for cell in self.media.values()
         )
@@ -61,7 +61,10 @@ class Row:
 
     @property
     def digest(self) -> str:
-        """Digest of the row. It does not cover the contents of files that the row names."""
+        """Digest of the row's prediction and media cells.
+
+        It does not cover the contents of files that the row names.
+        """
         return digest_of([self.prediction, dict(self.media)])[:16]
 
 
@@ -70,7 +73,7 @@ class Table:
     """All predictions of a file."""
 
     rows: Mapping[tuple[str, int], Sequence[Row]]
-    """The repeats in the order of the file, by sample id and round of the dialogue."""
+    """The rows with one sample id and dialogue round (the repeats), in the order of the file."""
     media: tuple[tuple[str, type[Media]], ...]
     """The columns that hold media, with their kinds."""
 

@@ -59,9 +59,9 @@ class Predictions:
     image: str | None = None
     """The column of images (default: `image`, `images` or `image_path`, if there is one)."""
     audio: str | None = None
-    """The column of audio, with similar defaults."""
+    """The column of audio (default: `audio` and similar names, if there is one)."""
     video: str | None = None
-    """The column of videos, with similar defaults."""
+    """The column of videos (default: `video` and similar names, if there is one)."""
     task: str | None = None
     """The task whose answers are taken, if the file is the results of another tool and holds several."""
     media_root: str | None = None
@@ -92,7 +92,7 @@ class Predictions:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The file's digest, the columns, and the modification times of the media it names."""
+        """What identifies the predictions: digest and columns of the file, and the times of the media it names."""
         columns = {"id": self.id, PREDICTION: self.prediction, **self._named_media()}
         if self.task is not None:
             columns["task"] = self.task
@@ -110,7 +110,7 @@ class Predictions:
         epoch: int,
         round: int,
     ) -> Mapping[str, Any]:
-        """Return the values besides the prompt on which the answer depends: the file's row for the sample."""
+        """Return what the answer depends on besides the prompt: the file's row for the sample."""
         row = self._row(id, epoch, round)
         if row is None:
             digest = None
@@ -137,7 +137,7 @@ class Predictions:
         return self._read().ids
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the prediction in the file for each request's sample."""
+        """Return for each request the prediction that the file has for its sample."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
@@ -247,7 +247,7 @@ class Predictions:
         return [path for path in paths if path.is_file()]
 
     def _media_times(self) -> str | None:
-        """Return a digest of the sizes and times of all files that rows name, or `None` if they name none."""
+        """Return a digest of the sizes and times of all media files that rows name, or `None` if they name none."""
         files = [
             path
             for rows in self._read().rows.values()
@@ -330,7 +330,7 @@ def _are_two_files(path: Path, other: Path) -> bool:
 
 
 def _text_parts(cell: object) -> list[Part]:
-    """Return a cell as parts: a text unchanged, a number as written, an object both as JSON text and as structure."""
+    """Return a prediction as parts: a text unchanged, a number as written, an object as JSON text and as structure."""
     if isinstance(cell, str):
         return [Text(cell)]
     if isinstance(cell, bytes):

@@ -19,7 +19,7 @@ LAST_STEPS = ("finished", "dropped")
 
 @dataclass(slots=True)
 class LoggedBatch:
-    """One batch in the log."""
+    """One batch of requests in the log."""
 
     marker: str
     """A text chosen before anything is sent, and sent with the batch to find it again."""
@@ -28,9 +28,9 @@ class LoggedBatch:
     keys: Sequence[str]
     """The request keys, in the order of the requests."""
     newest: str = ""
-    """The newest batch of the account at the time this one was sent."""
+    """The id of the account's newest batch when this one was sent."""
     input_id: str = ""
-    """The id of the uploaded requests."""
+    """The id of the uploaded file of requests."""
     batch_id: str = ""
     step: Step = "planned"
 

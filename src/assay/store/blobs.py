@@ -17,7 +17,7 @@ _SUFFIX_KIND = {
 _SUFFIXES = FORMATS | {"bin"}
 _NAME = re.compile("[0-9a-f]{64}")
 _DRAFT = re.compile(r"\.([0-9a-f]{64})\.\w+\.[0-9a-f]{16}")
-"""An unfinished file, named by `new_draft`: `.SHA256.png.0123456789abcdef`."""
+"""Name of an unfinished file, made by `new_draft`: `.SHA256.png.0123456789abcdef`."""
 
 
 class Blobs(Mapping[str, Media]):
@@ -66,12 +66,12 @@ class Blobs(Mapping[str, Media]):
         return _SUFFIX_KIND.get(files[0].suffix[1:], Image)(files[0])
 
     def path(self, digest: str) -> Path | None:
-        """Return the file of a medium, or `None` if the run has none."""
+        """Return the file of a medium by its digest, or `None` if the run has none."""
         files = self._files(digest)
         return files[0] if files else None
 
     def state(self, digest: str) -> str:
-        """Return whether a medium is `whole`, `changed` or `missing`."""
+        """Return whether the stored medium with this digest is `whole`, `changed` or `missing`."""
         files = self._files(digest)
         if not files:
             return "missing"
@@ -80,7 +80,7 @@ class Blobs(Mapping[str, Media]):
         return "changed"
 
     def remove(self, digest: str) -> None:
-        """Delete a medium, and its folder if it was the last file in it."""
+        """Delete the medium with this digest, and its folder if that becomes empty."""
         for path in self._files(digest):
             path.unlink(missing_ok=True)
         for folder in (self.folder / digest[:2], self.folder):
@@ -128,7 +128,7 @@ class Blobs(Mapping[str, Media]):
 
 
 def _is_draft(path: Path) -> bool:
-    """Return True for the name of an unfinished file, in the folder its digest belongs to."""
+    """Return True if a path is an unfinished file, in the folder to which its digest belongs."""
     match = _DRAFT.fullmatch(path.name)
     if match is None:
         return False

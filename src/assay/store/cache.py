@@ -22,7 +22,7 @@ from .stored_secrets import Redactor
 _TABLE = b"CREATE TABLE responses (key text primary key"
 _LOOKED_INTO = 1 << 16
 PATIENCE = 30.0
-"""Seconds to wait for another run that is writing."""
+"""Seconds to wait while another run writes to the cache."""
 
 
 class ResponseCache:
@@ -73,7 +73,7 @@ class ResponseCache:
                 time.sleep(0.01)
 
     def _refuse_foreign(self) -> None:
-        """Raise if a file has the cache's name and assay did not write it."""
+        """Raise if a file with the cache's name exists that assay did not write."""
         path = self._root / "responses.sqlite"
         if not os.path.lexists(path) or path.stat().st_size == 0:
             return

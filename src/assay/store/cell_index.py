@@ -1,6 +1,7 @@
 """The index of one task × model: which samples were answered and scored, and where their lines are in the journal.
 
-It uses columns of numbers instead of objects; `bench/resume.py` measures the memory for a million samples.
+Each pair of sample id and epoch has a number (see `places`), by which columns of integers are indexed. This takes less
+memory than objects; `bench/resume.py` measures the memory for a million samples.
 """
 
 from abc import abstractmethod
@@ -40,7 +41,10 @@ class Answered:
 
 
 class TextColumn:
-    """Texts by number, stored one after another because keys and digests have a fixed length."""
+    """A list of keys or digests, stored in one buffer because they have a fixed length.
+
+    The index of a text is the number of its sample and epoch.
+    """
 
     __slots__ = ("_others", "_packed", "_width")
 
@@ -57,7 +61,7 @@ class TextColumn:
         )
 
     def has(self, number: int, text: str) -> bool:
-        """Return True if the text at a number equals this one."""
+        """Return True if the text at index `number` equals `text`."""
         if self._others or len(text) != self._width:
             return self[number] == text
         start = number * self._width
@@ -82,7 +86,7 @@ class TextColumn:
         text: str,
         start: int = 0,
     ) -> int:
-        """Return the first number from `start` on with this text, or -1."""
+        """Return the first index from `start` on that has this text, or -1."""
         if len(text) != self._width or not text.isascii():
             return min(
                 (
@@ -102,7 +106,7 @@ class TextColumn:
         return NOWHERE
 
     def append(self, number: int, text: str) -> None:
-        """Append a text, whose number must be the next one."""
+        """Append a text. `number` must be the next index."""
         if len(text) == self._width and text.isascii():
             self._packed += text.encode()
         else:
@@ -142,7 +146,7 @@ class ByPlace(Mapping[Place, V]):
 
 
 class Answers(ByPlace[Sequence[Answered | None]]):
-    """The locations of answers by sample id and epoch, with one answer per round."""
+    """The locations of answers in the journal by sample id and epoch, one for each round."""
 
     __slots__ = ("_failed", "_keys", "_later", "_offsets", "_places", "_remarks")
 
@@ -153,7 +157,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         self._keys = TextColumn(KEY_LENGTH)
         self._remarks: dict[int, AnswerRemarks] = {}
         self._later: dict[int, list[Answered | None]] = {}
-        """The rounds after the first one, for dialogues."""
+        """Answers to the rounds after the first one, for dialogues, by the number of the sample and epoch."""
 
     def __len__(self) -> int:
         unasked = sum(self._offsets[number] < 0 for number in self._later)
@@ -169,7 +173,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         )
 
     def look_up(self, place: Place) -> Sequence[Answered | None] | None:
-        """Return the rounds of a sample and epoch, or None without an answer."""
+        """Return the answers to the rounds of a sample and epoch, or None if it has none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return None
@@ -188,7 +192,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         offset: int,
         failed: bool,
     ) -> None:
-        """Record the answer to the first round of the next sample and epoch."""
+        """Record the first-round answer to the sample and epoch with the next number."""
         self._offsets.append(offset)
         self._failed.append(failed)
         self._keys.append(number, key)
@@ -225,7 +229,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         epoch: int,
         round: int,
     ) -> None:
-        """Forget an answer."""
+        """Forget the answer to one round of a sample and epoch."""
         number = self._places.find(id, epoch)
         if round:
             self._later[number][round - 1] = None
@@ -264,7 +268,7 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         return bool(self._later)
 
     def search(self, key: str) -> int:
-        """Return the offset of a first-round answer to the request with this key, or -1."""
+        """Return the offset of the first-round answer to the request with this key, or -1."""
         number = self._keys.find(key)
         while number >= 0 and (self._offsets[number] < 0 or self._failed[number]):
             number = self._keys.find(key, number + 1)
@@ -310,13 +314,13 @@ class Scored(ByPlace[tuple[int, str]]):
         )
 
     def located(self) -> Iterator[tuple[Place, int]]:
-        """Yield every sample and epoch with the offset of its line."""
+        """Yield every scored sample and epoch with the offset of its score line."""
         for number, offset in enumerate(self._offsets):
             if offset >= 0:
                 yield self._places[number], offset
 
     def look_up(self, place: Place) -> tuple[int, str] | None:
-        """Return offset and digest of the line of a sample and epoch, or None if there is none."""
+        """Return offset and digest of the score line of a sample and epoch, or None if there is none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return None
@@ -326,9 +330,9 @@ class Scored(ByPlace[tuple[int, str]]):
         return offset, self._digests[number]
 
     def offset_of(self, number: int, digest: str) -> int:
-        """Return the offset of a score line if the line has this digest, else -1.
+        """Return the offset of the score line with this `number` if it has this digest, else -1.
 
-        `number` is that of the sample and epoch.
+        `number` is the number of the sample and epoch.
         """
         if number >= len(self._offsets) or not self._digests.has(number, digest):
             return NOWHERE
@@ -368,7 +372,7 @@ class CellIndex:
     scores: dict[str, Scored] = field(default_factory=dict)
     """Score lines by scorer."""
     replaced: list[tuple[str, int]] = field(default_factory=list)
-    """Key and offset of answers that an answer to another question replaced, for example because rows moved."""
+    """Key and offset of each answer that an answer to another question replaced, for example because rows moved."""
 
     def __post_init__(self) -> None:
         self.answers = Answers(self.places)
@@ -402,7 +406,7 @@ class CellIndex:
         round: int,
         answer: Answered,
     ) -> None:
-        """Record an answer. The same round may occur again after a restart."""
+        """Record an answer. It replaces an earlier answer to the same round, which a restart may leave."""
         number = self._number(id, epoch)
         before = self.answers.put(number, round, answer)
         for scored in self.scores.values():
@@ -426,7 +430,7 @@ class CellIndex:
         offset: int,
         digest: str,
     ) -> None:
-        """Record a score line."""
+        """Record a score line of a scorer."""
         scored = self.scores.get(scorer)
         if scored is None:
             scored = self.scores[scorer] = Scored(self.places)

@@ -19,7 +19,7 @@ from .runs import RunReader, RunWriter
 
 NORMAL = 1.959964
 SAME = 1e-6
-"""Relative difference below which a number in the file counts as the mean of its samples."""
+"""Relative difference up to which a stated metric counts as equal to the mean of its samples."""
 
 
 def write_run(
@@ -28,7 +28,7 @@ def write_run(
     path: Path,
     stamp: str,
 ) -> None:
-    """Write the samples, then the numbers and the known facts about the run.
+    """Write the samples of another tool's run, then the metrics and the known facts about the run, to `folder`.
 
     `path` is the path that the user named. `stamp` identifies the contents of its files.
     """
@@ -72,7 +72,7 @@ def _cell(
     expected: int,
     reader: RunReader,
 ) -> dict[str, Any]:
-    """Return the entry of `run.json` with only the known facts."""
+    """Return the entry of `run.json` for a task × model, with those facts that the other tool's file has."""
     scorers = reader.scorers(task.task, task.model)
     settings = dict(task.settings)
     dataset = settings.pop("dataset", None)
@@ -161,7 +161,7 @@ def _results(
     reader: RunReader,
     tool: str,
 ) -> list[Result]:
-    """Return the mean of each scorer with its interval, and the numbers in the file that are not such a mean."""
+    """Return the mean of each scorer with its interval, and the metrics in the file that are not such a mean."""
     rows: list[Result] = []
     for scorer in reader.scorers(task.task, task.model):
         rows += _means(task, scorer, protocol, expected, reader)
@@ -183,9 +183,9 @@ def with_stated(
     blank: Result,
     tool: str,
 ) -> list[Result]:
-    """Return means of samples, followed by rows for the numbers in a tool's file that are not such a mean.
+    """Return the means of samples, followed by rows for the metrics in a tool's file that are not such a mean.
 
-    These rows are copies of `blank`, a row without a number.
+    The added rows are copies of `blank`, a row without metric and value.
     """
     rows = {row.metric: row for row in means}
     for number in numbers:
@@ -237,7 +237,7 @@ def _is_same(
 
 
 def _as_stated(row: Result, number: ForeignNumber) -> Result:
-    """Return a mean with the interval that the file states, as in files that assay exported."""
+    """Return the row of a mean with the interval that the file states, if it states one, as exports of assay do."""
     if number.ci is None or not number.interval:
         return row
     return replace(
@@ -258,7 +258,7 @@ def _row_of_stated(
     blank: Result,
     tool: str,
 ) -> Result:
-    """Return a row for a number in a tool's file that is not the mean of samples."""
+    """Return a row for a metric in a tool's file that is not the mean of samples."""
     ci = number.ci
     interval = number.interval
     if ci is None and number.stderr and number.value is not None:

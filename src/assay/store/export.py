@@ -42,7 +42,7 @@ COLUMNS = (
     "error",
     "protocol",
 )
-"""`answer` is the model's answer, `extracted` the part that was compared; `values` and `tags` are JSON."""
+"""Columns of the table. `answer` is the model's answer, `extracted` the compared part; `values` and `tags` are JSON."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _ROWS_AT_ONCE = 1000
 
@@ -91,7 +91,7 @@ def rows_of(
 
 
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
-    """Return the sample ids and epochs of a task × model, sorted so that numbers in ids are in numeric order."""
+    """Return all pairs of sample id and epoch of a task × model, sorted so that numbers in ids are in numeric order."""
     return sorted(cell.places, key=lambda place: (natural_key(place[0]), place))
 
 
@@ -128,7 +128,7 @@ def data_frame(
     rows: Iterable[Mapping[str, Any]],
     columns: Iterable[str] | None = None,
 ) -> "pandas.DataFrame":
-    """Return a pandas data frame of some rows. Raise an error that says what to install if pandas is missing."""
+    """Return rows as a pandas data frame. If pandas is missing, raise an error that says what to install."""
     pandas = library("pandas", "pandas, which makes data frames,", "'assay[guests]'")
     return pandas.DataFrame(
         list(rows), columns=None if columns is None else list(columns)
@@ -239,7 +239,7 @@ def write_csv(
     path: Path,
     model: str | None = None,
 ) -> int:
-    """Write one row per sample and scorer, and return how many."""
+    """Write one row per sample and scorer to a CSV file, and return the number of rows."""
 
     def write(draft: Path) -> int:
         count = 0
@@ -273,7 +273,7 @@ def write_parquet(
     path: Path,
     model: str | None = None,
 ) -> int:
-    """Write one row per sample and scorer as Parquet, with unchanged texts."""
+    """Write one row per sample and scorer to a Parquet file, with unchanged texts, and return the number of rows."""
     import pyarrow
     from pyarrow import parquet
 
@@ -298,7 +298,7 @@ def write_parquet(
 
 
 def _valid(value: object) -> object:
-    """Return text without lone surrogates, which UTF-8 cannot represent."""
+    """Return a text without lone surrogates, which UTF-8 cannot represent, and any other value unchanged."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     return value

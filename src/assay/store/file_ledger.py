@@ -67,7 +67,10 @@ class FileLedger:
         return path
 
     def note_new(self, there: Set[Path]) -> None:
-        """Record the files that a toolkit's code added to the folder. `there` are the files that existed before."""
+        """Record the files that a toolkit's code added to the folder.
+
+        `there` are the files that existed before it ran.
+        """
         for path in sorted(set(self.root.iterdir()) - there):
             if path != self._path:
                 self.note(path)
@@ -104,7 +107,7 @@ class FileLedger:
         return name in self._noted
 
     def _remember(self, name: str, digest: str) -> None:
-        """Remember what a line of the ledger says about a file."""
+        """Remember the file and the digest in one line of the ledger."""
         self._noted[name] = digest
         digests = self._digests.setdefault(name, set())
         if digest:

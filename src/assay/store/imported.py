@@ -69,7 +69,7 @@ def imported_folder(path: Path) -> Path:
 
 
 def _data_folder() -> Path:
-    """Return the folder of converted results, created if necessary."""
+    """Return the folder that contains all converted results. Create it if necessary."""
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     folder = Path(base).expanduser() / "assay" / "results"
     try:

@@ -1,7 +1,7 @@
-"""The index: which samples of a run were answered and scored, and where their lines are in the journal.
+"""The index of a journal: which samples of a run were answered and scored, and where their lines are.
 
-It is derived from the journal whenever a run folder is opened. A later line for the same thing
-replaces an earlier one.
+It is derived from the journal whenever a run folder is opened. A later line for the same sample, epoch, round and
+scorer replaces an earlier one.
 """
 
 from array import array
@@ -22,7 +22,7 @@ BLOCK_BYTES = 1 << 18
 REASONING_PART = b'"type":"reasoning"'
 """Text that only the journal line of an answer with reasoning contains, because quotes inside texts are escaped."""
 Cell = tuple[str, str]
-"""Task and model: the pair to which one row of results belongs."""
+"""Task and model: the pair to which one row of the results table belongs."""
 Round = tuple[Cell, str, int, int]
 """Identifies one answer: task and model, sample id, epoch and round."""
 
@@ -67,17 +67,17 @@ else:
         "outcome",
         "epoch",
     )
-"""The fields of a line that the index needs. Decoding the rest would take most of the time."""
+"""The fields of a journal line that the index needs. Decoding all fields would take most of the time."""
 
 _output_head = msgspec.json.Decoder(_OutputHead).decode
 _score_head = msgspec.json.Decoder(_ScoreHead).decode
 
 
 class AnswersByKey:
-    """Answers of a task by request key, independent of the current names of samples and models.
+    """Answers of a task by request key, whatever ids the samples and models have now.
 
     A key covers everything on which an answer depends, including the model's identity. Memory holds only a hash of each
-    key. The line at its offset confirms that the key matches.
+    key. The line at the answer's offset confirms that the key matches.
     """
 
     def __init__(
@@ -132,11 +132,11 @@ class Index:
         self.damaged_range: tuple[int, int] | None = None
         """Offsets of the first damaged byte and of the end of the last damaged line."""
         self.media: dict[str, set[Round]] = {}
-        """The answers that contain a medium, by its digest; empty if later answers replaced them."""
+        """For each medium, by digest, the answers that contain it; empty if later answers replaced these."""
         self._media_of: dict[Round, tuple[str, ...]] = {}
         self._by_key: dict[str, AnswersByKey] = {}
         self._latest: tuple[str, str, CellIndex] | None = None
-        """The entry that was requested last. Lines of one task × model often follow each other."""
+        """Task, model and index that were requested last. Lines of one task × model often follow each other."""
         self._file: BinaryIO | None = None
         self._turn = Lock()
         """Lock for reads, so that no other thread moves the file position between a seek and its read."""
@@ -191,7 +191,7 @@ class Index:
         return decode_score(self._line(offset))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the journal."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -288,7 +288,7 @@ def _facts(
     head: _OutputHead | OutputRecord,
     line: bytes,
 ) -> tuple[bool, AnswerRemarks]:
-    """Return whether a request failed, and the facts about its answer for the notes of a run."""
+    """Return whether a request failed, and the facts about its answer that the notes of a run count."""
     has_reasoning = REASONING_PART in line
     if isinstance(head, OutputRecord):
         details = head.output.get("details")

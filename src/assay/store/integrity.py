@@ -28,7 +28,7 @@ from .index import Index
 from .layout import Layout
 
 READERS = 4
-"""Number of media that are read at the same time. Computing digests releases Python's global lock."""
+"""Number of media that are read at the same time. This saves time, because hashing releases Python's global lock."""
 NAMED = 3
 """Maximum number of samples that a message names."""
 
@@ -42,7 +42,7 @@ def file_digest(path: Path) -> str:
 
 
 def journal_note(layout: Layout) -> dict[str, Any]:
-    """Return what `run.json` records about a finished journal."""
+    """Return size and digest of a finished journal, which `run.json` records."""
     return {
         "bytes": layout.journal.stat().st_size,
         "sha256": file_digest(layout.journal),
@@ -87,7 +87,7 @@ def summary_damage(
 
 
 def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
-    """Return the media named by answers that are `missing` or `changed`, by digest."""
+    """Return by digest the state, `missing` or `changed`, of each broken medium that an answer names."""
     named = [digest for digest, places in index.media.items() if places]
     with ThreadPoolExecutor(READERS) as readers:
         states = list(readers.map(blobs.state, named))

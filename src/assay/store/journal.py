@@ -73,7 +73,7 @@ def seal(
 
 
 def _members(line: msgspec.Struct) -> dict[str, Any]:
-    """Return the members that the fast encoder would write, as a dictionary for the slower encoder."""
+    """Return the fields of a line that the fast encoder would write, as a dictionary for the slower encoder."""
     kind = type(line)
     members = msgspec.structs.asdict(line)
     required = len(kind.__struct_fields__) - len(kind.__struct_defaults__)
@@ -90,7 +90,7 @@ def _members(line: msgspec.Struct) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was wrong with a journal when it was opened."""
+    """What was wrong with a journal when it was opened: cut off and damaged parts."""
 
     torn_bytes: int = 0
     damaged_lines: int = 0
@@ -283,7 +283,7 @@ def part_of(
     *names: str,
     **others: type,
 ) -> type[Any]:
-    """Return a class with the named fields of a record class. `others` adds fields with the given types."""
+    """Return a class with only the named fields of a record class, and with further fields of the given types."""
     hints = get_type_hints(record)
     declared = {field.name: field for field in fields(record)}
     members: list[Any] = [
@@ -297,7 +297,7 @@ def part_of(
 
 
 def _line_of(record: type[Any]) -> object:
-    """Return the line type of a record: its fields in order of declaration, omitting defaults."""
+    """Return the class of a journal line for a record. Fields with their default value are left out of the line."""
     members = [
         (field.name, Any, *_default(field))
         for field in fields(record)
@@ -328,7 +328,7 @@ if TYPE_CHECKING:
 else:
     OutputLine = _line_of(OutputRecord)
     ScoreLine = _line_of(ScoreRecord)
-"""Records to be written. They cost a third of the frozen ones that are read."""
+"""Classes of the records that are written. An object costs a third of the frozen one that is read."""
 
 
 _decode_output = msgspec.json.Decoder(OutputRecord).decode

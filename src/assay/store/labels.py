@@ -37,7 +37,7 @@ class Label:
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """Task, model, sample id and epoch of the labelled answer."""
+        """Task, model, sample id and epoch of the answer that was judged."""
         return self.task, self.model, self.id, self.epoch
 
     def line(self) -> dict[str, object]:

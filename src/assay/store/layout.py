@@ -1,13 +1,13 @@
 """The run folder: which file is where, and how its JSON files are read and written.
 
 run.json        what was run: options, versions, digests
-records.jsonl   the journal: what was answered and scored; the truth
-summary.json    the numbers, derived from the journal
+records.jsonl   the journal: what was answered and scored; the source of all results
+summary.json    the metrics, derived from the journal
 media/          images and audio by content hash
 batches.jsonl   which batches were sent to a batch API; written before each step
-labels.jsonl    what people said of answers, line by line; never overwritten
-view.index      what pages need of a long journal, derived from it; may be removed
-.lock           who writes here
+labels.jsonl    people's judgements of answers, line by line; never overwritten
+view.index      an index of a long journal for `assay view`, derived from it; may be removed
+.lock           which process writes here
 """
 
 import errno

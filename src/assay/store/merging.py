@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 ALIKE = ("template", "to_sample", "shots", "options", "model")
-"""Digests that must be equal in all parts of a task × model. The path of the data and the selected part may differ."""
+"""Names of digests that must be equal in all parts of a task × model. Path of the data and selected part may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Counts of what a merge wrote and left out."""
+    """How many lines and media a merge wrote, and how many lines it left out."""
 
     lines: int
     media: int
@@ -39,7 +39,7 @@ def merge_runs(
     parts: Sequence[str | Path],
     folder: str | Path,
 ) -> Merged:
-    """Write a new run folder with everything that was answered and scored in the parts."""
+    """Write a new run folder with all answers and scores of the parts, which are run folders."""
     readers = [RunReader(part) for part in parts]
     _check_apart(readers)
     _check_alike(readers)
@@ -75,7 +75,7 @@ def merge_runs(
 
 
 def _check_apart(readers: Sequence[RunReader]) -> None:
-    """Raise if two parts are the same folder or have samples in common."""
+    """Raise if two run folders hold the same part of a task × model, or if one has no journal."""
     folders: dict[tuple[str, str, Any], str] = {}
     for reader in readers:
         folder = reader.layout.folder
@@ -97,7 +97,7 @@ def _check_apart(readers: Sequence[RunReader]) -> None:
 
 
 def _check_alike(readers: Sequence[RunReader]) -> None:
-    """Raise if the parts of a task × model differ in settings, because their answers do not form one number."""
+    """Raise if the parts of a task × model differ in settings, because their scores must not be averaged."""
     cells: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
     for reader in readers:
         where = str(reader.layout.folder)
@@ -215,7 +215,7 @@ def _send(
     path: Path,
     there: str,
 ) -> None:
-    """Send a file up to its present size, because a journal may grow meanwhile."""
+    """Send a file up to its present size, because a journal may grow while it is sent."""
     left = path.stat().st_size
     with path.open("rb") as source, files.open(there, "wb") as target:
         while left and (block := source.read(min(left, 1 << 20))):

@@ -298,7 +298,10 @@ def is_locked(path: Path) -> bool:
 
 
 def _note() -> bytes:
-    """Return a note about the writing process. Its fixed length lets one write replace an earlier note completely."""
+    """Return the content of the lock file, which names the writing process.
+
+    Its fixed length lets one write replace it.
+    """
     note = {
         "pid": os.getpid(),
         "host": socket.gethostname()[:80],
@@ -308,7 +311,7 @@ def _note() -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Create the lock file with its note in one step. If another process creates it first, keep that file."""
+    """Create the lock file with its content in one step. If another process creates it first, keep that file."""
     handle, draft = new_draft(path)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""Numbers for the sample ids and epochs of one task × model, in order of appearance.
+"""Numbers of samples and epochs: each sample id and epoch of a task × model gets one, from 0, in order of appearance.
 
 A journal may hold a million of them, so they are not stored as objects: ids are in one buffer, and the number of a
 sample and epoch is found by open addressing in an array. That takes some 40 bytes for each; a dict of tuples takes
@@ -19,7 +19,10 @@ SEARCHES = 64
 
 
 class HashTable:
-    """Finds consecutive numbers by a 64-bit hash. If a hash was added several times, the last number counts."""
+    """Maps 64-bit hashes to the numbers 0, 1, 2, … in the order in which the hashes were added.
+
+    If a hash was added several times, its last number counts.
+    """
 
     __slots__ = ("_hashes", "_mask", "_table")
 
@@ -32,7 +35,7 @@ class HashTable:
         return len(self._hashes)
 
     def find(self, hash: int) -> int:
-        """Return the last number that was added under a hash, or -1."""
+        """Return the number under which a hash was last added, or -1."""
         table = self._table
         hashes = self._hashes
         mask = self._mask
@@ -44,7 +47,7 @@ class HashTable:
         return NOWHERE
 
     def add(self, hash: int) -> None:
-        """Store the next number under a hash."""
+        """Add a hash, which gets the next number."""
         hashes = self._hashes
         self._set(hash, len(hashes))
         hashes.append(hash)
@@ -67,7 +70,7 @@ class HashTable:
 
 
 class Places:
-    """Numbers for samples and epochs, from 0 on, in order of appearance. It uses a dict until `pack` is called."""
+    """The number of each sample and epoch. A dict holds the numbers until `pack` is called."""
 
     __slots__ = (
         "_count",
@@ -82,14 +85,14 @@ class Places:
 
     def __init__(self) -> None:
         self.numbers: dict[str | Place, int] = {}
-        """Numbers by sample and epoch while a journal is read.
+        """The number of each sample and epoch while a journal is read.
 
         Samples in epoch 0, usually the only one, are stored by id alone.
         """
         self._ids = b"\0"
         self._starts = array("Q", [1])
         self._epochs: array[int] | None = None
-        """The epoch of each number; `None` if all are 0."""
+        """The epoch of each sample and epoch, by its number; `None` if all are 0."""
         self._table: HashTable | None = None
         self._searches = 0
         self._count = 0
@@ -108,7 +111,7 @@ class Places:
         return (self[number] for number in range(self._count))
 
     def pack(self) -> None:
-        """End the reading of the journal: store the samples and epochs compactly."""
+        """Replace the dict by compact arrays, after the journal was read."""
         numbers = self.numbers
         self.numbers = {}
         self._count = len(numbers)
@@ -163,7 +166,7 @@ class Places:
             table.add(hashed)
 
     def _scan(self, id: str, epoch: int) -> int:
-        """Search all ids linearly. A hash table is faster only for many searches."""
+        """Search all ids one by one for a sample and epoch. A hash table is faster only for many searches."""
         pattern = b"\0" + id.encode("utf-8", "surrogatepass") + b"\0"
         position = self._ids.find(pattern)
         while position >= 0:
@@ -179,7 +182,7 @@ class Places:
         id: str,
         epoch: int,
     ) -> tuple[int, int]:
-        """Return the number of a sample and epoch, and a hash for it.
+        """Return the number of a sample and epoch, or -1, and the hash under which it is or can be stored.
 
         If another sample has the hash, try the next hash.
         """

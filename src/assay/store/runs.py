@@ -60,7 +60,7 @@ class View:
     epochs: int = 0
     """The number of epochs that were counted; 0 for all."""
     rounds: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """Number of rounds that were counted, for dialogues that have more rounds in the journal."""
+    """For dialogues that have more rounds in the journal: how many rounds of a sample and epoch were counted."""
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place
@@ -106,7 +106,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[str, str]]:
-        """Task and model of each task × model in the journal."""
+        """The pairs of task and model in the journal."""
         return list(self.index.cells)
 
     @property
@@ -116,7 +116,7 @@ class RunReader:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The numbers of the run; empty until it is finished, or if the file changed since the run wrote it."""
+        """The content of `summary.json`; empty until the run is finished, or if the file was changed afterwards."""
         manifest = self.manifest_if_any
         if is_vouched(manifest):
             is_own = not summary_damage(self.layout, manifest)
@@ -129,13 +129,13 @@ class RunReader:
 
     @property
     def is_unverified(self) -> bool:
-        """True for a finished run without digests, as the first version wrote them."""
+        """True for a finished run of assay's first version, which recorded no digests."""
         manifest = self.manifest_if_any
         return manifest.get("format") == 1 and manifest.get("status") in FINISHED
 
     @property
     def is_finished(self) -> bool:
-        """True if the run ended, successfully or not, and its numbers were written."""
+        """True if the run ended, successfully or not, and its results were written."""
         return self.is_unverified or is_vouched(self.manifest_if_any)
 
     @cached_property
@@ -158,9 +158,9 @@ class RunReader:
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
-        """Return lines about the damage, with the fix.
+        """Return one line for each damage, with the fix.
 
-        For a run of the first version, say that it cannot be checked.
+        For a run of assay's first version, add that it cannot be checked.
         """
         lines = [
             f"damaged: {line}; fix: `assay run` the same command again"
@@ -181,7 +181,7 @@ class RunReader:
 
     @cached_property
     def results(self) -> list[Result]:
-        """The numbers of the table. Fields that this version does not know are left out."""
+        """The rows of the results table. Fields that this version does not know are left out."""
         fields = Result.__dataclass_fields__
         rows = self.summary.get("results", ())
         rebuilt = []
@@ -249,7 +249,7 @@ class RunReader:
         return counted
 
     def lost_answers(self) -> int:
-        """Return the number of samples with a verdict in the journal whose answer was lost and not asked for again."""
+        """Return how many samples have a verdict in the journal, but no answer, because its line was damaged."""
         lost: set[tuple[str, str, str, int]] = set()
         if not self.index.damage:
             return 0
@@ -264,7 +264,7 @@ class RunReader:
         return len(lost)
 
     def view(self, task: str, model: str) -> "View":
-        """Return which samples of a task × model the last summary counted."""
+        """Return the samples and epochs of a task × model that the last summary counted."""
         if self._views is None:
             entries = self.summary.get("counted", ())
             self._views = {
@@ -300,10 +300,11 @@ class RunReader:
         result: Result,
         model: str = "",
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
-        """Return one value per sample id, and the group to which each sample belongs.
+        """Return one value of a metric for each sample id, and the group to which each sample belongs.
 
-        The values are reduced as the result says, for its model or for `model`. The group is the cluster, else the
-        sample's group, else the sample itself. Both are empty if the journal does not have the values.
+        Repeats are combined by the result's reducer. `model` may name another model than that of the result. The group
+        is the cluster, else the sample's group, else the sample itself. Both are empty if the journal has not all the
+        values.
         """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT
@@ -484,7 +485,7 @@ class RunWriter:
 
     @property
     def index(self) -> Index:
-        """The index of the journal at the time of its last reading."""
+        """The index of the journal as it was when the journal was last read."""
         if self._index is None:
             self._check_in_place()
             self._index = Index(self.layout.journal)
@@ -514,7 +515,7 @@ class RunWriter:
             raise
 
     def damage(self, manifest: Mapping[str, Any]) -> list[str]:
-        """Return how the folder differs from what an earlier run left. Forget answers whose media are broken."""
+        """Return how the folder differs from what an earlier run left there. Forget answers whose media are broken."""
         lines = []
         if is_vouched(manifest):
             lines += [
@@ -539,7 +540,7 @@ class RunWriter:
         manifest: Mapping[str, Any],
         summary: Mapping[str, Any],
     ) -> None:
-        """Write the numbers, then mark the run as ended. If the process is killed in between, the run is unfinished."""
+        """Write the results, then mark the run as ended. If the process is killed in between, the run is unfinished."""
         self.journal.flush()
         self._check_in_place()
         write_json(self.layout.summary, self.redactor.plain(summary))

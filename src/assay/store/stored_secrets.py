@@ -19,7 +19,10 @@ from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, redact_secrets
 T = TypeVar("T")
 
 _WORD = re.compile(r"[a-z_]+")
-"""A secret of this form may also be the name of a field or metric, so it is not removed from JSON keys."""
+"""A plain word.
+
+A secret of this form is not removed from JSON keys, because it may be the name of a field or metric.
+"""
 _WORDS = frozenset(
     {
         "output",
@@ -114,9 +117,9 @@ class Redactor:
         return False
 
     def _echo(self, body: bytes) -> bytes:
-        """Return the part of a line in which a secret may be spelled in base64 or in URL form.
+        """Return the part of a line in which a secret may be spelled in base64 or in URL form: the answer or an error.
 
-        That is a model's answer or an error. Prompts and scores contain a secret only if an answer contained it before.
+        Prompts and scores contain such a secret only if an answer contained it before.
         """
         if self._has_echoed or b'"error"' in body:
             return body
@@ -220,7 +223,7 @@ class Redactor:
 
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
-    """Return the forms without those that contain another form, because a search finds these too."""
+    """Return the spellings without those that contain another one, because a search for the shorter finds them too."""
     shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):
         if not any(shorter in form for shorter in shortest):
