@@ -60,7 +60,7 @@ class Entry:
 
 
 class Registry(Generic[T]):
-    """Names of one kind of component."""
+    """The components of one kind, such as scorers, by name."""
 
     def __init__(
         self,

@@ -218,7 +218,7 @@ class Connection(asyncio.Protocol):
         self._connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
-        """Read a piece of a request."""
+        """Parse received bytes, which are a piece of a request."""
         self._request.head_bytes += len(data)
         try:
             self._parser.feed_data(data)
@@ -237,11 +237,11 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def on_url(self, url: bytes) -> None:
-        """Receive a piece of the request's path."""
+        """Append a piece to the path of the request that is being received."""
         self._request.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Receive a header."""
+        """Store a header of the request that is being received."""
         self._request.headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:

@@ -148,7 +148,7 @@ class ResponsesFormat:
 
 
 def _turns(value: object) -> list[dict[str, Any]]:
-    """Return the input of a request as chat turns."""
+    """Return the value of `input` in a request as chat turns."""
     if isinstance(value, str):
         return [{"role": "user", "content": value}]
     if not isinstance(value, list) or not value:

@@ -34,14 +34,14 @@ class Abilities:
     `chat`: only system, user and assistant. `free`: only text completion. `any`: both.
     """
     chat: bool | None = None
-    """True if the model has a chat template and can be asked for the letter of an option, False for a base model.
+    """True if the model has a chat template, so that it can choose an option by its letter. False for a base model.
 
     None if this is not known.
     """
     history: Literal["given", "own", "both"] = "given"
     """Who keeps the dialogue.
 
-    `given`: assay sends the full history each round. `own`: the model keeps it. `both`: either.
+    `given`: assay sends the full history each round. `own`: the model keeps it. `both`: either works.
     """
     images_per_prompt: int | None = None
     """Maximum number of images in one prompt; None for no limit. A prompt with more images is refused."""

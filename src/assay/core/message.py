@@ -280,7 +280,7 @@ def _linked(part: Part, links: CallLinks) -> Part:
 
 
 def generation_role(messages: Sequence[Message]) -> str:
-    """Return the role that speaks next.
+    """Return the role that the model takes in its answer.
 
     It is the role of the message without content, else the role that ended the earlier rounds, else `assistant`.
     """

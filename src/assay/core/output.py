@@ -247,7 +247,7 @@ class Output:
 
     @property
     def text(self) -> str:
-        """Text of the first candidate, or empty."""
+        """Text of the first candidate; empty if there is none."""
         if self.candidates:
             return self.candidates[0].text
         return ""

@@ -34,7 +34,7 @@ class Meter:
     tokens: int = 0
     """Tokens processed, input and output. 0 if the model does not report it."""
     _batch: int = 0
-    """Size of the current batch."""
+    """Number of requests in the current batch."""
 
     @contextmanager
     def batch(self, size: int) -> Iterator[None]:
@@ -92,7 +92,7 @@ class TemplateExtras(Protocol):
 
 @runtime_checkable
 class Model(Protocol):
-    """Answers requests.
+    """A model under test or a helper model, which answers requests.
 
     `generate` may be `async`; it then receives one request per call, with many calls in flight. Optional members
     are listed in `ModelExtras`, `Reporting`, `SizedByMemory`, `OnDevice` and `AnswersById`.
@@ -217,7 +217,7 @@ class SizedByMemory(Protocol):
 
 @runtime_checkable
 class OnDevice(Protocol):
-    """A local model with a configurable device."""
+    """A local model whose device, such as `cuda:1`, can be set."""
 
     device: str | None
 
@@ -353,7 +353,7 @@ class SummarizerExtras(Protocol):
     """Optional members of a summarizer."""
 
     pools: bool
-    """True if the summarizer counts every answer separately, so that no reducer applies."""
+    """True if the summarizer uses every repeat of a sample separately, so that no reducer combines them first."""
     applies_weights: bool
     """True if the summarizer counts a row by its weight. Otherwise its metrics are flagged if rows have weights."""
     function: Callable[..., Any] | None

@@ -107,7 +107,7 @@ class Result:
     metric: str
     value: float | None
     n: int
-    """Number of samples behind the value."""
+    """Number of samples from which the value was computed."""
     n_expected: int | None
     protocol: str = ""
     stderr: float | None = None
@@ -320,7 +320,7 @@ def output_from_plain(
     plain: Mapping[str, Any],
     blobs: Mapping[str, Media] = EMPTY,
 ) -> Output:
-    """Build the output stored in a record."""
+    """Build the output that a journal line stores as JSON."""
     error = plain.get("error")
     usage = plain.get("usage")
     return Output(

@@ -131,7 +131,7 @@ class GenerateOptions:
         return replace(self, **fields)
 
     def given(self) -> dict[str, Any]:
-        """Return the options that were set, as JSON."""
+        """Return the options that differ from their defaults, as plain data for JSON."""
         return {
             k: v
             for k, v in self._items()
@@ -194,7 +194,7 @@ class Prompt:
 
     @property
     def role(self) -> str:
-        """The role that speaks next."""
+        """The role in which the model answers."""
         return generation_role(self.messages)
 
     @property
@@ -209,7 +209,7 @@ class Prompt:
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """All media in order."""
+        """All images, audio clips and videos of the messages, in order."""
         return tuple(medium for message in self.messages for medium in message.media)
 
 

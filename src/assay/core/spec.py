@@ -95,7 +95,7 @@ def _from_text(
 
 
 def scalar(text: str) -> object:
-    """Return a truth value, None for `null`, a number, JSON in brackets, or the text itself.
+    """Return the value that a text means: a truth value, None for `null`, a number, JSON in brackets, or itself.
 
     A number is read only if writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,
     since they may be a revision or a name. So does `none`. The component's annotation converts them if it accepts a

@@ -30,7 +30,7 @@ class Tool:
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: NO_PARAMETERS)
-    """JSON schema of the arguments, an object."""
+    """JSON schema of the arguments. Its type is `object`."""
 
     def to_plain(self) -> dict[str, Any]:
         """Return the tool as JSON, for keys and the journal."""

@@ -166,7 +166,7 @@ def _spellings(value: object, source: Source) -> tuple[Any, ...]:
 
 
 def as_id(value: object, column: str) -> str:
-    """Return the id as text. Raise `RowFault` if it is missing or contains a line break or a zero character."""
+    """Return the id as text. Raise `RowFault` if it is missing or contains a line break or a NUL character."""
     if type(value) is int:
         return str(value)
     if isinstance(value, str):

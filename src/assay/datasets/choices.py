@@ -132,7 +132,7 @@ def check_made_options(choices: Sequence[Any]) -> None:
 
 
 def _fix_of_option(option: object, where: str) -> str:
-    """Return advice on how to write an option that is not text; media belong elsewhere."""
+    """Return advice on how to write an option that is not text. Media must be in a media column."""
     kind = _kind_of_media(option)
     if kind is None:
         return "write every option as text"

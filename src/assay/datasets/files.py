@@ -148,7 +148,7 @@ def _member_shard(
 
 
 def open_file(path: Path, *, zeros: bool = False) -> Shard:
-    """Return the reader of one file. With `zeros`, its texts may hold zero characters."""
+    """Return the reader of one file. With `zeros`, its texts may hold NUL characters."""
     kind = format_of(path)
     if kind is None:
         suffixes = ", ".join(FORMATS)

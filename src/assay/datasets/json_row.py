@@ -1,6 +1,6 @@
 """Parse one JSON object strictly. If that fails, say what is wrong and where.
 
-NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers accept them. msgspec
+NaN, a repeated key, half a surrogate pair and a NUL character are faults here, though other readers accept them. msgspec
 parses the valid rows. A row that it refuses, or that looks suspicious, is parsed again slowly to find the fault.
 """
 
@@ -26,7 +26,7 @@ _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
 
 def decode_row(line: bytes, *, zeros: bool = False) -> dict[str, Any]:
-    """Return the object on a line. Raise `RowFault` if it is invalid. With `zeros`, texts may hold zero characters."""
+    """Return the object on a line. Raise `RowFault` if it is invalid. With `zeros`, texts may hold NUL characters."""
     if len(line) > faults.CELL_LIMIT:
         _check_cell_sizes(line)
     try:
@@ -267,7 +267,7 @@ def _check_cell_sizes(line: bytes) -> None:
 
 
 def decode_value(text: str, column: str) -> object:
-    """Return the JSON value in a text cell."""
+    """Return the value of a text cell that contains JSON."""
     try:
         return _decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -27,7 +27,7 @@ class JsonLines(FileShard):
     columns: None = None
     known_length: None = None
     zeros: bool = False
-    """True if texts may hold zero characters, as the outputs of models do."""
+    """True if texts may hold NUL characters, as the outputs of models do."""
 
     def rows(
         self,
@@ -73,7 +73,7 @@ class JsonArray(FileShard):
     columns: None = None
     known_length: None = None
     zeros: bool = False
-    """True if texts may hold zero characters, as the outputs of models do."""
+    """True if texts may hold NUL characters, as the outputs of models do."""
 
     def rows(self) -> Iterator[Row]:
         """Yield the elements of the array."""

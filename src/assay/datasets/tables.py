@@ -27,7 +27,7 @@ class Table(FileShard):
     separator: str
     known_length: None = None
     zeros: bool = False
-    """True if cells may hold zero bytes, as the outputs of models do."""
+    """True if cells may hold NUL characters, as the outputs of models do."""
     _header: tuple[str, ...] = field(
         default=(),
         init=False,

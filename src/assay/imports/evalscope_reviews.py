@@ -131,7 +131,7 @@ def _sample(
     subset: str,
     is_divided: bool,
 ) -> ForeignSample:
-    """Return one review as a sample. Repeats of a sample have the same group id."""
+    """Return one review as a sample. Repeats of a sample have one group id, which becomes the sample id."""
     verdict = mapping(row.get("sample_score"))
     epoch = number_of(verdict.get("generation_index"))
     if epoch is not None:

@@ -90,7 +90,7 @@ def resample(
     rate: int,
     wanted: int,
 ) -> "Floats":
-    """Return the same audio at the rate `wanted`. `samples` has the shape (frames,) or (frames, channels)."""
+    """Return audio converted to the sampling rate `wanted`. `samples` has the shape (frames,) or (frames, channels)."""
     import numpy as np
 
     if rate == wanted or not len(samples):

@@ -27,7 +27,7 @@ class Facts:
 
     @property
     def seconds(self) -> float | None:
-        """The duration of an audio clip."""
+        """The duration of an audio clip in seconds; None if it is unknown."""
         if self.rate and self.frames is not None:
             return self.frames / self.rate
         return None

@@ -30,7 +30,7 @@ class Named:
     task: str | None = None
     """The task whose answers are used, if results of another tool have several."""
     are_usual: bool = False
-    """True if the user named no columns, so that the file may be the results of another tool."""
+    """True if all columns have their default names, so that the file may be the results of another tool."""
 
 
 @dataclass(frozen=True, slots=True)

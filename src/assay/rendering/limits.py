@@ -20,7 +20,7 @@ MAX_CHARACTERS = 20_000_000
 STEP = 16
 """The cost of a call or a step of a loop, in characters."""
 MAX_BITS = 20_000
-"""Maximum bits of a whole number."""
+"""Maximum size in bits of a whole number that a template computes."""
 MAX_WIDTH = 100_000
 """Maximum characters that a field of a format may be padded to."""
 
@@ -38,7 +38,7 @@ class RunawayTemplate(SecurityError):
 
 
 def render_limited(render: Callable[[], str]) -> str:
-    """Render within a new budget."""
+    """Call a function that renders a template, with a new budget of characters."""
     token = _left.set([MAX_CHARACTERS])
     try:
         return render()
@@ -80,7 +80,7 @@ def spend_on(value: object) -> int:
 
 
 def charge_output(value: object) -> object:
-    """Charge for a value that `{{ … }}` writes, and return it."""
+    """Charge for a value that `{{ … }}` writes to the output, and return the value."""
     spend_on(value)
     return value
 
@@ -101,7 +101,7 @@ def concatenate(values: Sequence[Any]) -> str:
 
 
 def charge_steps(values: Iterable[T]) -> Iterable[T]:
-    """Return the values of a loop, charged for each step."""
+    """Return the values of a loop. The budget is charged for each of its steps."""
     if isinstance(values, Sized):
         spend(STEP * len(values))
         return values
@@ -121,7 +121,7 @@ def check_operator(
     left: object,
     right: object,
 ) -> None:
-    """Charge for the output of an operator before it runs."""
+    """Charge the budget for the output of an operator, before the operator runs."""
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         _check_number(operator, left, right)
     elif operator == "%" and isinstance(left, str):
@@ -137,7 +137,7 @@ def check_operator(
 
 
 def _spend_on_repetition(value: object, times: object) -> None:
-    """Charge for `value * times` if it repeats a sequence."""
+    """Charge the budget for `value * times` if this repeats a sequence."""
     if isinstance(value, (str, list, tuple)) and isinstance(times, int):
         spend(len(value) * max(times, 0))
 
@@ -208,7 +208,7 @@ def replaced_size(
     new: str,
     count: int = -1,
 ) -> int:
-    """Return the length of a text after `replace`."""
+    """Return the length that a text will have after `replace`, without replacing anything."""
     if not old:
         times = len(text) + 1
     else:

@@ -63,10 +63,10 @@ _COUNTED, _JOINED = "stepped_", "concatenated_"
 
 
 class _Charged(NodeTransformer):
-    """Code generator that inserts the filters which charge loops and `~`."""
+    """Jinja code generator that inserts filters to charge the budget for loops and for `~`."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
-        """Compile a `for` loop so that each of its steps is charged."""
+        """Compile a `for` loop so that each of its steps is charged to the budget."""
         node = self.generic_visit(node)  # type: ignore[assignment]
         node.iter = nodes.Filter(
             node.iter,
@@ -95,7 +95,7 @@ class _LimitedTemplate(jinja2.Template):
 
 
 class PlainSandbox(ImmutableSandboxedEnvironment):
-    """A Jinja environment over plain values."""
+    """A Jinja environment in which templates see only plain values and their allowed attributes."""
 
     template_class = _LimitedTemplate
     intercepted_binops = frozenset({"+", "*", "**", "%"})
@@ -151,7 +151,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         left: object,
         right: object,
     ) -> object:
-        """Apply an operator, charged before it runs."""
+        """Apply an operator, after charging the budget for its output."""
         limits.check_operator(operator, left, right)
         return super().call_binop(context, operator, left, right)
 
@@ -175,7 +175,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         *args: object,
         **kwargs: object,
     ) -> object:
-        """Call a function, charged by its arguments."""
+        """Call a function, after charging the budget for its arguments."""
         spend(4 * STEP)
         text = getattr(__obj, "__self__", None)
         if isinstance(text, str):
@@ -190,7 +190,7 @@ def _charge_method(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> tuple[Any, ...]:
-    """Charge for a call of a string method, and return its arguments. An iterator is turned into a list to count it."""
+    """Charge the budget for a call of a string method. Return its arguments, with iterators turned into lists."""
     spend(len(text))
     if name == "join" and args:
         items = list(limits.charge_steps(iter(args[0])))
@@ -221,7 +221,7 @@ def _charge_filter(
     name: str,
     function: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """Return a Jinja filter that is charged for its input and its output."""
+    """Return a Jinja filter that charges the budget for its input and its output."""
     skipped = int(hasattr(function, "jinja_pass_arg"))
     check = _GROWING.get(name)
 
@@ -246,7 +246,7 @@ def _charge_width(
     *rest: object,
     **named: object,
 ) -> object:
-    """Charge for a filter whose first argument is a number of characters or items."""
+    """Charge the budget for a filter whose first argument is a number of characters or items."""
     for number in (width, *named.values()):
         if isinstance(number, int):
             if number > MAX_WIDTH:

@@ -107,7 +107,7 @@ def why_refused(error: Exception, where: str) -> TemplateError:
 
 
 class PlainText:
-    """One Jinja text, compiled once. Its names are checked against the known ones."""
+    """One Jinja text, compiled once. The variables that it names are checked against the known ones."""
 
     __slots__ = ("_template", "names", "text", "where")
 

@@ -29,7 +29,7 @@ class Shown:
         self.media = list(media)
 
     def mark(self, medium: Media) -> str:
-        """Return the mark of a medium."""
+        """Return the mark that represents a medium in the text. A new medium gets a new mark."""
         for number, other in enumerate(self.media):
             if other is medium:
                 return f"\ufdd0{number}\ufdd1"

@@ -90,7 +90,7 @@ def find_bubblewraps() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Bubblewrap:
-    """Executions in namespaces that bubblewrap makes."""
+    """The tier that runs executions in namespaces made by bubblewrap."""
 
     program: str
     forks: bool = False

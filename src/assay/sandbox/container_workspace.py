@@ -393,7 +393,7 @@ class ContainerWorkspace:
         files: dict[str, bytes],
         most_bytes: int,
     ) -> tuple[str, int] | None:
-        """Add the contents of regular files to `files`.
+        """Read the named files of a folder and add the contents of the regular ones to `files`.
 
         Return name and size of the first file that is too large, or None.
         """

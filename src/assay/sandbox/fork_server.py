@@ -273,7 +273,7 @@ def _is_ready(
     number: int,
     seconds: float | None,
 ) -> bool:
-    """Return True if a descriptor has something to read within this time."""
+    """Return True if a descriptor has something to read within `seconds`; None waits without limit."""
     ready = select.poll()
     ready.register(number, select.POLLIN)
     return bool(ready.poll(None if seconds is None else seconds * 1000))

@@ -183,7 +183,7 @@ def find_entry(scope: "dict[str, Any]", name: str) -> "object":
 
 
 def describe(error: BaseException) -> str:
-    """Return the type and the text of an error."""
+    """Return the type and the text of an error, cut to `LONGEST_REASON` characters."""
     name = type(error).__name__
     try:
         return f"{name}: {error}"[:LONGEST_REASON]

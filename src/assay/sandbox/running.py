@@ -42,7 +42,7 @@ _looks = 0
 
 
 class _Process(NamedTuple):
-    """The entry of a process in `/proc`."""
+    """What `/proc` says about one process."""
 
     parent: int
     group: int
@@ -57,7 +57,7 @@ def starting() -> Iterator[set[int]]:
 
 
 def watch_group(pid: int) -> None:
-    """Include a process group in the memory check from now on."""
+    """Include the process group with this id in the memory check from now on."""
     with _looking:
         _groups.add(pid)
         _others.discard(str(pid))
@@ -468,7 +468,7 @@ def _register(
     selector: selectors.BaseSelector,
     running: Attended,
 ) -> None:
-    """Register the pipes of an execution."""
+    """Register the pipes of an execution with a selector, so that they are fed and drained."""
     for number in running.outputs:
         os.set_blocking(number, False)
         selector.register(number, selectors.EVENT_READ, running)

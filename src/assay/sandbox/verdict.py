@@ -236,7 +236,7 @@ class ToRun:
 
     @classmethod
     def from_text(cls, text: str) -> "ToRun":
-        """Return the execution that a text describes."""
+        """Return the execution that a JSON text of `to_text` describes."""
         plain = json.loads(text)
         if "tests" in plain:
             tests = FunctionTests(**plain["tests"])

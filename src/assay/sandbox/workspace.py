@@ -123,7 +123,7 @@ class Workspace:
         self._why_ended = ""
         self._received = bytearray()
         self._unsent = b""
-        """Bytes to send before the first request."""
+        """Bytes to send to the process inside before the first request."""
         self._must_stop = False
         """True if the running command should be ended."""
         self._skipped_replies = 0

@@ -303,8 +303,7 @@ class RunReader:
         """Return one value of a metric for each sample id, and the group to which each sample belongs.
 
         Repeats are combined by the result's reducer. `model` may name another model than that of the result. The group
-        is the cluster, else the sample's group, else the sample itself. Both are empty if the journal has not all the
-        values.
+        is the cluster, else the sample's group, else the sample itself. Both are empty if the journal lacks the values.
         """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT

@@ -207,7 +207,7 @@ class BuiltTemplate:
         return self._solve is not None
 
     def answer(self, sample: Sample) -> object:
-        """Return the end of a solved example: the template's own answer, else the target."""
+        """Return the answer that ends a solved example: the template's own answer, else the target."""
         with blame(TemplateError, self.name, sample.id):
             if self._answer is None:
                 return target_text(sample)
@@ -367,7 +367,7 @@ def rename_roles(
 def split_head(
     messages: Sequence[Message],
 ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-    """Return the system messages at the beginning, and the rest."""
+    """Return the system messages at the beginning, and the other messages."""
     size = next(
         (i for i, m in enumerate(messages) if m.role.lower() not in HEAD_ROLES),
         len(messages),

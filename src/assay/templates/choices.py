@@ -81,7 +81,7 @@ class Choices:
     complete: bool = False
     """Use a completion that ends with `answer_prefix`, without chat template, instead of a user turn."""
     answer: str | None = None
-    """Jinja for the end of a solved example; the letter by default."""
+    """Jinja text of the answer that ends a solved example; by default the letter."""
 
     def __post_init__(self) -> None:
         check_layout(self.layout, "template 'choices'")
@@ -102,7 +102,7 @@ class Choices:
         return Prompt((turn("" if self.complete else "user", sample, text),))
 
     def solution(self, sample: Sample) -> str:
-        """Return the end of a solved example: the letter, after the answer prefix if steps come first."""
+        """Return the answer that ends a solved example: the letter, after the answer prefix if steps come first."""
         if self.answer is not None:
             return compiled(self.answer, "template, key `answer`")(sample)
         letter = self.labels(sample)[target_index(sample)]
@@ -203,7 +203,7 @@ class ByRow:
         return (_CHOICES if sample.choices else _QUESTION)(sample)
 
     def solution(self, sample: Sample) -> object:
-        """Return the end of a solved example: the letter if the row has options, else the target."""
+        """Return the answer that ends a solved example: the letter if the row has options, else the target."""
         return (_CHOICES if sample.choices else _QUESTION).solution(sample)
 
 

@@ -45,7 +45,7 @@ def rounds(
 ) -> "Dialogue":
     """Return the dialogue that begins with `prompt`.
 
-    `history` says whether it contains the model's or reference answers.
+    `history` says which answers later prompts contain: those of the `model` or the `reference` answers.
     """
     if history not in HISTORIES:
         raise UsageError(

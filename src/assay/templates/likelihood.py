@@ -70,7 +70,7 @@ class ChoiceLikelihood:
         return _weigh(sample, "\n".join(pieces), weighed)
 
     def solution(self, sample: Sample) -> str:
-        """Return the end of a solved example: the letter or the text of the right option, whichever is scored."""
+        """Return the answer that ends a solved example: the right option's letter or text, whichever is scored."""
         index = target_index(sample)
         if self.continuation == "text":
             return without_letters(sample.choices)[index]
@@ -106,7 +106,7 @@ class LikelihoodOf:
         return _weigh(sample, pieces[0], [pieces[1]])
 
     def solution(self, sample: Sample) -> str:
-        """Return the end of a solved example: the continuation that would be scored."""
+        """Return the answer that ends a solved example: the continuation that would be scored."""
         (continuation,) = self(sample).continuations or ("",)
         return continuation.strip()
 
@@ -212,7 +212,7 @@ class WeighedLetters:
         )
 
     def solution(self, sample: Sample) -> object:
-        """Return the end of a solved example: the letter of the right option."""
+        """Return the answer that ends a solved example: the letter of the right option."""
         return self._labels(sample)[target_index(sample)]
 
     def _labels(self, sample: Sample) -> Sequence[str]:

@@ -26,7 +26,7 @@ def solution_of(
     sample: Sample,
     answer: str | None,
 ) -> object:
-    """Return the end of a solved example: the rendered `answer` if the template has one, else the target."""
+    """Return the answer that ends a solved example: the rendered `answer` if the template has one, else the target."""
     if answer is None:
         return target_text(sample)
     return compiled(answer, "template, key `answer`")(sample)
@@ -40,7 +40,7 @@ class Question:
     instruction: str = ""
     """Text after the question, separated by a blank line."""
     answer: str | None = None
-    """Jinja for the end of a solved example; the target by default."""
+    """Jinja text of the answer that ends a solved example; by default the target."""
 
     def __post_init__(self) -> None:
         if self.answer is not None:
@@ -68,7 +68,7 @@ class Question:
         return Prompt((Message("user", (Text(text),)),))
 
     def solution(self, sample: Sample) -> object:
-        """Return the end of a solved example."""
+        """Return the answer that ends a solved example."""
         return solution_of(sample, self.answer)
 
 
@@ -81,7 +81,7 @@ class Completion:
     suffix: str = ""
     r"""Text after the question. `prefix="Q: ", suffix="\nA:"` turns a question into a text to continue."""
     answer: str | None = None
-    """Jinja for the end of a solved example; the target by default."""
+    """Jinja text of the answer that ends a solved example; by default the target."""
 
     def __post_init__(self) -> None:
         if self.answer is not None:
@@ -93,7 +93,7 @@ class Completion:
         )
 
     def solution(self, sample: Sample) -> object:
-        """Return the end of a solved example."""
+        """Return the answer that ends a solved example."""
         return solution_of(sample, self.answer)
 
 

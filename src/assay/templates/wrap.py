@@ -19,7 +19,10 @@ STEP_BY_STEP = (
 @templates.register("cot")
 @dataclass(frozen=True)
 class ChainOfThought:
-    """Asks for the steps before the answer, with the prompt of another template or of a plain question."""
+    """Asks the model for steps before the answer.
+
+    The question is written by another template, or as a plain question.
+    """
 
     of: Any = None
     """The template that writes the question; `None` asks the bare question, with lettered choices if it has any."""
@@ -27,7 +30,7 @@ class ChainOfThought:
     """The text after the question; `None` asks for steps and for the answer on the last line."""
     answer_prefix: str = "Answer:"
     answer: str | None = None
-    """Jinja for the end of a solved example, as `{{ solution }}`; by default the prefix and the target."""
+    """Jinja text of the answer that ends a solved example, as `{{ solution }}`; default: prefix and target."""
     _inner: BuiltTemplate = field(
         init=False,
         repr=False,
@@ -80,7 +83,7 @@ class ChainOfThought:
         )
 
     def solution(self, sample: Sample) -> object:
-        """Return the end of a solved example."""
+        """Return the answer that ends a solved example."""
         if self.of is None and sample.choices:
             return self._choices.solution(sample)
         solution = solution_of(sample, self.answer)
@@ -126,7 +129,7 @@ class WithoutChat:
         )
 
     def solution(self, sample: Sample) -> object:
-        """Return the end of a solved example from the inner template."""
+        """Return the answer that ends a solved example, from the inner template."""
         return self._inner.answer(sample)
 
 

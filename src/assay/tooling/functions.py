@@ -203,7 +203,7 @@ class CallLoop:
         self._check_later(lane, self._leave)
 
     def _leave(self, lane: "_Lane") -> None:
-        """Use a new lane from now on, because this one stays blocked."""
+        """Replace a lane that stays blocked by a new one for later calls."""
         lane.stop()
         if self._lane is lane:
             self._lane = None

@@ -87,7 +87,7 @@ TOOLS = {
 
 @dataclass(frozen=True)
 class WorkspaceToolbox:
-    """One tool of the workspace."""
+    """A toolbox with one of the workspace tools, such as `bash`."""
 
     tool: str
     seconds: float = DEFAULT_SECONDS
