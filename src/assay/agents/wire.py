@@ -26,7 +26,7 @@ class WireRequest:
 
     prompt: Prompt
     model: str
-    """The model that the program asked for. The model of the run answers anyway."""
+    """Name of the model that the program requested. The model of the run answers anyway."""
     is_stream: bool
     dropped: tuple[str, ...] = ()
     """Names of body members that have no counterpart in assay and were not passed on."""

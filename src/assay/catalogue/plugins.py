@@ -20,7 +20,7 @@ class Plugin:
 
     name: str
     target: str
-    """`module:attribute`."""
+    """Where the component is defined, as `module:attribute`."""
     package: str
     version: str
 

@@ -142,7 +142,7 @@ def _note_file(
     mode: object,
     flags: int,
 ) -> None:
-    """Assign an opened file to the innermost module that is being run, if it is a user's module."""
+    """Record an opened file for the innermost module that is being run, if that is a user's module."""
     if isinstance(path, int):
         return
     full_path = os.path.abspath(os.fsdecode(path))

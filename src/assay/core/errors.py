@@ -259,7 +259,7 @@ class ScorerError(ComponentError):
 
 
 class SummarizerError(ComponentError):
-    """A summarizer raised instead of returning numbers."""
+    """A summarizer raised instead of returning metrics."""
 
 
 class ErrorBudgetExceeded(AssayError):

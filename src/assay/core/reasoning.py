@@ -202,7 +202,7 @@ def opening_mark_of(prompt: str) -> str:
 
 
 def is_mark(token: str) -> bool:
-    """Return True for a token that is a mark of reasoning, or part of the marks of channels."""
+    """Return True for a token that is a mark of reasoning, or part of a channel mark of gpt-oss."""
     if token in _CHANNEL_TOKENS:
         return True
     if any(opening == f"{token}thought" for opening, _ in MARK_PAIRS):
@@ -406,7 +406,7 @@ class _BlockReader:
 
 
 def _separate_words(text: str) -> Separated | None:
-    """Separate reasoning that ends with words: those in `LEADING_WORDS`, or a final mark such as Apriel's."""
+    """Separate reasoning whose end is marked by words: those in `LEADING_WORDS` or `_FINAL_WORDS`."""
     bare = text.lstrip()
     for opening, closing in LEADING_WORDS:
         if not bare.startswith(opening):

@@ -278,7 +278,7 @@ def output_to_plain(output: Output) -> dict[str, Any]:
 
 
 def _finite(number: float) -> float | str:
-    """Return the number, or text for an infinity, which JSON cannot represent."""
+    """Return a number unchanged, but an infinity as text, because JSON cannot represent it."""
     if math.isfinite(number):
         return number
     return str(number)

@@ -221,7 +221,7 @@ def without(
     text: str,
     secrets: Iterable[str] = (),
 ) -> str:
-    """Return a message without known secrets, the given ones, and anything in the form of a secret."""
+    """Return a message from which remembered secrets, `secrets`, and texts in the form of a secret are removed."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
     long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
     return scrub(redact_secrets(text, long_enough | secrets_of_environment()))

@@ -80,7 +80,7 @@ class Task:
     options: GenerateOptions = DEFAULT_OPTIONS
     fewshot: Fewshot = Fewshot()
     protocol: str = ""
-    """How the task is measured, if there is more than one way: `mmbench@circular`."""
+    """Protocol id of the task, such as `mmbench@circular`: says how it is measured if there are several ways."""
     system: str | None = None
     headline: str = ""
     """The metric that is first in the table and counts in leaderboards, such as `overall`; empty: the first one."""
@@ -119,8 +119,8 @@ class Task:
     tool_choice: str | None = None
     """`auto`, `none`, `required`, or the name of a tool. None leaves it to the service."""
     user: str | None = None
-    """The user who talks with the model: a text for a model with the role `user`, with the columns of the row as
-    Jinja.
+    """Instruction for a model that plays the user, as Jinja text with the columns of the row. That model has the
+    role `user`.
     """
     state: Any = None
     """A function of the sample that returns the state its tools share; scorers read it as `output.state`."""

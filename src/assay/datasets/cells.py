@@ -241,7 +241,7 @@ def _check_turns(
     conversation: tuple[Message, ...],
     column: str,
 ) -> None:
-    """Raise for a turn without content before the last one: the model would be asked a different question."""
+    """Raise for a turn without content before the last one, because the model would see a different question."""
     for number, message in enumerate(conversation[:-1], start=1):
         is_silent = message.role == "assistant" and not any(
             not isinstance(part, Text) or part.text for part in message.parts or ()

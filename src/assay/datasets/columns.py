@@ -67,7 +67,7 @@ OPTION_PREFIXES = ("option", "choice", "opt", "op")
 OPTION_COLUMN = re.compile(
     rf"(?P<prefix>{'|'.join(OPTION_PREFIXES)})[ _-]?(?P<letter>[a-z])", re.IGNORECASE
 )
-"""The name of a column with one option."""
+"""Pattern of the names of columns that hold one option each, such as `option_a`."""
 WAYS = ("text", "index")
 PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})

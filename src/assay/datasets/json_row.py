@@ -1,7 +1,7 @@
 """Parse one JSON object strictly. If that fails, say what is wrong and where.
 
-NaN, a repeated key, half a surrogate pair and a NUL character are faults here, though other readers accept them. msgspec
-parses the valid rows. A row that it refuses, or that looks suspicious, is parsed again slowly to find the fault.
+NaN, a repeated key, half a surrogate pair and a NUL character are faults here, though other readers accept them.
+msgspec parses the valid rows. A row that it refuses, or that looks suspicious, is parsed again to find the fault.
 """
 
 import json

@@ -45,7 +45,7 @@ Located = tuple[int, int, int, int, Sample | BadSample]
 
 @dataclass
 class Samples:
-    """A re-iterable of `Sample | BadSample`, in the order of the rows."""
+    """The samples and bad samples of a dataset in the order of its rows. They can be iterated repeatedly."""
 
     shards: Sequence[Shard]
     columns: Mapping[str, str] = field(default_factory=dict)

@@ -228,7 +228,7 @@ class Predictions:
         return medium_of(cell, kind, column, self._reach)
 
     def _named_files(self, row: Row) -> list[Path]:
-        """Return the media files that a row names. Wrong names are reported later, when the sample is asked."""
+        """Return the media files that a row names. Wrong names are reported later, with the answer to the sample."""
         columns = [row.media.get(column) for column, _ in self._read().media]
         media = [
             piece

@@ -230,7 +230,7 @@ class Bubblewrap:
                 yield from ("--symlink", f"{ROOT}{name}", name)
 
     def fork_uid(self) -> int:
-        """Return the uid of a fork as the process that forks it sees the uid."""
+        """Return the uid that a fork gets, as seen from the forking process."""
         return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:

@@ -34,7 +34,7 @@ def make_folder() -> Path:
 
 
 def visible_prefix(prefix: str) -> str:
-    """Return the prefix of names chosen by processes visible here. Other containers may share folders and engines."""
+    """Return `prefix` with the id of this process namespace, because other containers may share folders and engines."""
     return f"{prefix}{os.stat('/proc/self/ns/pid').st_ino}-"
 
 

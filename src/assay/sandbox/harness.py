@@ -357,7 +357,7 @@ def names_replaced(
     values: "dict[str, Any]",
     scope: "dict[str, Any]",
 ) -> "Iterator[str]":
-    """Yield the names of a module whose function was replaced, or comes from the program."""
+    """Yield the names in a module (`values`) whose function was replaced or was defined by the program."""
     for name, value in list(values.items()):
         is_other = callable(before.get(name)) and value is not before[name]
         if is_other or getattr(value, "__globals__", None) is scope:

@@ -1,4 +1,4 @@
-"""Converts results of another tool to a run folder: the samples to journal lines, the numbers to a summary."""
+"""Converts results of another tool to a run folder: the samples to journal lines, the metrics to a summary."""
 
 import hashlib
 import math

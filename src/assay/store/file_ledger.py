@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class FileLedger:
-    """The files that assay wrote under one folder, and files outside of it that it wrote for the same command."""
+    """A record of the files that assay wrote under one folder, and of files elsewhere that the same command wrote."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).expanduser().absolute()

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import cast
 
 Place = tuple[str, int]
-"""A sample's id, and the epoch in which the sample was asked."""
+"""The id of a sample, and an epoch."""
 NOWHERE = -1
 SEARCHES = 64
 """Number of linear searches after which building a hash table is worth its cost."""
@@ -92,7 +92,7 @@ class Places:
         self._ids = b"\0"
         self._starts = array("Q", [1])
         self._epochs: array[int] | None = None
-        """The epoch of each sample and epoch, by its number; `None` if all are 0."""
+        """The epoch for each number of a sample and epoch; `None` if all epochs are 0."""
         self._table: HashTable | None = None
         self._searches = 0
         self._count = 0

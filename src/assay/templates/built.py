@@ -229,7 +229,7 @@ def check_files(
     prompt: Prompt,
     hold: Hold | None,
 ) -> Prompt:
-    """Return the prompt with each file named by plain data checked by `hold`."""
+    """Return the prompt after `hold` has checked each media file that plain data in the template name."""
     messages = check_message_files(prompt.messages, hold)
     if messages is prompt.messages:
         return prompt

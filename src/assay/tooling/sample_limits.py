@@ -10,7 +10,7 @@ from ..core import Outcome, Output, UsageError
 from ..core.errors import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Most calls in one answer that are run. The result of each further call tells the model that it was not run."""
+"""Maximum number of calls in one answer that are run. The result of a further call says that it was not run."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 
@@ -61,7 +61,7 @@ class Unmeasured:
         output: Output,
         cost: float | None,
     ) -> None:
-        """Count an answer whose tokens or cost are unknown."""
+        """Count an answer if its tokens or cost are unknown and there is a limit on them."""
         usage = output.usage
         if self.limits.tokens is not None:
             counts = (usage.input_tokens, usage.output_tokens) if usage else ()

@@ -16,7 +16,7 @@ NOTHING = "(no output)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that services refuse or terminals obey: all controls but tab and line ends, and lone surrogates."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
-"""The address in `<Cat object at 0x7f00a1b2>`, which changes when the same call is repeated."""
+"""The address in a text such as `<Cat object at 0x7f00a1b2>`. It differs each time a call is repeated."""
 
 
 def as_result(call: ToolCall, value: object) -> ToolResult:
