@@ -313,7 +313,7 @@ def _how_it_ended(done: Execution) -> str:
 
 
 def same_output(printed: str, wanted: str) -> bool:
-    """Return True if two outputs are equal by LiveCodeBench's rule: each line is equal as text, or as a list of numbers."""
+    """Return True if two outputs are equal by LiveCodeBench's rule: each line as text, or as a list of numbers."""
     left = _output_lines(printed)
     right = _output_lines(wanted)
     return len(left) == len(right) and all(map(_same_line, left, right))
