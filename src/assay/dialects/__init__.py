@@ -1,6 +1,6 @@
-"""Dialects: files written for other systems, run unchanged.
+"""Compatibility layers ("dialects") that run files written for other evaluation systems unchanged.
 
-`enable("testbed")` makes a dialect's names importable in a notebook or an interactive session; `disable` undoes it.
+`enable("testbed")` makes one system's names importable in a notebook or an interactive session; `disable` undoes it.
 """
 
 from .notebook import disable, enable

@@ -1,7 +1,7 @@
-"""Download a file that a toolkit's class declares by URL, to the path where that system looks for it.
+"""Download a file that a toolkit's dataset class declares by URL, to the path where that toolkit looks for it.
 
 Downloads can be resumed: received bytes stay in a part file, and the next attempt requests the rest. The checksum
-(MD5 or sha256) is computed *after* the download; a file that does not match is never put in place. If no checksum
+(MD5 or SHA-256) is computed *after* the download; a file that does not match is never put in place. If no checksum
 is declared, a warning shows the digest.
 """
 
@@ -24,7 +24,7 @@ def fetch_declared(
     allow_private: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Path:
-    """Return the file. Download it if it is missing; raise if its checksum differs."""
+    """Return `path`, after downloading it from `url` if it is missing. Raise if the file does not match `checksum`."""
     if path.is_file() and (checksum is None or has_checksum(path, checksum)):
         return path
     if path.exists():
@@ -58,7 +58,7 @@ def fetch_declared(
 
 
 def has_checksum(path: Path, checksum: str) -> bool:
-    """Return True if a file has this checksum. The answer is stored next to the file until the file changes."""
+    """Return True if a file has this checksum. The result is cached in a file next to it until the file changes."""
     state = path.stat()
     memo = path.with_name(f".{path.name}.checked")
     signs = {

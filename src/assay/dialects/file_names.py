@@ -11,7 +11,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def file_name(name: str, limit: int = 80) -> str:
-    """Return a name with only letters, digits, `.`, `_` and `-`; a hash if nothing is left."""
+    """Return `name` reduced to letters, digits, `.`, `_` and `-`; `run-` with a hash of it if no character is left."""
     composed = unicodedata.normalize("NFC", name)
     cut = (
         _UNSAFE.sub("-", composed)

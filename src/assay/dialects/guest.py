@@ -1,7 +1,7 @@
 """Load files written for another toolkit. Only these files can import the toolkit's names.
 
-Such a file gets its own builtins, whose `__import__` knows the dialect's names; so do the modules it imports. The
-rest of the process never sees those names: the modules are in `sys.modules` under a prefix.
+Such a file gets its own builtins, whose `__import__` knows the toolkit's names; so do the modules it imports. The
+rest of the process never sees those names, because the modules are in `sys.modules` under a prefix.
 
 One rule decides where a name comes from. If assay replaces the name, its module is used; otherwise the toolkit's,
 from the file's tree, the folder of the file, or the installed package. A user's module that shares only its name
@@ -45,7 +45,7 @@ _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 @contextmanager
 def forced(dialect: str | None) -> Iterator[None]:
-    """In this context, let an explicitly requested dialect hide the user's packages with the dialect's names."""
+    """Inside the block, if `dialect` is a toolkit, let its names hide the user's own packages of the same names."""
     token = _forced.set(dialect)
     try:
         yield
@@ -54,7 +54,7 @@ def forced(dialect: str | None) -> Iterator[None]:
 
 
 class Guest:
-    """One user's files under one dialect."""
+    """Loads the files of one user's folder that are written for one toolkit, and resolves their imports."""
 
     def __init__(
         self,
@@ -108,7 +108,10 @@ class Guest:
         *,
         force: bool = False,
     ) -> "Guest":
-        """Return the guest of a file: for the tree that contains it, else for the package that its imports suggest."""
+        """Return the loader for a file, with the folders in which its imports are searched.
+
+        These are the toolkit's tree around the file, or else the file's folder as the package that its imports suggest.
+        """
         mounts = mounts_of(file, names)
         folder = mounts[-1].folder
         tops = {name.partition(".")[0] for name in names}
@@ -123,7 +126,10 @@ class Guest:
         )
 
     def load(self, path: str | Path) -> ModuleType:
-        """Return the module of a toolkit's file. By naming the file, the user has agreed to run it."""
+        """Run a file that is written for the toolkit, and return its module.
+
+        By naming the file, the user agreed to run it.
+        """
         file = Path(path).expanduser().resolve()
         if file not in self._by_file and not file.is_file():
             raise UsageError("no such file", where=str(path))
@@ -143,18 +149,21 @@ class Guest:
         name: str,
         wanted: Sequence[str] = ("*",),
     ) -> ModuleType:
-        """Return what an `import` statement in a toolkit's file gets for a dotted name.
+        """Return the module that an `import` statement in a toolkit's file gets for a dotted name.
 
-        Raise `ImportError` as it would.
+        Raise `ImportError` as the statement would.
         """
         return self._import(name, fromlist=wanted)
 
     def provides(self, name: str) -> bool:
-        """Return True if the dialect provides a dotted name, or replaces names in the library of that name."""
+        """Return True for a dotted name of the toolkit, and for a library in which assay replaces some names."""
         return name.partition(".")[0] in self._tops or name in self._libraries
 
     def is_library(self, name: str) -> bool:
-        """Return True for a library that only the toolkit's own files see with some of its names replaced."""
+        """Return True for a library in which assay replaces some names.
+
+        Only the toolkit's own files see the replacements.
+        """
         return name in self._libraries
 
     def import_module(
@@ -228,7 +237,7 @@ class Guest:
             return module
 
     def _name_of(self, file: Path) -> str:
-        """Return the dotted name of a file: its path in the tree, or a unique name if it is outside."""
+        """Return the module name of a file: its dotted path in the toolkit's tree; outside of it, a unique name."""
         dotted_name = next(
             (name for mount in self._mounts if (name := mount.name_of(file))), None
         )
@@ -243,7 +252,7 @@ class Guest:
         name: str,
         names: Mapping[str, str],
     ) -> bool:
-        """Return True if a name means the user's own module, which only shares its name with a module of assay."""
+        """Return True if a top-level name means a user's module that shares only its name with a module of assay."""
         if "." in name:
             return False
         own_file = next(
@@ -301,13 +310,13 @@ class Guest:
         return None
 
     def _bare(self, name: str) -> str:
-        """Return a dotted name without this guest's prefix."""
+        """Return a module's dotted name without the prefix that it has in `sys.modules`."""
         return name.removeprefix(f"{self.prefix}.")
 
     def _serves(self, name: str) -> bool:
-        """Return True if this guest provides a name.
+        """Return True if this loader imports the module of a dotted name; Python imports all others.
 
-        The name may belong to the dialect, to a file in the same folder, or to a module that imports the dialect.
+        The name may belong to the toolkit, to a file in the same folder, or to a module that imports the toolkit.
         """
         is_served = self._is_served.get(name)
         if is_served is None:
@@ -357,7 +366,7 @@ class Guest:
         name: str,
         scope: Fields | None,
     ) -> ModuleNotFoundError:
-        """Return an error that says what is missing, which file imports it, and where assay searched."""
+        """Return the error for a missing module or name. It says which file imports it and where assay searched."""
         top = name.partition(".")[0]
         folders = []
         for m in self._mounts:
@@ -385,7 +394,7 @@ class Guest:
         )
 
     def _module(self, name: str) -> ModuleType:
-        """Return the module of one dotted name, built once and set as an attribute of its parent."""
+        """Return the module of a dotted name. It is built once, and set as an attribute of its parent."""
         if name in self._by_name:
             return self._by_name[name]
         with self._lock:
@@ -446,7 +455,10 @@ class Guest:
         return self._execute(file, name)
 
     def _file_of(self, name: str) -> Path | None:
-        """Return the file of a name: the user's, upstream's, or an outside module's that imports the dialect."""
+        """Return the file that defines a module, if assay does not replace it.
+
+        It is in the user's folder, in the toolkit's tree, or outside both and imports the toolkit.
+        """
         if name.partition(".")[0] in self._hidden:
             return None
         own_file = next(
@@ -469,9 +481,9 @@ class Guest:
         file: Path | None,
         attribute: str,
     ) -> object:
-        """Return a name of upstream's module.
+        """Return the attribute of a module from the user's or the toolkit's own file rather than from assay.
 
-        An `__init__` is not run for names it only imports from another module.
+        A package's `__init__.py` is not run for an attribute that it only imports from another module.
         """
         if file is not None:
             names = names_in(file)
@@ -530,7 +542,10 @@ class Guest:
         attribute: str,
         depth: int = 0,
     ) -> bool:
-        """Return True if a module would have a name, judged by its text. Star imports are followed."""
+        """Return True if a module's source defines or imports an attribute.
+
+        It is not run; star imports are followed.
+        """
         file = self._file_of(name)
         if file is None or depth > 3:
             return False
@@ -557,9 +572,9 @@ class Guest:
         module: Overlay,
         scope: Fields | None,
     ) -> list[str]:
-        """Return the names that a star import adds from a toolkit's module: only those that the importing file uses.
+        """Return the names that a star import adds from a toolkit's own file: only those that the importer uses.
 
-        This runs no more of the tree than necessary.
+        This runs no more of the toolkit's files than necessary.
         """
         asker = (scope or {}).get("__file__")
         if asker:
@@ -575,7 +590,7 @@ class Guest:
 
 
 class _Unknown(ImportError):
-    """Raised if no module has a name. The caller replaces it by an error with a better message."""
+    """Raised if no file defines a module. The caller replaces it by an error with a better message."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no module {name!r}", name=name)

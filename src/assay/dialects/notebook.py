@@ -1,9 +1,9 @@
-"""Dialects in a notebook: make a dialect's names importable in the session, until `disable`.
+"""Make a toolkit's names importable in a notebook session, until `disable`.
 
 The importing code decides. Cells, code typed at the prompt and the user's own files in the working folder get the
 names; any other file gets them only if no package of that name is installed. Nothing is put into `sys.modules`
-under a dialect's names, so nothing is left behind. Typed code has no loader that could give it separate builtins.
-This is therefore the only place where `import` is replaced for the whole process.
+under a toolkit's names, so nothing is left behind. Typed code has no loader that could give it separate builtins.
+This is therefore the only module that replaces `import` for the whole process.
 """
 
 import builtins
@@ -30,9 +30,9 @@ def enable(
     dialect: str,
     protocol: str = OURS,
 ) -> None:
-    """Make a dialect's names importable in this session, even if a package of such a name is installed.
+    """Make a toolkit's names importable in this session, even if a package of such a name is installed.
 
-    `protocol="upstream"` chooses upstream's own rule where it differs from the correct one.
+    `protocol="upstream"` chooses the toolkit's own rules where they differ from assay's.
     """
     if dialect not in DIALECTS:
         known_dialects = ", ".join(DIALECTS)
@@ -97,7 +97,7 @@ def _import_of_guest(
     scope: Fields,
     wanted: Sequence[str],
 ) -> ModuleType | None:
-    """Return the module that typed code imports for a name of an enabled dialect; `None` leaves it to Python."""
+    """Return the module that typed code gets for a name of an enabled toolkit; `None` leaves the import to Python."""
     guest = next(
         (g for g in reversed(list(_guests.values())) if g.provides(name)), None
     )
@@ -118,7 +118,7 @@ def _is_served(
     *,
     is_library: bool = False,
 ) -> bool:
-    """Return True if code can only mean the dialect by a name: a cell, typed code, or a suitable file.
+    """Return True if code that imports a toolkit's name gets it from assay: a cell, typed code, or a suitable file.
 
     Suitable are the user's own files in the working folder, and other files if no package of that name is
     installed.

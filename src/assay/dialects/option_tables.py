@@ -1,4 +1,4 @@
-"""Options of a toolkit's command line: each is a row of the `options.toml` next to the toolkit's command."""
+"""The options of a toolkit's command line, read from the `options.toml` next to the module of its command."""
 
 import argparse
 import tomllib
@@ -25,11 +25,11 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "truth": truth,
 }
 NOTES = ("idle", "refused")
-"""Keys of a row that argparse does not know; `noted_options` returns them."""
+"""Keys of an option's row that argparse does not know; `noted_options` returns the options that have one."""
 
 
 def option_rows(dialect: str) -> dict[str, dict[str, Record]]:
-    """Return the rows of a toolkit's options by group and by names."""
+    """Return the rows of a toolkit's `options.toml`: for each option group, the settings of each option."""
     table = Path(__file__).with_name(dialect) / "options.toml"
     return tomllib.loads(table.read_text(encoding="utf-8"))
 
@@ -49,7 +49,7 @@ def add_options(
 
 
 def _settings(row: Record) -> Record:
-    """Return the arguments of argparse for one row."""
+    """Return the keyword arguments of `add_argument` for one row of `options.toml`."""
     settings = {key: value for key, value in row.items() if key not in NOTES}
     if settings.pop("hidden", False):
         settings["help"] = argparse.SUPPRESS
@@ -59,7 +59,7 @@ def _settings(row: Record) -> Record:
 
 
 def noted_options(dialect: str, note: str) -> Record:
-    """Return the options with a note, such as `refused`, with its value, by their names."""
+    """Return the options whose row has the key `note`, such as `refused`, each with the value of that key."""
     return {
         names: row[note]
         for rows in option_rows(dialect).values()

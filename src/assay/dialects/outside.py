@@ -28,9 +28,9 @@ class Outside:
             self._mention = re.compile(statement, re.MULTILINE)
 
     def is_guest(self, name: str) -> bool:
-        """Return True if a module imports the toolkit's names.
+        """Return True if a module imports the toolkit's names, judged by its text.
 
-        Imported modules and those of Python itself do not count.
+        Return False for modules that are already imported and for Python's standard library.
         """
         top = name.partition(".")[0]
         if top in self._mounts:
@@ -51,9 +51,9 @@ class Outside:
         return True
 
     def took_one_in(self, name: str, error: ModuleNotFoundError) -> bool:
-        """Return True if an import failed because an outside module imports a toolkit's name.
+        """Return True if importing the outside module `name` failed because it imports the toolkit.
 
-        That module is then treated as one of the outside modules.
+        The module is then recorded, so that the next attempt loads it like the toolkit's own files.
         """
         missing = (error.name or "").partition(".")[0]
         top = name.partition(".")[0]
@@ -73,7 +73,7 @@ class Outside:
         return True
 
     def file_of(self, name: str) -> Path | None:
-        """Return the file of one of their modules."""
+        """Return the file of a recorded module that imports the toolkit; None for any other module."""
         mount = self._mounts.get(name.partition(".")[0])
         if mount is not None:
             return mount.file_of(name)
@@ -88,7 +88,7 @@ class Outside:
 
 
 def installed_mount(top: str) -> Mount | None:
-    """Return the folder of an installed package or module; None if another file of this process made it importable."""
+    """Return the folder with an installed module; None if loading a user's file made the module importable."""
     spec = _found(top)
     # A folder without `__init__.py` is not an installed package: every folder of the working folder is one.
     if (
@@ -102,7 +102,7 @@ def installed_mount(top: str) -> Mount | None:
 
 
 def top_mount(top: str) -> Mount | None:
-    """Return the folder of a top-level module written in Python."""
+    """Return the folder from which a top-level module written in Python would be imported."""
     spec = _found(top)
     return _mount(spec) if spec is not None else None
 

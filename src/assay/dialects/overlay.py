@@ -1,7 +1,7 @@
-"""Overlay: assay's module on top of the user's or upstream's module of the same name, which provides other names.
+"""Modules that combine assay's replacement of a toolkit's module with the original, which provides all other names.
 
-Only a dialect's files see libraries with some names replaced by assay's. A dialect's `claims.LIBRARIES` says which
-module provides them; for example `datasets.load_dataset` runs loading scripts.
+Only a toolkit's own files see libraries with some names replaced by assay's. The `claims.LIBRARIES` of a dialect
+says which module provides the replacements; for example `datasets.load_dataset` runs loading scripts.
 """
 
 import importlib
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from .guest import Guest
 
 STANDS_IN = "STANDS_IN"
-"""Name of an attribute; a module of assay that has it is used only if upstream's own file is missing."""
+"""Name of an attribute. A module of assay that has it is used only if the toolkit's own file is missing."""
 
 Find = Callable[[str], Any]
-"""Returns the value of a name in the other module. Raises `AttributeError`."""
+"""A function that returns the value of a name in the original module, or raises `AttributeError`."""
 
 
 class Overlay(ModuleType):
-    """assay's names first, then those of the other module, which is run only when one of its names is needed."""
+    """A module with assay's names, and the original's for all others. The original is run only when one is needed."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Overlay(ModuleType):
         return value
 
     def __setattr__(self, attribute: str, value: object) -> None:
-        """Replace a name. If it is assay's, replace it also in the module where assay's own functions look it up."""
+        """Set a name. If it is assay's, set it also in the module where assay's own functions look it up."""
         super().__setattr__(attribute, value)
         ours = self.__dict__.get("_ours")
         if (
@@ -82,7 +82,7 @@ class Overlay(ModuleType):
             setattr(ours, attribute, value)
 
     def own_names(self) -> list[str]:
-        """Return the public names of assay's module."""
+        """Return the public names of assay's module, without those of the original."""
         ours = self.__dict__["_ours"]
         declared = getattr(ours, "__all__", None)
         if declared is not None:
@@ -91,7 +91,7 @@ class Overlay(ModuleType):
 
 
 class Part(ModuleType):
-    """The names of one of assay's modules that a module of a toolkit has as well.
+    """A view of one of assay's modules with only those names that the toolkit's module has as well.
 
     Names that the module creates on access, in its own `__getattr__`, are supported, too.
     """
@@ -117,7 +117,7 @@ class Part(ModuleType):
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute here and, if assay's module exports the name, also in that module."""
+        """Set an attribute here and, if it is one of the shared names, also in assay's module."""
         super().__setattr__(name, value)
         if name in self.__dict__["__all__"]:
             setattr(self.__dict__["_module"], name, value)
@@ -127,7 +127,7 @@ def _is_child(
     ours: ModuleType | None,
     value: object,
 ) -> bool:
-    """Return True if a value is a submodule of assay's module, for which the toolkit has its own."""
+    """Return True if a value is a submodule of assay's module. The toolkit has its own submodule of that name."""
     return (
         ours is not None
         and isinstance(value, ModuleType)
@@ -136,7 +136,7 @@ def _is_child(
 
 
 def with_names(module: ModuleType, names: Fields) -> ModuleType:
-    """Return a library's module with some of its names replaced, for the toolkit's files only."""
+    """Return a copy of a library's module in which some names are replaced, for the toolkit's files only."""
 
     def find(attribute: str) -> object:
         return getattr(importlib.import_module(module.__name__), attribute)
@@ -150,9 +150,9 @@ def stands_for(
     name: str,
     names: Mapping[str, str],
 ) -> str | None:
-    """Return the module of assay that replaces a toolkit's name, by the longest known prefix; `None` if there is none.
+    """Return the module of assay that replaces a toolkit's module, by its longest known prefix; `None` if none does.
 
-    `module: name name …` stands for a part of a module.
+    A result such as `module: name name …` means that assay replaces only these names.
     """
     parts = name.split(".")
     for size in range(len(parts), 0, -1):
@@ -170,9 +170,10 @@ def replacement(
     real: str | None,
     guest: "Guest | None" = None,
 ) -> ModuleType | None:
-    """Return the module of assay that `stands_for` named, or a part of it; `None` if it does not exist.
+    """Import the module of assay that `stands_for` returned; `None` if it does not exist.
 
-    Names that depend on the guest, such as a registry, are taken from `guest`.
+    A result with names, `module: name name …`, becomes a view with only these names. Names that depend on the loader
+    of the user's files, such as a registry, are created for `guest`.
     """
     if real is None:
         return None
@@ -191,7 +192,7 @@ def replacement(
 
 
 class Libraries:
-    """The libraries of one toolkit, each created when it is first imported."""
+    """The libraries in which assay replaces names for one toolkit. Each module is created when it is first imported."""
 
     def __init__(self, dialect: str) -> None:
         self._sources: dict[str, str] = {}
@@ -213,7 +214,7 @@ class Libraries:
         return name in self._sources
 
     def of(self, name: str) -> ModuleType:
-        """Return a library with assay's names in it. Raise as an import does if it is not installed."""
+        """Return a library's module with assay's replacements in it. Raise `ImportError` if it is not installed."""
         if name not in self._made:
             real = importlib.import_module(name)
             self._made[name] = with_names(

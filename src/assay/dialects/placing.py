@@ -1,8 +1,8 @@
 """Decide which module of a toolkit's tree a file is, so that its relative imports work as in that tree.
 
-A file below a folder with the tree's name (`vlmeval/dataset/mine.py`) is the module that its path names. For a file
-outside of any tree, assay tries the packages of the facade and chooses the one in which most of the file's relative
-imports exist. A dialect only has to declare its names, in `names.toml`.
+A file below a folder with the tree's name (`vlmeval/dataset/mine.py`) is the module that its path names. A file
+outside of any tree is treated as a module of the package in which most of its relative imports exist, judged by
+the modules that assay replaces. A toolkit declares these in `names.toml`.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ from .source_names import ImportFrom, names_in
 
 
 def facade_names(dialect: str) -> dict[str, str]:
-    """Return the modules of a toolkit that assay replaces, each with `module` or `module: names` of assay."""
+    """Return the toolkit's modules that assay replaces, each with assay's `module` or, for a part, `module: names`."""
     table = Path(__file__).with_name(dialect) / "names.toml"
     names: dict[str, str] = tomllib.loads(table.read_text(encoding="utf-8"))
     return {name: f"{__package__}.{real}" for name, real in names.items()}
@@ -24,13 +24,13 @@ def facade_names(dialect: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder whose files are the modules of a package; top-level modules if `package` is empty."""
+    """A folder with the modules of `package`, or with top-level modules if `package` is empty."""
 
     package: str
     folder: Path
 
     def place_of(self, name: str) -> Path | None:
-        """Return the path, without a suffix, of a dotted name, or `None` for a name outside the package."""
+        """Return the path for a dotted name, without `.py`; `None` for a name outside the package."""
         if not self.package:
             return self.folder.joinpath(*name.split("."))
         if name == self.package:
@@ -41,7 +41,7 @@ class Mount:
         return None
 
     def file_of(self, name: str) -> Path | None:
-        """Return the file of a module, or `None`."""
+        """Return the file of a dotted name, or `None` if there is none."""
         path = self.place_of(name)
         return module_file(path) if path is not None else None
 
@@ -72,7 +72,7 @@ def mounts_of(
     file: Path,
     names: Mapping[str, str],
 ) -> tuple[Mount, ...]:
-    """Return the folders with the modules around a toolkit's file, the nearest first."""
+    """Return the folders in which the imports of a toolkit's file are searched, the nearest first."""
     file = file.resolve()
     root = tree_above(file, names)
     if root is not None:
@@ -88,7 +88,10 @@ def tree_above(
     file: Path,
     names: Mapping[str, str],
 ) -> Path | None:
-    """Return the innermost folder around a file that contains the toolkit's package."""
+    """Return the innermost folder around a file that contains the toolkit's package.
+
+    It must have modules of the toolkit, not only its name. None if there is none.
+    """
     tops = {name.partition(".")[0] for name in names}
     for folder in file.parents:
         if folder.name in tops and _is_tree(folder, names):
@@ -98,14 +101,14 @@ def tree_above(
 
 @dataclass(frozen=True, slots=True)
 class FacadeModule:
-    """A module that assay replaces: the file of its replacement, and the names of it that are offered; None for all."""
+    """A toolkit's module that assay replaces: the file of the replacement, and the names it offers (None for all)."""
 
     file: Path
     part: frozenset[str] | None = None
 
     @property
     def offered(self) -> frozenset[str]:
-        """The names that the module offers, including those of its star imports."""
+        """The names that the replacement offers, including those of its star imports."""
         if self.part is not None:
             return self.part
         return _offered(self.file)
@@ -115,7 +118,7 @@ def _is_tree(
     folder: Path,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if a folder contains modules that the facade of the same name has, too."""
+    """Return True if a folder with the name of a toolkit's package contains a module that assay replaces."""
     parts = _children(folder.name, facade_files(tuple(names.items())))
     return any(
         (folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts
@@ -126,7 +129,7 @@ def home_of(
     file: Path,
     names: Mapping[str, str],
 ) -> str | None:
-    """Return the package for which a single file was written; `None` if its relative imports do not fit the facade."""
+    """Return the toolkit's package in which most relative imports of a file exist; `None` if none of them does."""
     nodes = []
     for node in names_in(file).imports:
         if node.level and not _is_beside(file, node, names):
@@ -146,7 +149,7 @@ def _packages(
     modules: Mapping[str, FacadeModule],
     folder: str,
 ) -> Iterator[str]:
-    """Yield packages of the facade, those near the top first, each followed by possible user packages inside it."""
+    """Yield the toolkit's packages, top-level ones first, then a possible subpackage `folder` of each."""
     names = set()
     for name, module in modules.items():
         if "." in name:
@@ -188,9 +191,9 @@ def _is_beside(
     node: ImportFrom,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if an import finds a file of the user's own, which proves nothing.
+    """Return True if a relative import finds a file of the user's own, so that it says nothing about the package.
 
-    A copy of upstream's file does not count as the user's own.
+    A copy of the toolkit's file does not count as the user's own.
     """
     imported = _imported_file(file, node)
     if imported is None:
@@ -214,7 +217,7 @@ def _imported_file(file: Path, node: ImportFrom) -> Path | None:
 
 
 def _offered(ours: Path) -> frozenset[str]:
-    """Return the names that a module of the facade offers, including those of its star imports."""
+    """Return the names that a module of assay offers in place of a toolkit's, including those of its star imports."""
     names = names_in(ours)
     files = []
     for node in names.imports:
@@ -240,7 +243,7 @@ def absolute_name(
 
 @lru_cache(maxsize=32)
 def _modules_inside(name: str, folder: Path) -> dict[str, FacadeModule]:
-    """Return every module of a package of assay, under the toolkit's name for the package."""
+    """Return every module of a package of assay, by the dotted name that it has in the toolkit."""
     modules = {}
     for file in sorted(folder.rglob("*.py")):
         parts = file.relative_to(folder).with_suffix("").parts
@@ -251,7 +254,7 @@ def _modules_inside(name: str, folder: Path) -> dict[str, FacadeModule]:
 
 
 def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModule]:
-    """Return every module that assay replaces, by the toolkit's name, with assay's file. No module is run."""
+    """Return assay's replacements, by the dotted names of the toolkit's modules. No module is run."""
     modules: dict[str, FacadeModule] = {}
     for name, real in names:
         module_name, _, part = real.partition(":")
@@ -279,7 +282,7 @@ def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModul
 
 
 def _folder_of(real: str) -> Path | None:
-    """Return the path, without a suffix, of a module of assay, without running its parents."""
+    """Return the path of a module of assay without `.py`. Its parent packages are not run."""
     top, *rest = real.split(".")
     try:
         spec = importlib.util.find_spec(top)
@@ -300,7 +303,7 @@ def is_upstreams(
     name: str,
     names: Mapping[str, str],
 ) -> bool:
-    """Return True if a user's file or package is upstream's: it offers names that assay's replacement offers.
+    """Return True if a user's file or package is the toolkit's: it offers names that assay's replacement offers.
 
     A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. It shares none of these names.
     """

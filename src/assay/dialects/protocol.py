@@ -1,8 +1,8 @@
-"""Choose between assay's rule and upstream's own rule for a dialect, where the two differ.
+"""Choose between assay's rules and the original toolkit's own rules, where the two differ.
 
-assay's rule is the default. `enable(NAME, protocol="upstream")`, `assay python --upstream` and the `--upstream` of
-a dialect's command choose upstream's for the rest of the process. A facade calls `is_upstream(NAME)` where the
-rules differ.
+assay's rules are the default. `enable(NAME, protocol="upstream")`, `assay python --upstream` and the `--upstream`
+of a toolkit's command choose the toolkit's own for the rest of the process. Code with a difference asks
+`is_upstream(NAME)`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,15 +14,15 @@ from ..core import EMPTY, UsageError
 OURS = "assay"
 UPSTREAM = "upstream"
 DOCUMENTED = "upstream@documented"
-"""Upstream's rules in the revision that its how-to document describes, if that is not the newest."""
+"""The toolkit's own rules in the revision that its how-to document describes, if that is not the newest."""
 
 _upstream: dict[str, str] = {}
 _here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
-"""Rules for the current piece of work, which override those of the process."""
+"""Protocols by toolkit for the current thread or task, which override those of the process."""
 
 
 def choose(dialect: str, protocol: str) -> None:
-    """Set the rule of one dialect for this process. Replicas and workers receive it when they start."""
+    """Set the protocol of one toolkit for this process. Replicas and workers receive it when they start."""
     if protocol not in (OURS, UPSTREAM, DOCUMENTED):
         raise UsageError(
             f"unknown protocol {protocol!r}",
@@ -34,7 +34,7 @@ def choose(dialect: str, protocol: str) -> None:
 
 
 def is_upstream(dialect: str) -> bool:
-    """Return True if this dialect follows upstream's rule where assay's differs."""
+    """Return True if the toolkit's own rules apply where they differ from assay's."""
     here = _here.get().get(dialect)
     if here is None:
         return dialect in _upstream
@@ -46,20 +46,20 @@ def error_of_rule(
     error: Exception,
     upstreams: type[Exception],
 ) -> Exception:
-    """Return an error; if the dialect follows upstream's rule, as the exception that upstream raises for it."""
+    """Return `error`, converted to `upstreams`, the exception of the original toolkit, if the toolkit's rules apply."""
     if is_upstream(dialect):
         return upstreams(str(error))
     return error
 
 
 def is_documented(dialect: str) -> bool:
-    """Return True if the rules are those of the documented revision."""
+    """Return True if a toolkit's rules are those of the revision that its how-to document describes."""
     return _here.get().get(dialect, _upstream.get(dialect)) == DOCUMENTED
 
 
 @contextmanager
 def following(dialect: str, protocol: str) -> Iterator[None]:
-    """Let a dialect follow a rule in this thread or task while the context is active."""
+    """Apply a protocol to one toolkit in this thread or task, while the context is active."""
     token = _here.set({**_here.get(), dialect: protocol})
     try:
         yield

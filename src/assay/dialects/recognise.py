@@ -1,8 +1,8 @@
 """Recognise the toolkit for which a file or folder is written, by its imports or its layout.
 
-The file is not run for this. Each dialect has a light module with two functions: `claims(path, imports)` returns a
-reason in words or `None`; `tasks(path, run)` returns the tasks. `@upstream` after a file or folder requests the
-tasks as the original system measures them, which the dialect's `as_upstream(path, run)` returns.
+The file is not run for this. Each toolkit has a module that is quick to import, with `claims(path, imports)`, which
+returns the reason in words, or `None`. Its package has `tasks(path, run)`, which returns the tasks. `@upstream` after
+a file or folder requests the tasks under the toolkit's own rules, which `as_upstream(path, run)` returns.
 """
 
 import ast
@@ -36,7 +36,7 @@ UPSTREAM = "@upstream"
 
 
 def recognise(reference: str, run: object) -> Sequence[Task] | None:
-    """Return the tasks of a toolkit's file or folder, or `None` if no dialect claims it."""
+    """Return the tasks of a toolkit's file or folder, or `None` if it is not written for a known toolkit."""
     if _is_chosen_from_a_folder(reference, run):
         return ()
     choice = getattr(run, "dialect", None)
@@ -73,7 +73,7 @@ def _as_upstream(dialect: str) -> Any:
 
 
 def _is_chosen_from_a_folder(reference: str, run: object) -> bool:
-    """Return True if a bare name is a task of a folder that is also listed, since that folder returns its own tasks."""
+    """Return True for the bare name of a task in a folder that the run also lists, since the folder returns it."""
     if Path(reference).suffix or Path(reference).exists():
         return False
     names: list[str] = []
@@ -106,10 +106,10 @@ def recognise_model(
     args: Fields,
     choice: str | None = None,
 ) -> Model | None:
-    """Return the model that a toolkit's file defines; `None` if no dialect claims the file.
+    """Return the model that a toolkit's file defines; `None` if the file is not written for a known toolkit.
 
-    The requested dialect is used if the file fits several dialects, or none. A file that clearly belongs to another
-    dialect keeps it, because a task and its model may come from different systems.
+    `choice`, the toolkit that the user requested, is used if the file fits several toolkits, or none. A file that
+    clearly belongs to another toolkit keeps it, because a task and its model may come from different systems.
     """
     dialect = _dialect_of_model(reference, choice)
     if dialect is None:
@@ -123,7 +123,7 @@ def _dialect_of_model(
     reference: str,
     choice: str | None,
 ) -> str | None:
-    """Return the dialect of a model's file: the chosen one if it claims the file, else the one that claims it."""
+    """Return the toolkit that a model's file fits. `choice` takes precedence if the file fits it, or fits none."""
     if choice is not None:
         dialect_of(reference, choice)  # This raises for an unknown dialect name.
         path = Path(split_reference(reference)[0]).expanduser()
@@ -136,7 +136,7 @@ def _dialect_of_model(
 
 
 def listing_of(folder: str) -> Any:
-    """Return the module that lists the contents of a folder or a library; None if there is none."""
+    """Return the module that can list the tasks of a folder or an installed library; None if its toolkit has none."""
     if not Path(folder).expanduser().is_dir() and not named_dialect(folder):
         return None
     claim = dialect_of(folder)
@@ -151,7 +151,7 @@ def dialect_of(
     reference: str,
     choice: str | None = None,
 ) -> tuple[str, str] | None:
-    """Return the dialect of a reference and the reason. The requested dialect takes precedence."""
+    """Return the toolkit of a reference and the reason for it. `choice`, the requested toolkit, takes precedence."""
     present = present_dialects()
     if choice is not None:
         if choice not in present:
@@ -176,7 +176,7 @@ def dialect_of(
 
 
 def present_dialects() -> list[str]:
-    """Return the installed dialects, in the order in which they are asked."""
+    """Return the names of the supported toolkits, in the order in which a file is compared with them."""
     folder = Path(__file__).parent
     return [name for name in DIALECTS if (folder / name / "claims.py").exists()]
 
@@ -200,7 +200,7 @@ def files_named(name: str, folder: Path) -> list[str]:
 
 
 def library_name(name: str) -> tuple[str, str] | None:
-    """Return the dialect whose installed library has a task of this name, and the task's full name."""
+    """Return the toolkit whose installed library has a task of this name, and the task's full reference."""
     for dialect, knows in _functions("knows"):
         reference = knows(name)
         if reference is not None:
@@ -209,7 +209,7 @@ def library_name(name: str) -> tuple[str, str] | None:
 
 
 def _functions(name: str) -> Iterator[tuple[str, Function]]:
-    """Yield the function of this name of each dialect that has one, in its light module `claims`."""
+    """Yield each toolkit whose module `claims` has a function of this name, with the function."""
     for dialect in present_dialects():
         claims = importlib.import_module(f".{dialect}.claims", __package__)
         function = getattr(claims, name, None)

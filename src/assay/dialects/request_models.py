@@ -1,4 +1,4 @@
-"""A user's model object that is called once per request. An exception in its code fails only that request."""
+"""Users' model objects that are called once per request. An exception in their code fails only that request."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -9,20 +9,23 @@ from ..models.answers import failure
 
 
 class RequestModel:
-    """A user's class, inspected without an instance and built on first use; called in its own thread."""
+    """Base of adapters for users' model classes.
+
+    The user's object is built on first use and called in its own thread.
+    """
 
     name: str
     built: Any = None
-    """The user's object, once it is built."""
+    """The user's object; None until it is built."""
     prompt: Callable[[Sample, Prompt], Prompt | None]
-    """The function for prompts, if objects of the class build their own."""
+    """Builds a prompt with the user's object, if its class has a method for that."""
 
     def build(self) -> Any:
         """Return the user's object, built on first use."""
         raise NotImplementedError
 
     def answer(self, model: Any, request: Request) -> Output:
-        """Return the answer of the user's object to one request."""
+        """Call the user's object `model` for one request, and convert its answer to an output."""
         raise NotImplementedError
 
     def load(self) -> None:
@@ -34,7 +37,7 @@ class RequestModel:
         return [self.attempt(request) for request in requests]
 
     def attempt(self, request: Request) -> Output:
-        """Return the answer to one request, or its failure."""
+        """Return the answer to one request, or a failed output if the user's code raises."""
         model = self.build()
         try:
             return self.answer(model, request)
@@ -42,11 +45,11 @@ class RequestModel:
             return self.failed(error)
 
     def failed(self, error: Exception) -> Output:
-        """Return the failure of a request whose answer raised an exception."""
+        """Return the failed output for a request during which the user's code raised `error`."""
         return failure(error, self.name)
 
     def built_for_prompt(self) -> Any:
-        """Return the user's object; None if it cannot be built, which `load` reports once instead of for each row."""
+        """Return the user's object, or None if it cannot be built. `load` reports that error once, not for each row."""
         try:
             return self.build()
         except ModelError:
@@ -59,7 +62,7 @@ class RequestModel:
 
 
 class ThreadedRequestModel(RequestModel):
-    """A `RequestModel` for an object that waits for a server: it asks several requests at once, each in a thread."""
+    """A `RequestModel` for an object that waits for a server: several requests run at once, each in a thread."""
 
     concurrency = 8
 

@@ -1,4 +1,4 @@
-"""Return values of users' functions: checks that name the function, and plain values."""
+"""Checks and conversions for the values that users' functions return. Errors name the function."""
 
 import inspect
 import math
@@ -21,7 +21,7 @@ def bare(value: Any) -> object:
 
 
 def plain(value: object) -> object:
-    """Return a value in a form that JSON can store. A value without such a form is returned unchanged."""
+    """Return a value as types that JSON can store: arrays become lists. Any other value is returned unchanged."""
     if type(value) in LEAVES:
         return value
     if isinstance(value, Mapping):
@@ -56,7 +56,10 @@ def checked_metrics(
     function: Function,
     subject: str,
 ) -> Fields:
-    """Return a metric's dictionary. Raise if it has no number, and warn about numbers that are not finite."""
+    """Return the dictionary of numbers that a user's metric returned.
+
+    Raise if it has no number, and warn about numbers that are infinite or NaN.
+    """
     where = f"{subject}, {defined_at(function)}"
     if not isinstance(returned, Mapping):
         kind = type(returned).__name__
@@ -78,6 +81,6 @@ def checked_metrics(
 
 
 def not_finite(numbers: Fields) -> dict[str, float]:
-    """Return the numbers that are infinite or NaN, under the names of their groups."""
+    """Return the infinite and NaN numbers of a nested dictionary, by their flattened names."""
     flat = flatten(numbers)
     return {name: number for name, number in flat.items() if not math.isfinite(number)}

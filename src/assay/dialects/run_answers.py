@@ -1,4 +1,4 @@
-"""The answered samples of a run, for the files that toolkits expect."""
+"""Read the answered samples of a run, to write the prediction files of other toolkits."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,10 @@ def answered(
     samples: Iterable[object],
     answers: Mapping[Any, Sequence[Any]],
 ) -> Iterator[tuple[Sample, Sequence[Any]]]:
-    """Yield each sample whose last turn was answered, with its entries in the run's index, one for each turn."""
+    """Yield each sample whose last turn was answered, with its index entries, one for each turn.
+
+    `answers` are the entries of the run's index, by sample id and epoch.
+    """
     for sample in samples:
         if not isinstance(sample, Sample):
             continue
@@ -22,5 +25,5 @@ def answered(
 
 
 def output_of(reader: RunReader, entry: Any) -> Output:
-    """Return the output of an entry in the run's index."""
+    """Return the stored output of an answer, given its entry in the run's index."""
     return output_from_plain(reader.index.output(entry).output, reader.blobs)

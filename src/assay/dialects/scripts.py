@@ -7,7 +7,10 @@ from .shapes import Record
 
 
 def run_code(code: CodeType, scope: Record) -> None:
-    """Run a user's own script as `__main__`. By naming it in the command, the user agreed to run it."""
+    """Run a user's script as `__main__`, with the names in `scope`, which also receives those that the script defines.
+
+    By naming the script in the command, the user agreed to run it.
+    """
     module = ModuleType("__main__")
     module.__dict__.update(scope)
     before = sys.modules["__main__"]

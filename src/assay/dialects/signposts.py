@@ -1,4 +1,4 @@
-"""Names that other tools know and assay does not run, with advice on what to install."""
+"""Advice for task names and files that belong to other tools and that assay does not run."""
 
 import tomllib
 from functools import cache
@@ -18,7 +18,7 @@ def _tables() -> Record:
 
 
 def signpost(name: str) -> UsageError | None:
-    """Return advice for a name that assay does not have and another tool has, or None."""
+    """Return an error with advice for a name that another tool has and assay has not; None for an unknown name."""
     folded = name.lower().replace("-", "_")
     if folded.endswith((".yaml", ".yml")):
         return _file_of_another_tool(Path(name).expanduser())
@@ -32,7 +32,7 @@ def signpost(name: str) -> UsageError | None:
 
 
 def _file_of_another_tool(path: Path) -> UsageError | None:
-    """Return what to do with a YAML file of another tool, or None."""
+    """Return an error that says what to do with a YAML file of another tool; None if it is not such a file."""
     if not path.is_file():
         return None
     keys = top_level_keys(path.read_text(encoding="utf-8", errors="replace"))

@@ -1,4 +1,4 @@
-"""Names in a Python file, read from its text: those that it defines, and those that it imports. Nothing is run."""
+"""The names that a Python file defines and imports, read from its source. Nothing is run."""
 
 import ast
 import importlib.util
@@ -12,29 +12,29 @@ from ..code.sources import names_imported, parsed
 
 @dataclass(frozen=True, slots=True)
 class ImportFrom:
-    """One `from MODULE import NAMES`."""
+    """One statement `from MODULE import NAMES`."""
 
     level: int
     """Number of leading dots."""
     module: str
     names: tuple[tuple[str, str], ...]
-    """Each name in its module with its name in this file; `*` for all of them."""
+    """Pairs of an imported name and the name it gets in this file (`import a as b`); `*` for all of them."""
 
     @property
     def is_star(self) -> bool:
-        """True if it imports all names of the module."""
+        """True if the statement imports all names of the module."""
         return self.names == (("*", "*"),)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceNames:
-    """The names of a file, found without running it."""
+    """The names that a Python file defines, imports and exports, found without running it."""
 
     defined: frozenset[str]
     """Functions, classes and variables that the file defines, and modules it imports by `import x`."""
     imports: tuple[ImportFrom, ...]
     declared: frozenset[str] | None
-    """The names in a literal `__all__`; `None` if there is none."""
+    """The names in the file's `__all__`; `None` if it has none, or one that is computed."""
 
     @property
     def exported(self) -> frozenset[str]:
@@ -51,7 +51,7 @@ class SourceNames:
         )
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
-        """Return the import that provides a name, and the name in that module, or None."""
+        """Return the import statement that provides `name`, and its name in the imported module; None if none does."""
         for node in reversed(self.imports):
             for there, here in node.names:
                 if here == name and there != "*":
@@ -63,7 +63,7 @@ NOTHING = SourceNames(frozenset(), (), None)
 
 
 def names_in(file: Path) -> SourceNames:
-    """Return the names of a file; empty if it cannot be read or is not Python."""
+    """Return the names that a file defines, imports and exports; empty if it cannot be read or is not Python."""
     try:
         state = file.stat()
     except OSError:
@@ -118,7 +118,7 @@ def _assigned_names(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str
 
 
 def _texts(elements: Sequence[ast.expr]) -> frozenset[str] | None:
-    """Return the texts of a list such as `__all__`; None if one of its elements is computed."""
+    """Return the texts of a list literal such as `__all__`; None if one of its elements is not a literal text."""
     texts = []
     for element in elements:
         if not isinstance(element, ast.Constant) or not isinstance(element.value, str):
@@ -143,7 +143,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def words_in(file: Path) -> frozenset[str]:
-    """Return all names that a file uses."""
+    """Return every identifier that occurs in a file's code."""
     tree = parsed(file)
     if tree:
         return frozenset(
