@@ -18,7 +18,7 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the tasks with VLMEvalKit's own rules, which then apply to the rest of the process."""
+    """Return the tasks under VLMEvalKit's own rules, which then apply to the rest of the process."""
     from ..protocol import UPSTREAM, choose
     from . import vlmeval_planning as planning
 

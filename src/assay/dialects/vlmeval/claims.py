@@ -10,7 +10,7 @@ from ..placing import home_of as package_of
 
 NAMES = facade_names("vlmeval")
 FORK = "ulmeval"
-"""The fork has most of the same names. A file that imports it does not belong to VLMEvalKit."""
+"""Package of ULMEvalKit, a fork with most of the same names. A file that imports it does not belong to VLMEvalKit."""
 FORK_NAMES = {name.replace("vlmeval", FORK, 1): real for name, real in NAMES.items()}
 HEADER_BYTES = 64 * 1024
 
@@ -33,7 +33,7 @@ def claims(
 
 
 def _claims_place(path: Path) -> str | None:
-    """Return why a file belongs to VLMEvalKit by its location, or by the location that its relative imports require."""
+    """Return why a file's location or relative imports show that it belongs to VLMEvalKit, or None."""
     if not path.is_file() or tree_above(path.resolve(), FORK_NAMES) is not None:
         return None
     if tree_above(path.resolve(), NAMES) is not None:
@@ -64,7 +64,7 @@ def _claims_class(path: Path) -> str | None:
 
 
 def _claims_table(path: Path) -> str | None:
-    """Recognise a table by its header; no rows are read."""
+    """Return why a table belongs to VLMEvalKit, or None, judged by its header. No rows are read."""
     with path.open("rb") as file:
         header = file.readline(HEADER_BYTES).decode("utf-8", "replace").rstrip("\r\n")
     columns = {name.strip('"') for name in header.split("\t")}

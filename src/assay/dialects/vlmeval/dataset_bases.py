@@ -1,7 +1,7 @@
-"""Base classes of datasets: a benchmark in one TSV file, with images, texts or videos.
+"""Base classes for a benchmark in one TSV file, with images, texts or videos.
 
-The data frame is built only when code reads `data`. A class that only builds prompts gets lines one at a time, and
-a file of any size stays on disk.
+The data frame is built only when code reads `data`. If a class only builds prompts, it gets the lines one at a time,
+so that a table of any size stays on disk.
 """
 
 from functools import cached_property
@@ -34,7 +34,7 @@ CLASSES: list[Any] = []
 
 
 class UpstreamMethod:
-    """A class method for VLMEvalKit's own scripts, taken from the `ImageBaseDataset` of a checkout when it is used."""
+    """A class method that calls VLMEvalKit's own, from the `ImageBaseDataset` of a checkout or installed package."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._assay_name = name
@@ -51,7 +51,7 @@ class UpstreamMethod:
 
 
 class Reporting(TableRows):
-    """Methods by which VLMEvalKit's own scripts ask a class about its files and its numbers."""
+    """Class methods that VLMEvalKit's own scripts call to list a dataset's result files, failures and main metric."""
 
     get_judge_file = UpstreamMethod()
     report_infer_err = UpstreamMethod()
@@ -103,21 +103,21 @@ class ImageBaseDataset(Reporting):
 
     @cached_property
     def meta_only(self) -> bool:
-        """True if rows name image files and contain none."""
+        """True if rows name their image files; False if they contain the images."""
         if self.is_loaded:
             return "image" not in self.data.columns
         return "image" not in (open_file(self.data_file).columns or ())
 
     @cached_property
     def data_file(self) -> Path:
-        """The TSV, downloaded on first use if the class declares a URL."""
+        """The TSV. It is downloaded on first use if the class declares a URL."""
         name = self.dataset_name
         checksum = self.DATASET_MD5.get(name)
         return self._assay_prepared(self._assay_url_of(name), checksum)
 
     @property
     def data_path(self) -> str:
-        """The path of `data_file` as text, as upstream's constructor sets it."""
+        """The path of `data_file` as text. User code may set it, as VLMEvalKit's constructor does."""
         return self._assay_data_path or str(self.data_file)
 
     @data_path.setter
@@ -177,11 +177,11 @@ class ImageBaseDataset(Reporting):
         return path
 
     def dump_image(self, line: object) -> list[str]:
-        """Write the images of a line as files, and return their paths."""
+        """Write the images of a line (a row of the TSV) to files, and return their paths."""
         return self.rows_source.dump_image(self._assay_line(line))
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the images of a line and its question as a message list."""
+        """Return the prompt of a line: its images, then its question, as a message list."""
         line = self._assay_line(line)
         return [*self._assay_images(line), {"type": "text", "value": line["question"]}]
 
@@ -196,9 +196,9 @@ class ImageBaseDataset(Reporting):
         return [{"type": "image", "value": path} for path in self._assay_shown(line)]
 
     def _assay_shown(self, line: "Series") -> list[str]:
-        """Return the image files for prompts.
+        """Return the paths of a line's images for a prompt, and write the image files if needed.
 
-        Under upstream's rules, `image_path` is used as written if there is no `image`.
+        Under VLMEvalKit's rules, `image_path` is used as written if the table has no column `image`.
         """
         # This refuses names that lead out of the data folder.
         files = self.dump_image(line)
@@ -209,7 +209,7 @@ class ImageBaseDataset(Reporting):
 
     @cached_property
     def rows_source(self) -> Source:
-        """The object that interprets the cells of this dataset's rows."""
+        """The object that reads the cells of this dataset's rows, such as their images."""
         state = vars(self)
         if self.is_loaded:
             path = None
@@ -218,7 +218,10 @@ class ImageBaseDataset(Reporting):
         return Source(self.dataset_name, path, state.get("data"), self)
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
-        """Return the frame as upstream finishes it: optionally without rows that lack an image, references resolved."""
+        """Return the frame as VLMEvalKit's constructor leaves it.
+
+        References to another row's image become that image. With `skip_noimg`, rows without an image are dropped.
+        """
         if frame is None or not hasattr(frame, "columns"):
             return frame
         if "image_path" in frame:
@@ -246,7 +249,10 @@ class ImageBaseDataset(Reporting):
 
 
 def _resolved(source: Source, row: Fields) -> object:
-    """Return the images of a row. A cell that cannot be decoded stays, and fails its row when it is used."""
+    """Return the image of a row, or a list of its images.
+
+    A faulty cell stays as it is, and fails its row when it is used.
+    """
     try:
         pieces = source.images.cells(_texts(row))
     except RowFault:
@@ -259,7 +265,10 @@ def _resolved(source: Source, row: Fields) -> object:
 
 
 def _named(cell: object) -> object:
-    """Return the file names in a cell, which holds one name or a list of names."""
+    """Return the file names in an `image_path` cell: one name, or a list.
+
+    A cell without names is returned unchanged.
+    """
     try:
         if is_blank(cell):
             names = []
@@ -275,14 +284,14 @@ def _named(cell: object) -> object:
 
 
 def _texts(row: Fields) -> Record:
-    """Return the row with its image cell as text. pandas may have read a column of row numbers as numbers."""
+    """Return a row with its image cell as text. pandas may have read cells that name other rows as numbers."""
     cell = row.get("image")
     is_text = is_blank(cell) or isinstance(cell, (str, list))
     return {**row, "image": cell if is_text else str(cell)}
 
 
 def img_root_map(dataset: str) -> str:
-    """Return the folder of a dataset's images under `$LMUData/images`."""
+    """Return the name of a dataset's image folder, which is below `$LMUData/images`."""
     return image_folder(dataset).name
 
 
@@ -307,7 +316,7 @@ class TextBaseDataset(ImageBaseDataset):
         return []
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the question as a message list."""
+        """Return the prompt of a line: its question as a message list."""
         return [{"type": "text", "value": self._assay_line(line)["question"]}]
 
 
@@ -357,9 +366,9 @@ class VideoBaseDataset(Reporting):
         self.videos = sorted(set(self.data["video"]))
 
     def prepare_dataset(self, dataset: str) -> dict[str, str]:
-        """Return the locations of videos and table, `dict(root=…, data_file=…)`.
+        """Return the folder of the videos and the path of the table, as `dict(root=…, data_file=…)`.
 
-        By default `$LMUData/<dataset>.tsv`.
+        By default, the table is `$LMUData/<dataset>.tsv`, with the videos next to it.
         """
         table = ImageBaseDataset(dataset, skip_noimg=False).data_file
         return {"root": str(Path(table).parent), "data_file": str(table)}
@@ -379,11 +388,11 @@ class VideoBaseDataset(Reporting):
         return frame
 
     def frame_paths(self, video: str) -> list[str]:
-        """Return the paths for `nframe` frames of a video, and create their folder."""
+        """Return the image paths for `nframe` evenly spaced frames of a video, and create their folder."""
         return self._assay_frame_files(video, self.frame_tmpl, self.nframe)
 
     def frame_paths_fps(self, video: str, num_frames: int) -> list[str]:
-        """Return the paths for frames taken at a rate."""
+        """Return the image paths for `num_frames` frames of a video, taken at a fixed rate, and create their folder."""
         return self._assay_frame_files(video, self.frame_tmpl_fps, num_frames)
 
     def _assay_frame_files(
@@ -400,13 +409,13 @@ class VideoBaseDataset(Reporting):
         ]
 
     def save_video_frames(self, video: str) -> list[str]:
-        """Write the frames of a video as files: `nframe` evenly spaced, or `fps` for each second."""
+        """Write `nframe` evenly spaced frames of a video, or `fps` per second, as image files. Return their paths."""
         folder = Path(self.frame_root) / Path(video).stem
         spacing = Spacing(self.nframe, self.fps)
         return video_frames(self._assay_video(video), folder, spacing)
 
     def _assay_video(self, video: str) -> Path:
-        """Return the file of a video, which may be named without its suffix."""
+        """Return the path of a video file, given its name with or without the suffix `.mp4`."""
         if Path(video).suffix:
             name = video
         else:
@@ -418,7 +427,10 @@ class VideoBaseDataset(Reporting):
         line: "int | Series",
         video_llm: bool = False,
     ) -> Entries:
-        """Return the video, whole or as images, then the question."""
+        """Return the prompt of a line: its video, as a file or as images of frames, then its question.
+
+        `video_llm` is for models that accept whole videos.
+        """
         line = self._assay_line(line)
         video = str(line["video"])
         if video_llm or not self.split_frame:

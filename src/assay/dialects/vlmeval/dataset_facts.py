@@ -1,4 +1,4 @@
-"""Facts about a dataset by its name: its kind, its URL, and where its images are."""
+"""What the name of a dataset tells about it: the type of its questions, its URL, and the folder of its images."""
 
 import re
 from collections.abc import Collection
@@ -9,7 +9,7 @@ from ..file_names import file_name
 from ..kits.smp.file import data_root as data_root
 
 Kind = Literal["MCQ", "Y/N", "VQA", "MMVet", "MT"]
-"""`MT` is a dialogue of several turns."""
+"""Type of a dataset's questions. `Y/N` is yes or no, `VQA` a free answer, `MT` a dialogue of several turns."""
 
 ROTATION = 1_000_000
 """A rotated copy of question i has the index i + k * 1,000,000."""
@@ -23,7 +23,10 @@ def kind_of(
     name: str,
     columns: Collection[str] = (),
 ) -> Kind:
-    """Return the kind of a dataset, which decides how it is asked and judged, from its name and its columns."""
+    """Return the type of a dataset's questions, which decides how they are asked and scored.
+
+    It follows from the dataset's name and the columns of its table.
+    """
     if _MMVET.search(name):
         return "MMVet"
     if _YES_NO.search(name):
@@ -39,12 +42,12 @@ def is_circular(name: str) -> bool:
 
 
 def is_mme(name: str) -> bool:
-    """Return True for MME, which scores the two questions about an image together."""
+    """Return True for the benchmark MME, which scores the two questions about an image together."""
     return name.split("_")[0].upper() == "MME"
 
 
 def whole_index(index: object) -> int | None:
-    """Return an index as a number, or None if it is not one."""
+    """Return a row's index as an integer, or None if it is not one."""
     text = str(index)
     if text.isascii() and text.removeprefix("-").isdigit():
         return int(text)
@@ -71,7 +74,7 @@ _SHARED = {
     "OCRVQA": "OCRVQA",
     "QSpatial": "QSpatial",
 }
-"""Folders that several datasets with a common part in their name share."""
+"""Image folders that several datasets use, each by the part that the datasets' names have in common."""
 _FOLDERS = {
     "COCO_VAL": "COCO", "MMBench": "MMBench", "MMBench_CN": "MMBench", "MMBench_V11": "MMBench",
     "MMBench_CN_V11": "MMBench",
@@ -81,9 +84,10 @@ _FOLDERS = {
 
 
 class ImageFolders(dict[str, str]):
-    """The image folder of a dataset under `images/`: a dictionary for early code, a function for newer code.
+    """Names of image folders under `images/`, by dataset: a dictionary for early user code, a function for newer code.
 
-    The dictionary has the entries of the documented revision. Any other dataset has a folder with its own name.
+    It lists the datasets of VLMEvalKit's documented revision. Any other dataset gets a folder with
+    its own name, unless VLMEvalKit lets several datasets share one.
     """
 
     def __missing__(self, dataset: str) -> str:
@@ -98,13 +102,13 @@ class ImageFolders(dict[str, str]):
 
 IMAGE_FOLDERS = ImageFolders({name: _FOLDERS.get(name, name) for name in _DOCUMENTED})
 SNAPSHOT = "rows.jsonl"
-"""File name of the rows of a run without their images: enough to judge on a machine that has only the run folder."""
+"""File in a run folder with the rows of the run, without images. With it, a judge can score the run on any machine."""
 DATASET_URLS: dict[str, str] = {name: f"{_BENCH}/{name}.tsv" for name in _DOCUMENTED}
-"""URLs of datasets: those of the documented revision, from which nothing is downloaded, and those of user files."""
+"""TSV URLs by dataset: those that user files add, and VLMEvalKit's early ones, which assay never downloads."""
 
 
 def added_url(dataset: str) -> str | None:
-    """Return the URL that a user's file added for a dataset."""
+    """Return the URL that a user's file added to `DATASET_URLS` for a dataset, or None."""
     url = DATASET_URLS.get(dataset)
     if dataset in _DOCUMENTED and url == f"{_BENCH}/{dataset}.tsv":
         return None
@@ -112,5 +116,5 @@ def added_url(dataset: str) -> str | None:
 
 
 def image_folder(dataset: str) -> Path:
-    """Return the folder of a dataset's images."""
+    """Return the path of the folder for a dataset's images, in `$LMUData`."""
     return data_root() / "images" / IMAGE_FOLDERS[dataset]

@@ -1,4 +1,7 @@
-"""Dataset classes by kind: multiple choice, free answers, yes or no, dialogues, with their evaluation."""
+"""Dataset classes by type of question, with their prompts and evaluation.
+
+The types are multiple choice, free answers, yes or no, and dialogues.
+"""
 
 import os
 from collections.abc import Iterator
@@ -21,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class ImageMCQDataset(ImageBaseDataset):
-    """Questions with the options A, B, C and so on."""
+    """Multiple-choice questions about images, with the options A, B, C and so on."""
 
     TYPE: ClassVar[str] = "MCQ"
     DEFAULT_JUDGE: ClassVar[Any] = ["chatgpt-0125", "gpt-4-0125"]
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the images, then hint, question and options."""
+        """Return the prompt of a line: its images, then hint, question and options."""
         line = self._assay_line(line)
         return [
             *self._assay_images(line),
@@ -35,14 +38,15 @@ class ImageMCQDataset(ImageBaseDataset):
         ]
 
     def evaluate(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Return accuracy by exact matching, and by a judge if one is named; rotated sets count whole groups.
+        """Return the accuracy of a prediction file: answers are matched by rules, then by a judge if one is named.
 
-        Runs of assay score by sample instead, with intervals. This method is for `super().evaluate(…)`.
+        In datasets with rotated copies, a question is right if all its rotations are. Runs of assay score each sample
+        instead, with intervals. This method is for `super().evaluate(…)`.
         """
         return self.evaluate_heuristic(eval_file, **judge_kwargs)
 
     def evaluate_heuristic(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Do the work of `evaluate`, under the name that subclasses call."""
+        """Return what `evaluate` returns. VLMEvalKit's subclasses call the method by this name."""
         return evaluate_choice(self, eval_file, judge_kwargs)
 
 
@@ -51,18 +55,18 @@ class CustomMCQDataset(ImageMCQDataset):
 
 
 class TextMCQDataset(TextBaseDataset):
-    """Questions with the options A, B, C and so on."""
+    """Multiple-choice questions without images, with the options A, B, C and so on."""
 
     TYPE: ClassVar[str] = "MCQ"
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return hint, question and options."""
+        """Return the prompt of a line: hint, question and options."""
         return [
             {"type": "text", "value": question_with_options(self._assay_line(line))}
         ]
 
     def evaluate(self, eval_file: str, **judge_kwargs: object) -> "DataFrame":
-        """Return accuracy by exact matching, and by a judge if one is named; for subclasses."""
+        """Return the accuracy of a prediction file, for subclasses: by rules, then by a judge if one is named."""
         return evaluate_choice(self, eval_file, judge_kwargs, rotates=False)
 
 
@@ -71,19 +75,19 @@ class CustomTextMCQDataset(TextMCQDataset):
 
 
 class ImageVQADataset(ImageBaseDataset):
-    """Questions with a short answer."""
+    """Questions about images with a short answer."""
 
     TYPE: ClassVar[str] = "VQA"
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the images and the question, with the request for a short answer."""
+        """Return the prompt of a line: its images and question, and the request for a short answer."""
         message = super().build_prompt(line)
         message[-1]["value"] += "\nAnswer the question using a single word or phrase."
         return message
 
 
 class CustomVQADataset(ImageBaseDataset):
-    """Questions of a TSV without options; subclasses write `evaluate`."""
+    """Questions from a TSV in `$LMUData` without options; subclasses write `evaluate`."""
 
     TYPE: ClassVar[str] = "VQA"
 
@@ -95,23 +99,26 @@ RATINGS = {
     "AMBER": "AMBER_rating",
     "VSR-zeroshot": "VSR_rating",
 }
-"""Ratings by a part of the dataset's name. The first match is used."""
+"""Names of rating functions by a part of the dataset's name. The first match is used."""
 
 
 class ImageYORNDataset(ImageBaseDataset):
-    """Questions answered by yes or no."""
+    """Questions about images that are answered by yes or no."""
 
     TYPE: ClassVar[str] = "Y/N"
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the images of a line and its question; for AMBER with the request to answer yes or no."""
+        """Return the prompt of a line: its images and question; for AMBER with the request to answer yes or no."""
         messages = super().build_prompt(line)
         if self.dataset_name == "AMBER":
             messages[-1]["value"] += "\nPlease answer yes or no."
         return messages
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> "DataFrame":
-        """Return the rating of the benchmark, by words and, if named, by a judge; for subclasses."""
+        """Return the benchmark's own rating of a prediction file, for subclasses.
+
+        Yes or no is read from the words of an answer or, if they are unclear and a judge is named, by the judge.
+        """
         storage = get_intermediate_file_path(eval_file, "_auxmatch")
         nproc = judge_kwargs.pop("nproc", 4)
         if not os.path.exists(storage):
@@ -154,12 +161,15 @@ IMAGE_MARK = "<ImageHere>"
 
 
 class ImageMTDataset(ImageBaseDataset):
-    """Dialogues: `question` and `answer` list an entry for each turn, `<ImageHere>` marks an image."""
+    """Dialogues about images.
+
+    `question` and `answer` are lists with an entry for each turn; `<ImageHere>` in a question marks an image.
+    """
 
     TYPE: ClassVar[str] = "MT"
 
     def build_prompt(self, line: "int | Series") -> Entries:
-        """Return the whole dialogue as a chat, with the reference answers between the user's turns."""
+        """Return the whole dialogue of a line as a chat, with the reference answers between the user's turns."""
         line = self._assay_line(line)
         images = iter(
             toliststr(line["image_path"]) if self.meta_only else self.dump_image(line)
@@ -182,7 +192,7 @@ class ImageMTDataset(ImageBaseDataset):
 
 
 def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
-    """Return the text of a turn with its images at their marks."""
+    """Return a turn as a list of texts and images, with an image in place of each `<ImageHere>`."""
     content: list[dict[str, str]] = []
     for number, words in enumerate(question.split(IMAGE_MARK)):
         if number:
@@ -199,7 +209,7 @@ def _interleaved(question: str, images: Iterator[str]) -> list[dict[str, str]]:
 
 CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
 JUDGE_FILES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
-"""Names of judges in file names."""
+"""Names that VLMEvalKit uses in file names instead of a judge's own name."""
 
 
 def evaluate_choice(
@@ -209,7 +219,11 @@ def evaluate_choice(
     *,
     rotates: bool = True,
 ) -> "DataFrame":
-    """Return accuracy by split and category; write `_<judge>_result` and `_acc.csv` next to the predictions."""
+    """Return the accuracy of a prediction file by split and category.
+
+    Write the files `_<judge>_result` and `_acc.csv` next to the predictions. With `rotates`, a question of a dataset
+    with rotated copies is right if all its rotations are.
+    """
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)
     judge_name = judge_kwargs.get("model", NO_JUDGE)

@@ -1,4 +1,4 @@
-"""Datasets by name, as in `vlmeval.dataset`: their classes, types and modalities."""
+"""`vlmeval.dataset`: look up datasets by name, with their classes, question types and modalities."""
 
 import json
 import warnings
@@ -43,7 +43,7 @@ __all__ = [
     "build_judge",
     "img_root_map",
 ]
-"""Names of other modules that `vlmeval.dataset` exports, too."""
+"""Names that `vlmeval.dataset` exports, including those from other modules of assay."""
 
 IMAGE_DATASET: list[Any] = []
 VIDEO_DATASET: list[Any] = []
@@ -51,9 +51,9 @@ TEXT_DATASET: list[Any] = []
 CUSTOM_DATASET: list[Any] = [CustomMCQDataset, CustomVQADataset, CustomTextMCQDataset]
 DATASET_COLLECTION: list[Any] = []
 DATASET_CLASSES: list[Any] = []
-"""Classes that user files add. A class that a file only defines is found without this list."""
+"""Dataset classes that user files append. A class that a file only defines is found without this list."""
 supported_video_datasets: Record = {}
-"""Factories by name, added by user files."""
+"""Functions that create a video dataset, by its name. User files add them."""
 
 
 _KNOWN = KnownClasses(
@@ -67,7 +67,7 @@ _KNOWN = KnownClasses(
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
-    """Return `MCQ`, `Y/N`, `VQA` …, as the dataset's class declares, or else as its name suggests."""
+    """Return the type of a dataset's questions (`MCQ`, `Y/N`, `VQA` …), as its class declares or its name suggests."""
     _, known_type = _known().get(dataset, ("", ""))
     declared = _KNOWN.declared(dataset, "TYPE", known_type)
     if declared:
@@ -94,7 +94,7 @@ def DATASET_MODALITY(
 
 @cache
 def _known() -> dict[str, tuple[str, str]]:
-    """Return modality and type of the datasets that upstream knows, by name."""
+    """Return modality and question type of the datasets that ship with VLMEvalKit, by name."""
     table = Path(__file__).with_name("dataset_types.json")
     text = table.read_text(encoding="utf-8")
     grouped = json.loads(text)
@@ -107,10 +107,11 @@ def _known() -> dict[str, tuple[str, str]]:
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> object:
-    """Return the dataset with a name: from a class that supports it, else from `$LMUData/<name>.tsv`; else `None`.
+    """Return the dataset object for a name; `None`, with a warning, if there is none.
 
-    A class is one of assay's, a registered one, or one of the checkout around the working folder. A table is
-    multiple choice if it has columns A and B, else free answers.
+    It is built by a class that supports the name: a registered one, one of assay's, or one of the checkout around the
+    working folder. Otherwise `$LMUData/<name>.tsv` is read, as multiple choice if it has columns A and B, else as free
+    answers.
     """
     if dataset_name in supported_video_datasets:
         return supported_video_datasets[dataset_name](**kwargs)
@@ -142,7 +143,7 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> object:
 
 
 def _built_by_checkout(name: str, options: Record) -> object:
-    """Return the dataset that the checkout around the working folder defines under a name; `None` if there is none."""
+    """Return the dataset object that the checkout around the working folder defines for a name, or `None`."""
     from .vlmeval_toolkit import TOOLKIT
 
     defined = TOOLKIT.dataset_of_checkout(name)

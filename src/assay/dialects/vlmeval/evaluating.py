@@ -1,4 +1,4 @@
-"""Evaluate a whole set: a user's `evaluate(eval_file, **judge_kwargs)` over the predictions of a run.
+"""Score a whole run by a user's `evaluate(eval_file, **judge_kwargs)`, called with its prediction file.
 
 The prediction file is written for code that opens it, but `load(eval_file)` returns the predictions of the run's
 journal, so that no prediction is altered by a spreadsheet.
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 NO_JUDGE = "exact_matching"
 CONNECTION = ("base_url", "api_key_env", "headers")
-"""Arguments of a judge that say how to reach it. The run handles these."""
+"""Judge arguments that say how to reach the judge. The run uses them; `evaluate` does not get them."""
 
 
 @dataclass(frozen=True)
 class TextEvaluation(SetEvaluation):
-    """An evaluation of texts: the prediction file is a table that code may open at any time."""
+    """Calls a dataset's `evaluate` for answers in text form.
+
+    The prediction file is a table that code may open any time.
+    """
 
     dialogue: bool = False
     """True if predictions are lists of answers, one for each turn."""
@@ -52,7 +55,10 @@ class TextEvaluation(SetEvaluation):
         name: str,
         code: str,
     ) -> "TextEvaluation":
-        """Build the evaluation of one dataset. The judge's name is the one in file names."""
+        """Build the evaluation of one dataset.
+
+        `evaluate` gets the judge's short name as `model`, which it puts in file names.
+        """
         judge = run.judges.get("judge")
         kwargs: Record = {"verbose": False, "retry": 3}
         for argument, value in run.judge_args.items():
@@ -77,30 +83,33 @@ class TextEvaluation(SetEvaluation):
         folder: Path,
         label: str | None,
     ) -> Path:
-        """Return the prediction file's path; models of a run that share a label get their full names."""
+        """Return the prediction file's path.
+
+        It has the model's short name, or the full one if two models share a short name.
+        """
         assert self.cell is not None
         label = label or label_among(self.cell.model_name, self.cell.run.models)
         suffix = get_pred_file_format()
         return prediction_path(folder, label, self.dataset_name, suffix)
 
     def surroundings(self) -> Surroundings:
-        """Return the context of the process."""
+        """Return the settings of the process, with which `evaluate` runs."""
         return of_process()
 
     def judge(self) -> str | None:
-        """Return the judge of the run."""
+        """Return the name of the run's judge, or None."""
         assert self.cell is not None
         return self.cell.run.judges.get("judge")
 
     def judge_options(self) -> Mapping[str, Fields]:
-        """Return the options that build the judge."""
+        """Return the options for building the judge, by its name."""
         judge = self.judge()
         if judge is None or self.cell is None:
             return {}
         return {judge: model_args(judge, self.cell.run.judge_args)}
 
     def frame(self, rows: Rows) -> "DataFrame":
-        """Return the predictions with typed columns."""
+        """Return the table of predictions as a data frame with typed columns."""
         return prediction_frame(rows, self.dialogue)
 
     def predictions_digest(self, rows: Rows) -> str:
@@ -113,7 +122,7 @@ class TextEvaluation(SetEvaluation):
         write_table(FileLedger(eval_file.parent).claim(eval_file), columns, table)
 
     def evaluate(self, eval_file: Path, rows: Rows) -> Any:
-        """Call `evaluate` with the arguments for which it has parameters."""
+        """Return what the user's `evaluate` returns. It gets only the arguments for which it has parameters."""
         assert self.cell is not None
         evaluate = self.dataset.evaluate
         arguments = {"nproc": self.cell.run.concurrency or 4, **self.judge_kwargs}
@@ -124,7 +133,7 @@ def prediction_rows(
     rows: Rows,
     dialogue: bool = False,
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return the table of a prediction file: every column except the image, and the prediction."""
+    """Return the columns and the rows of a prediction file: every column except the image, and the prediction."""
     names = dict.fromkeys(
         name
         for sample, _ in rows
@@ -143,7 +152,7 @@ def prediction_rows(
 
 
 def prediction_frame(rows: Rows, dialogue: bool = False) -> "DataFrame":
-    """Return the same table as the data frame that `load` returns: typed columns, unchanged predictions."""
+    """Return a run's predictions as the data frame that `load` returns: typed columns, unchanged predictions."""
     entries = [
         {
             **{name: cell for name, cell in sample.fields.items() if name != "image"},
@@ -155,7 +164,7 @@ def prediction_frame(rows: Rows, dialogue: bool = False) -> "DataFrame":
 
 
 def prediction_of(output: Output, dialogue: bool) -> str:
-    """Return the answer; for a dialogue, the list of answers as a Python literal, as in upstream's files."""
+    """Return an output's answer for a prediction file; for a dialogue, its answers as a Python list literal."""
     if dialogue:
         return repr(list(output.details.get("rounds") or [output.text]))
     return output.text
@@ -165,7 +174,7 @@ def label_among(
     name: str,
     models: Sequence[str],
 ) -> str:
-    """Return a model's label for file names; the full name if another model of the run has the same label."""
+    """Return a model's short name for file names; the full name if another model of the run has the same short one."""
     label = model_label(name)
     if sum(model_label(other) == label for other in models) < 2:
         return label
@@ -173,12 +182,12 @@ def label_among(
 
 
 def model_label(name: str) -> str:
-    """Return a model's label in file names: the class of `file.py:Class`, the `x` of `openai/x`."""
+    """Return a model's short name for file names: the class of `file.py:Class`, the `x` of `openai/x`."""
     return file_name(bare_name(name).rpartition("/")[2], 80)
 
 
 def plain_cell(value: object) -> object:
-    """Return a cell as it is stored in a file: None if it is empty, text for a value that is not plain."""
+    """Return a cell as a prediction file stores it: None if it is empty, text for a list or another object."""
     if value is None or value == "":
         return None
     if isinstance(value, (str, int, float, bool)):

@@ -10,7 +10,7 @@ from ..option_tables import add_options, noted_options
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports errors as `UsageError`, with the nearest option for a typo."""
+    """A parser whose errors are `UsageError`, with the nearest option for a typo."""
 
     def error(self, message: str) -> NoReturn:
         words = message.split()
@@ -22,7 +22,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line; refuse unsupported flags before anything runs."""
+    """Parse the flags of VLMEvalKit's command. Unsupported ones are refused before anything runs."""
     flags = parser().parse_args(list(arguments))
     for option, why in noted_options("vlmeval", "refused").items():
         if given(flags, option):
@@ -49,12 +49,12 @@ def given(
     flags: argparse.Namespace,
     option: str,
 ) -> bool:
-    """Return True if an option is set on the command line."""
+    """Return True if the user gave an option on the command line."""
     return bool(getattr(flags, option.removeprefix("--").replace("-", "_")))
 
 
 def idle(flags: argparse.Namespace) -> list[str]:
-    """Return the given flags that have no effect, so that the user can be told."""
+    """Return the options that the user gave and that have no effect, to report them."""
     idle_options = noted_options("vlmeval", "idle")
     names = [option for option in idle_options if given(flags, option)]
     if flags.retry is not None and flags.base_url:
@@ -78,7 +78,7 @@ def key_variable(
 
 
 def parser() -> argparse.ArgumentParser:
-    """Build the parser of `run.py`'s flags, and a few of assay's own."""
+    """Return the parser for the flags of VLMEvalKit's `run.py`, and a few flags of assay."""
     p = _Parser(
         prog="assay vlmeval",
         allow_abbrev=False,

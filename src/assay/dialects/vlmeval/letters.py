@@ -1,4 +1,4 @@
-"""Find the option that an answer chooses, by assay's rules or by those of either revision of VLMEvalKit."""
+"""Find the option that an answer chooses, by assay's rules or those of VLMEvalKit's newest or documented revision."""
 
 import string
 from collections.abc import Callable, Mapping
@@ -20,7 +20,10 @@ REJECTED = "E"
 
 
 def documented_letter(answer: str, count: int = 5) -> str | Literal[False]:
-    """Return the only letter among the first `count` that is a separate word; a refusal is `E`."""
+    """Return the letter of the only option that an answer names as a separate word; `E` for a refusal, else `False`.
+
+    Only the first `count` letters are options. This is the rule of VLMEvalKit's documented revision.
+    """
     if _FAILED in answer:
         return False
     if any(words in answer for words in _REJECTIONS):
@@ -36,7 +39,7 @@ def documented_text(
     answer: str,
     choices: Mapping[str, str],
 ) -> str | Literal[False]:
-    """Return the letter of the only option whose text occurs in the answer."""
+    """Return the letter of the only option whose text occurs in the answer; `False` if none or several do."""
     lowered = answer.lower()
     letters = [letter for letter, text in choices.items() if text.lower() in lowered]
     if len(letters) == 1:
@@ -51,22 +54,22 @@ Letter = str | Literal[False]
 
 @dataclass(frozen=True, slots=True)
 class LetterRule:
-    """One set of rules for reading an answer. Each function returns a letter, or a false value."""
+    """How one set of rules reads the chosen option from an answer. Each function returns a letter, or a false value."""
 
     by_letter: Callable[[str, Options], str | Literal[False] | None]
     by_words: Callable[[str, Options], str | Literal[False] | None]
 
     def either(self, answer: str, options: Options) -> Letter:
-        """Return the option that an answer names by its letter, or else by its text."""
+        """Return the letter of the option that an answer names by letter, or else by text; `False` if there is none."""
         letter = self.by_letter(answer, options) or self.by_words(answer, options)
         return letter or False
 
 
 class AssayRule(LetterRule):
-    """assay's rule, which considers letters and texts together."""
+    """assay's rule, which looks for letters and option texts at the same time."""
 
     def either(self, answer: str, options: Options) -> Letter:
-        """Return the option that an answer names."""
+        """Return the letter of the option that an answer names; `False` if there is none."""
         return extract_choice(answer, options).answer or False
 
 
@@ -99,9 +102,9 @@ def can_infer_option(
     choices: Fields | int | None = None,
     num_choice: int = 5,
 ) -> Letter:
-    """Return the option that an answer names by letter, without comparing option texts.
+    """Return the letter by which an answer names an option, without comparing option texts; `False` if there is none.
 
-    The letters are those of `choices` or, with the documented revision's arguments, the first `num_choice`.
+    Options are the letters of `choices`, or as in VLMEvalKit's documented revision the first `num_choice` letters.
     """
     name = rules_of_caller().name
     if choices is None or isinstance(choices, int):

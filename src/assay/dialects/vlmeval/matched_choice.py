@@ -1,7 +1,7 @@
-"""Multiple choice as both revisions of VLMEvalKit evaluate it: letters by rule, else by a judge, rotations as one.
+"""Score multiple choice as VLMEvalKit does: read the letter by rules, else by a judge; count all rotations as one.
 
-This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are in upstream's format. A
-letter is drawn at random only under upstream's rules; otherwise, an answer that the judge cannot assign counts as
+This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are in VLMEvalKit's format. A
+letter is drawn at random only under VLMEvalKit's rules; otherwise, an answer that the judge cannot assign counts as
 none of the options.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 STANDS_IN = True
-"""Upstream's own file is used instead of this module if it exists."""
+"""VLMEvalKit's own file is used instead of this module if it exists."""
 
 MMB_abbrs = ABBREVIATIONS
 FAILED = "Failed to obtain answer via API"
@@ -37,7 +37,7 @@ NO_JUDGE = (
 )
 
 Reader = Callable[[Any], Any]
-"""Reads the letter of an answer; returns a false value if there is none."""
+"""A function that reads the chosen letter from an answer; it returns a false value if there is none."""
 
 
 def judged_letter(
@@ -48,7 +48,10 @@ def judged_letter(
     letters: Sequence[str],
     none: str,
 ) -> Record:
-    """Return `opt` and `log` of one answer: by rule, by the judge in three attempts, or else none of the options."""
+    """Return the chosen letter `opt` and the `log` of one answer: read by rule, else by the judge in three attempts.
+
+    Without a result, `opt` is `none`, or under VLMEvalKit's rules a random letter.
+    """
     letter = read(prediction)
     if letter:
         return {"opt": letter, "log": prediction}
@@ -75,9 +78,10 @@ def prefetched(
     read: Sequence[Any],
     predictions: Sequence[Any],
 ) -> Record | None:
-    """Return the verdict on a question if the rules alone decide it; None if a judge is needed.
+    """Return `hit` and `log` of a question if the rules alone decide it; None if a judge is needed.
 
-    A single wrong letter in any rotation is enough to decide.
+    The arguments have an entry for each rotation. The question is wrong if the rules read a wrong letter in any
+    rotation, and right if they read the right letter in all of them.
     """
     for number, (answer, letter, prediction) in enumerate(
         zip(answers, read, predictions, strict=True)
@@ -99,9 +103,9 @@ def judged_rotations(
     predictions: Sequence[Any],
     ask: Callable[[int], Fields],
 ) -> Record:
-    """Return the verdict on one question's rotations, by rule and then by the judge.
+    """Return `hit` and `log` of a question with rotations: by rule if possible, else with the judge.
 
-    The first wrong one decides.
+    The arguments have an entry for each rotation. `ask` sends a rotation to the judge. The first wrong one decides.
     """
     verdict_by_rule = prefetched(answers, read, predictions)
     if verdict_by_rule is not None:
@@ -130,7 +134,10 @@ def prefetched_rotations(
     predictions: list[Any],
     verbose: bool,
 ) -> object:
-    """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
+    """Return `hit` and `log` of a question with rotations by rule alone, or None if a judge is needed.
+
+    With `verbose`, also return the right and the read letters, unless the question is wrong.
+    """
     verdict = prefetched(answers, read, predictions)
     if not verbose or (verdict is not None and not verdict["hit"]):
         return verdict
@@ -143,7 +150,7 @@ def which_option(
     prediction: object,
     none: str,
 ) -> str:
-    """Return the judge's prompt, in assay's wording."""
+    """Return the prompt that asks a judge which option an answer means, in assay's wording."""
     return (
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
         f"Reply with its letter alone; reply {none} if the answer means none of the options.\n\n"
@@ -155,7 +162,10 @@ NONE = "Z"
 
 
 def can_infer(answer: object, choices: Fields) -> Letter:
-    """Return the letter of the option that an answer names. Upstream's rule is taken from the newest revision."""
+    """Return the letter of the option that an answer names; `False` if there is none.
+
+    With VLMEvalKit's rules, that of the newest revision is used.
+    """
     if chosen_rules() is ASSAY:
         rules = ASSAY
     else:
@@ -165,12 +175,15 @@ def can_infer(answer: object, choices: Fields) -> Letter:
 
 
 def report_acc(df: object) -> "DataFrame":
-    """Return one row for each split: `split`, `Overall`, then a column for each l2-category and each category."""
+    """Return a table of accuracy with one row for each split.
+
+    The columns are `split`, `Overall`, then one for each l2-category and each category.
+    """
     return accuracy_table(df, documented=False)
 
 
 def build_choices(item: Fields) -> Record:
-    """Return the options of a row by letter."""
+    """Return the option texts of a row by letter."""
     return {
         c: item[c]
         for c in string.ascii_uppercase
@@ -183,7 +196,7 @@ def build_prompt(
     options: str,
     prediction: object,
 ) -> str:
-    """Return the judge's prompt, in assay's wording."""
+    """Return the prompt that asks a judge which option an answer means, in assay's wording."""
     return which_option(question, options, prediction, NONE)
 
 
@@ -191,7 +204,7 @@ build_prompt_cn = build_prompt_wemath = build_prompt_blink = build_prompt
 
 
 def prefetch_answer(item: Fields) -> object:
-    """Return the letter of a row's prediction by rule alone, or `False` if there is none."""
+    """Return the letter that the rules read from a row's prediction, or `False` if there is none."""
     return can_infer(item["prediction"], build_choices(item))
 
 
@@ -200,7 +213,10 @@ def extract_answer_from_item(
     item: Fields,
     dataset_name: str | None = None,
 ) -> Record:
-    """Return `opt` and `log` of a row: by rule, else by the judge; without a judge `Z`."""
+    """Return the chosen letter `opt` and the `log` of a row: read by rule, else by the judge.
+
+    Without a judge it is `Z`.
+    """
     choices = build_choices(item)
     options = build_option_str(choices)
     prompt = build_prompt(item["question"], options, item["prediction"])
@@ -215,7 +231,10 @@ def extract_answer_from_item(
 
 
 def prefetch_circular_group(sub_data: object, verbose: bool = False) -> object:
-    """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
+    """Return `hit` and `log` of a question by rule alone, or None; `sub_data` has a row for each rotation.
+
+    With `verbose`, also return the right and the read letters, unless the question is wrong.
+    """
     answers, read, predictions, _ = _group(sub_data)
     return prefetched_rotations(answers, read, predictions, verbose)
 
@@ -225,7 +244,7 @@ def eval_circular_group(
     sub_data: object,
     dataset_name: str | None = None,
 ) -> Record:
-    """Return the verdict on one question's rotations, by rule and then by the judge."""
+    """Return `hit` and `log` of a question, by rule and then by the judge; `sub_data` has a row for each rotation."""
     answers, read, predictions, rows = _group(sub_data)
     return judged_rotations(
         answers,
@@ -240,7 +259,7 @@ def eval_vanilla(
     item: Fields,
     dataset_name: str | None = None,
 ) -> Record:
-    """Return the verdict on one row."""
+    """Return `hit` and `log` of one row, by rule and then by the judge."""
     extracted = extract_answer_from_item(model, item, dataset_name=dataset_name)
     return {
         "hit": int(extracted["opt"] == item["GT"]),
@@ -256,7 +275,10 @@ def mcq_vanilla_eval(
     result_file: str,
     dataset_name: str | None = None,
 ) -> "DataFrame":
-    """Return the rows of `data` with `hit` and `log`; `result_file` keeps verdicts by index."""
+    """Return the rows of `data` with `hit` and `log`, judged one by one.
+
+    `meta` has the right answers. `result_file` stores the results by index, so that an interrupted call can continue.
+    """
     data = _with_answers(data, meta)
     result = _earlier_verdicts(result_file)
     all_rows = [data.iloc[number] for number in range(len(data))]
@@ -285,7 +307,10 @@ def mcq_circular_eval(
     result_file: str,
     dataset_name: str | None = None,
 ) -> "DataFrame":
-    """Return the first rows of all questions with `hit` and `log`; a question is right if every rotation is."""
+    """Return the unrotated row of each question with `hit` and `log`. A question is right if all its rotations are.
+
+    `meta` has the right answers. `result_file` stores the results by index, so that an interrupted call can continue.
+    """
     if "g_index" not in data:
         data["g_index"] = [int(index % ROTATION) for index in data["index"]]
     data = _with_answers(data, meta)
@@ -326,7 +351,7 @@ def _earlier_verdicts(result_file: str) -> dict[Any, Any]:
 
 
 def _with_answers(data: "DataFrame", meta: "DataFrame") -> "DataFrame":
-    """Return the rows whose answer is known, with the answer in the column `GT`."""
+    """Return the rows of `data` for which `meta` has the right answer, with that answer in the column `GT`."""
     answers = dict(zip(meta["index"], meta["answer"], strict=True))
     rows = data[data["index"].isin(answers)].copy()
     rows["GT"] = [answers[index] for index in rows["index"]]
@@ -334,7 +359,7 @@ def _with_answers(data: "DataFrame", meta: "DataFrame") -> "DataFrame":
 
 
 def _group(sub_data: "DataFrame") -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Return four lists about one question's rotations: right letters, letters read by rule, predictions, and rows."""
+    """Return four lists with an entry per rotation: right letter, letter read by rule, prediction, and row."""
     rows = [sub_data.iloc[number] for number in range(len(sub_data))]
     return (
         [r["GT"] for r in rows],

@@ -1,4 +1,4 @@
-"""Write VLMEvalKit's files from a run: predictions, score tables, `status.json`, links one level up."""
+"""Write VLMEvalKit's files from a run: predictions, score tables, `status.json`, and links in the folder above."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 
 class Predictions:
-    """The answered rows of one model on one dataset; can be read repeatedly."""
+    """The table that a prediction file gets: the answered rows of one model on one dataset.
+
+    It can be read repeatedly.
+    """
 
     def __init__(
         self,
@@ -63,7 +66,7 @@ class Predictions:
 
     @staticmethod
     def _columns_of(samples: Samples) -> list[str]:
-        """Return the columns of the first usable row, without the image and an earlier prediction."""
+        """Return the columns of the first usable row, without `image` and an earlier `prediction`."""
         for sample in samples:
             if isinstance(sample, Sample):
                 hidden = ("image", "prediction")
@@ -72,7 +75,7 @@ class Predictions:
 
     @property
     def columns(self) -> list[str]:
-        """Every column of the table except the image, and the prediction."""
+        """The columns of the prediction file: those of the dataset except the image, and the prediction."""
         if self._has_index:
             index = []
         else:
@@ -80,7 +83,7 @@ class Predictions:
         return [*index, *self._own, "prediction"]
 
     def rows(self) -> Iterator[list[Any]]:
-        """Yield the cells of each answered row."""
+        """Yield the cells of each answered row, in the order of `columns`."""
         for sample, text in self.answered():
             if self._has_index:
                 index = []
@@ -90,11 +93,11 @@ class Predictions:
             yield [*index, *cells, text]
 
     def frame(self) -> "DataFrame":
-        """Return the prediction rows as a data frame."""
+        """Return the rows with their predictions as a data frame."""
         return prediction_frame(self.columns, self.rows())
 
     def answered(self) -> Iterator[tuple[Sample, str]]:
-        """Yield the answered samples with their answers in the form of the files."""
+        """Yield each answered sample with its answer; for a dialogue, with its answers as a Python list literal."""
         for sample, stored in answered(self._samples, self._answers):
             texts = []
             for answer in stored:
@@ -122,9 +125,10 @@ def write_files(
     documented: bool = False,
     imported: str | None = None,
 ) -> list[str]:
-    """Write all files of one model on one dataset, in the formats of one revision; return their names.
+    """Write VLMEvalKit's files for one model on one dataset, and return their names.
 
-    `imported` is the digest of the prediction file that was read, if any.
+    `documented` chooses the formats of VLMEvalKit's documented revision. `imported` is the digest of the prediction
+    file that the answers were read from, if any.
     """
     reader = RunReader(run_folder)
     samples = samples_of(task, data)
@@ -169,7 +173,7 @@ def write_files(
 
 @dataclass(frozen=True)
 class _ScoreTables:
-    """Writes the results of assay's own scorers in upstream's files."""
+    """Writes the scores of assay's own scorers to files in VLMEvalKit's formats."""
 
     folder: Path
     stem: str
@@ -180,7 +184,7 @@ class _ScoreTables:
     documented: bool
 
     def write(self) -> list[str]:
-        """Write the tables and return their names."""
+        """Write the score tables and return their file names."""
         scorers = self.reader.scorers(self.task.name, self.model)
         scorer_names = {
             getattr(scorer, "name", "") or type(scorer).__name__
@@ -211,7 +215,7 @@ class _ScoreTables:
 
     @property
     def _mmvet_scorers(self) -> set[str]:
-        """The names of the scorers that grade MM-Vet, assay's or upstream's."""
+        """Names of the task's scorers that grade MM-Vet, by assay's or VLMEvalKit's rules."""
         return {
             str(getattr(scorer, "name", "") or type(scorer).__name__)
             for scorer in self.task.scorers
@@ -242,9 +246,9 @@ class _ScoreTables:
         )
 
     def _yes_no(self, scorers: Sequence[str]) -> list[str]:
-        """Write yes-or-no files, with the judge's verdicts if there are any.
+        """Write the files of a yes-or-no benchmark, with the judge's results if there are any.
 
-        The documented revision stores the verdicts in the predictions.
+        For MME, VLMEvalKit's documented revision writes the words that the rule reads into the prediction file.
         """
         frame = self.predictions.frame()
         names: list[str] = []
@@ -285,7 +289,7 @@ class _ScoreTables:
         frame: object,
         scorers: Sequence[str],
     ) -> Sequence[ScoreRecord]:
-        """Return the rule's verdicts: those of the run, or new ones after inference alone."""
+        """Return the scores that the yes-or-no rule gives: those of the run, or new ones if the run was not scored."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
         if rule is not None:
             return self._records(rule)
@@ -309,7 +313,11 @@ def mmvet_files(
     records: Sequence[ScoreRecord],
     frame: "DataFrame",
 ) -> list[str]:
-    """Write every prediction with its grade and the judge's replies, and means by capability and by combination."""
+    """Write MM-Vet's files and return their names.
+
+    They are all predictions with their grades and the judge's replies, and the mean grades by capability and by
+    combination of capabilities.
+    """
     graded = {record.id: record for record in records}
     values: list[float | None] = []
     logs, grades = [], []
@@ -335,7 +343,7 @@ def mmvet_files(
 
 
 def write_snapshot(run_folder: Path, samples: Samples) -> None:
-    """Save the rows of a run, so that they can be judged on another machine."""
+    """Save the rows of a run without images in its folder, so that a judge can score the run on another machine."""
     path = FileLedger(run_folder).claim(run_folder / SNAPSHOT)
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for sample in samples:
@@ -356,12 +364,12 @@ def write_snapshot(run_folder: Path, samples: Samples) -> None:
 
 
 def _is_reference(cell: object) -> bool:
-    """Return True if an image cell names another row, which shows which questions are rotations of each other."""
+    """Return True if an image cell names another row. Such a cell shows which questions are rotations of each other."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 
 def _noted(folder: Path, dataset: str) -> Fields:
-    """Return the entry of a dataset in the status of a folder; empty if there is none."""
+    """Return the entry of a dataset in a folder's `status.json`; empty if there is none."""
     try:
         entry = json.loads((folder / "status.json").read_bytes())[dataset]
     except (OSError, ValueError, KeyError, TypeError):
@@ -372,12 +380,12 @@ def _noted(folder: Path, dataset: str) -> Fields:
 
 
 def noted_revision(folder: Path, dataset: str) -> str | None:
-    """Return the revision whose files were written for a dataset, according to the folder's status."""
+    """Return the VLMEvalKit revision in whose formats a dataset's files were written, from `status.json`."""
     return _noted(folder, dataset).get("revision")
 
 
 def noted_digests(folder: Path, dataset: str) -> frozenset[str]:
-    """Return the digests of the prediction files that the runs of a dataset in a folder read or wrote."""
+    """Return the digests of the prediction files that runs on a dataset have read or written, from `status.json`."""
     return frozenset(_noted(folder, dataset).get("predictions_sha256", ()))
 
 
@@ -414,7 +422,7 @@ def _write_status(
 
 
 def _unlink_dangling(home: Path) -> None:
-    """Remove assay's links to files that no longer exist."""
+    """Remove links that assay made in a model's folder and whose files no longer exist."""
     ledger = FileLedger(home)
     for link in home.iterdir():
         if link.is_symlink() and not link.exists() and ledger.holds(link):

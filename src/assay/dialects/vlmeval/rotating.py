@@ -1,7 +1,7 @@
-"""`circular`: write a table of choices with every question under every rotation of its options.
+"""The command `circular`: write a multiple-choice table that has each question with every rotation of its options.
 
-The copy rotated k times has the index i + k * offset and the image of row i; `g_index` identifies its question. A
-question is kept unchanged if its options refer to each other by letter, or if its answer is not one of its letters.
+The copy rotated k times has the index i + k * offset and uses the image of row i; `g_index` identifies its question.
+A question is kept unchanged if its options refer to each other by letter, or if its answer is not one of its letters.
 """
 
 import string
@@ -20,7 +20,7 @@ from .vlmeval_prompts import options_of
 
 
 def write_circular(path: Path) -> tuple[Path, int, int]:
-    """Write `<name>_circular.tsv` next to a TSV; return the file and the numbers of rows before and after."""
+    """Write `<name>_circular.tsv` next to a TSV. Return its path and the row counts of the old and the new table."""
     if path.suffix != ".tsv" or not path.is_file():
         raise UsageError("no such TSV", where=str(path))
     columns = list(open_file(path).columns or ())
@@ -57,7 +57,10 @@ def rotations(
     row: Fields,
     offset: int = ROTATION,
 ) -> Iterator[Record]:
-    """Yield a question and its rotated copies, or only the question if it cannot be rotated."""
+    """Yield a question and its rotated copies, or only the question if it cannot be rotated.
+
+    A copy's index is `offset` above that of the previous one.
+    """
     first = {**row, "g_index": row["index"]}
     yield first
     letters = "".join(options_of(row))
@@ -95,7 +98,7 @@ def _is_rotatable(row: Fields, letters: str) -> bool:
 
 
 def _names_options(text: str, letters: str) -> bool:
-    """Return True if an option is itself a letter, or names several: `both A and C`."""
+    """Return True if the text of an option is itself a letter, or names several options, such as `both A and C`."""
     words = {"".join(c if c.isalpha() else " " for c in word) for word in text.split()}
     named = {
         word
@@ -107,7 +110,7 @@ def _names_options(text: str, letters: str) -> bool:
 
 
 def _offset(path: Path) -> int:
-    """Return a million, or the next power of ten above every index if that is larger."""
+    """Return the index difference between rotated copies: 1,000,000, or the next power of ten above all indexes."""
     largest = 0
     for row in _rows(path):
         index = whole_index(row["index"])

@@ -1,9 +1,9 @@
-"""A table of the differences between assay's rules and those of VLMEvalKit's two revisions; which one a call uses.
+"""How assay's rules differ from those of VLMEvalKit's two revisions, and which rules apply to a call.
 
-The revisions are the newest, and the one that the how-to document describes. Names that only one of them has follow
-its rules, and `vlmeval.utils`, which both have, follows the calling file. A file belongs to the documented revision
-if it imports names that only that one has (`TSVDataset`, `vlmeval.eval`, `vlmeval.infer`) and none of the newest.
-`protocol="upstream@documented"` chooses it for the whole process.
+The revisions are the newest, and the documented one, which the how-to document describes. Names that only one of them
+has follow its rules, and `vlmeval.utils`, which both have, follows the calling file. A file belongs to the documented
+revision if it imports names that only that one has (`TSVDataset`, `vlmeval.eval`, `vlmeval.infer`) and none of the
+newest. `protocol="upstream@documented"` chooses it for the whole process.
 """
 
 import sys
@@ -34,38 +34,38 @@ RuleName = Literal["assay", "newest", "documented"]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """One set of rules, with a field for each difference."""
+    """One set of rules: assay's, or those of a VLMEvalKit revision. Each field is a difference between them."""
 
     name: RuleName
-    """The entry of `letters` that reads multiple choice."""
+    """Name of these rules, by which `letters` finds the function that reads multiple choice."""
     yes_no: Literal["words", "substring"] = "words"
-    """True if `Nothing` counts as no."""
+    """How yes and no are read: as whole words, or as any part of the text, so that `Nothing` counts as no."""
     protocol: str = ""
-    """The suffix of a benchmark's name in its protocol."""
+    """Suffix of the protocol id that a benchmark gets under these rules."""
     draws_letters: bool = False
-    """True to draw a letter at random for an answer that the judge cannot assign; otherwise it gets none."""
+    """True to draw a random letter if the judge cannot assign an answer; otherwise the answer counts as no option."""
     replaces_accuracy: bool = False
-    """True to write the judge's accuracy to `_acc.csv`; otherwise the rules' accuracy goes there, and the judge's
-    to a separate file.
+    """True to write the accuracy by judge to `_acc.csv`; otherwise that file has the accuracy by rules, and another one
+    the judge's.
     """
     calls_judges_openai: bool = False
-    """True to call the files of every judge `openai` in the documented revision's formats; otherwise only those of
-    OpenAI's.
+    """True to use `openai` in file names for every judge, in the formats of the documented revision; otherwise only for
+    judges of OpenAI.
     """
     requires_all_of_mme: bool = False
     """True if a missing category of MME, or an image with one question, is an error."""
     counts_capabilities_twice: bool = False
-    """True to count items of a single MM-Vet capability twice in both tables."""
+    """True to count an MM-Vet item with a single capability twice, in the tables by capability and by combination."""
     grades_at_least_zero: bool = False
-    """True to score 0 on MM-Vet for an answer without a grade in five replies; otherwise it counts as a judge error."""
+    """True to score 0 for an MM-Vet answer if five judge replies have no grade; otherwise that is a judge error."""
     guesses_types_by_name: bool = False
-    """True if the type of an unknown dataset is MCQ unless its name contains `openended`."""
+    """True to take every dataset of unknown type for multiple choice, unless its name contains `openended`."""
     encodes_images: bool = False
     """True to decode the images of rows and encode them again; otherwise their own bytes are kept."""
     keeps_image_paths: bool = False
-    """True to use `image_path` in prompts as it is written in the cell, if rows have no images."""
+    """True to use `image_path` in prompts as it is written in the cell, if the table has no images."""
     writes_images_here: bool = False
-    """True to store images of the documented interface below the working folder; otherwise below `$LMUData`."""
+    """True to write the images for early model classes below the working folder; otherwise below `$LMUData`."""
 
 
 ASSAY = Rules("assay")
@@ -87,21 +87,21 @@ DOCUMENTED = replace(NEWEST, name="documented", yes_no="substring")
 
 
 def chosen_rules() -> Rules:
-    """Return the rules that this process, or the current piece of work, follows."""
+    """Return the rules that the chosen protocol requires, which may differ between threads or tasks."""
     if not is_upstream("vlmeval"):
         return ASSAY
     return DOCUMENTED if is_documented("vlmeval") else NEWEST
 
 
 def rules_of_caller() -> Rules:
-    """Return the rules in effect; upstream's are those of the revision that the calling file was written for."""
+    """Return the rules for a call: assay's, or those of the VLMEvalKit revision for which its file is written."""
     if chosen_rules() is ASSAY:
         return ASSAY
     return DOCUMENTED if called_by_documented() else NEWEST
 
 
 def called_by_documented() -> bool:
-    """Return True if the file that called assay is written for the documented revision."""
+    """Return True if the calling file is written for VLMEvalKit's documented revision."""
     if is_documented("vlmeval"):
         return True
     main = vars(sys.modules["__main__"])
@@ -126,7 +126,7 @@ def _calling_scope() -> Fields:
 
 
 def _names_used(scope: Fields) -> Iterator[str]:
-    """Yield the dotted names of VLMEvalKit that a file imports, or those of the classes in a notebook."""
+    """Yield the dotted names of VLMEvalKit that a file imports or, in a notebook, from which its classes derive."""
     file = scope.get("__file__")
     if isinstance(file, str):
         path = Path(file)
@@ -141,7 +141,7 @@ def _names_used(scope: Fields) -> Iterator[str]:
 
 
 def _names_of(kind: type) -> Iterator[str]:
-    """Yield VLMEvalKit's dotted names for a class; for a user's class its own name."""
+    """Yield the dotted names that a class of assay replaces in VLMEvalKit; for a user's class its own dotted name."""
     is_ours = False
     for name, real in NAMES.items():
         module, _, part = real.partition(":")

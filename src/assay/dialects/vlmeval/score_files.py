@@ -1,4 +1,4 @@
-"""Files of scores in VLMEvalKit's formats: verdicts on choices and on yes or no, and tables of accuracy."""
+"""Write score files in VLMEvalKit's formats: results of multiple choice and of yes or no, and tables of accuracy."""
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,12 +38,12 @@ def put_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
 ) -> None:
-    """Write a table, unless it would replace one that assay did not write."""
+    """Write a table. Raise if that would replace a file that assay did not write."""
     write_table(FileLedger(path.parent).claim(path), columns, rows)
 
 
 def put_frame(path: Path, frame: object) -> str:
-    """Write a data frame or plain data by the file's suffix, and return the file's name."""
+    """Write a data frame, or a dictionary or list, in the format of the file's suffix. Return the file's name."""
     dump_by_suffix(frame, FileLedger(path.parent).claim(path))
     return path.name
 
@@ -52,7 +52,7 @@ def prediction_frame(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
 ) -> "DataFrame":
-    """Return the predictions by row in the order of the index, with typed columns."""
+    """Return the rows of a prediction file, sorted by index, as a data frame with typed columns."""
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
     frame = frame_of(entries, list(columns))
     if not entries:
@@ -63,7 +63,7 @@ def prediction_frame(
 
 
 def with_lower_names(frame: "DataFrame") -> "DataFrame":
-    """Return the frame with column names in lower case, except those of options."""
+    """Return the frame with its column names in lower case, except the names of options (`A`, `B` …)."""
     return frame.rename(
         columns={
             name: name if name in LETTERS else name.lower() for name in frame.columns
@@ -84,9 +84,10 @@ def choice_files(
     is_judged: bool,
     documented: bool,
 ) -> list[str]:
-    """Write `_<label>_result` as a table and by question, and the accuracy; `label` is the judge or `exact_matching`.
+    """Write the result and accuracy files of a multiple-choice benchmark, and return their names.
 
-    The rules' accuracy is stored next to the judge's, under its own name. Upstream writes only one of the two.
+    They are `_<label>_result`, once as a table and once by question, and `_acc`. `label` is the judge, or
+    `exact_matching`. The accuracies by rules and by judge have different names; VLMEvalKit writes only one of them.
     """
     named = stem
     if is_judged and not chosen_rules().replaces_accuracy:
@@ -113,9 +114,9 @@ def result_table(
     *,
     documented: bool,
 ) -> "DataFrame":
-    """Return the predictions with `hit` and `log`; of rotated questions only the first rotation.
+    """Return the predictions with `hit` (1, or 0 if wrong) and `log`; of rotated questions only the first rotation.
 
-    `hit` is empty if a question is unresolved.
+    `hit` is empty if it is unknown whether a question is right, such as after a judge error.
     """
     import numpy as np
 
@@ -153,7 +154,10 @@ def _verdict(
     *,
     as_group: bool,
 ) -> tuple[float | None, str]:
-    """Return whether a question is right under every rotation, and the log. `rows` are the predictions by index."""
+    """Return whether a question is right (1.0 or 0.0, None if unknown), and a log in VLMEvalKit's format.
+
+    `rotations` are its scores; `rows` are the predictions by index. With `as_group`, all rotations must be right.
+    """
     if any(r.outcome in UNRESOLVED or r.value is None for r in rotations):
         return None, "; ".join(f"{r.id}: {r.outcome}" for r in rotations)
     texts = [rows.get(r.id, EMPTY).get("prediction", "") for r in rotations]
@@ -194,7 +198,10 @@ def prefetch_files(
     stem: str,
     answered: Iterable[tuple[Sample, str]],
 ) -> list[str]:
-    """Write how many answers the rules can read, and as `acc` how many of *those* are right."""
+    """Write `_prefetch.xlsx` and return its name.
+
+    It says how many answers the rules can read and, as `acc`, the percentage of *those* that is right.
+    """
     rows = []
     for sample, text in answered:
         if sample.target is not None:
@@ -221,7 +228,7 @@ SAID = {"yes": "Yes", "no": "No"}
 
 
 def read_word(record: ScoreRecord | None) -> str:
-    """Return the word read from an answer, in the spelling that VLMEvalKit's files use."""
+    """Return the word that a score read from an answer (`Yes`, `No` …), in the spelling of VLMEvalKit's files."""
     return SAID.get(str(record.answer) if record is not None else "", "Unknown")
 
 
@@ -260,7 +267,7 @@ def yes_no_files(
     *,
     documented: bool,
 ) -> list[str]:
-    """Write `_auxmatch` and `_score`, and return their names."""
+    """Write the words read from answers (`_auxmatch`) and the benchmark's rating (`_score`). Return the file names."""
     table = yes_no_frame(frame, records, documented=documented)
     score = rating_of(
         name, table.rename(columns={"prediction": "extracted"}) if documented else table
@@ -275,7 +282,7 @@ def yes_no_files(
 
 
 def rating_of(name: str, table: "DataFrame") -> "DataFrame | None":
-    """Return the rating for a benchmark's name, or None if its columns are missing."""
+    """Return the rating table of a yes-or-no benchmark, such as MME's sums; None if it lacks a needed column."""
     rows: list[Fields] = table.to_dict(orient="records")
     if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):
         return None
@@ -303,7 +310,7 @@ def prefetch_rating(
     name: str,
     table: object,
 ) -> list[str]:
-    """Write the rating by rules alone, which the documented revision writes after inference."""
+    """Write the rating by rules alone to `_prefetch.xlsx`, as VLMEvalKit's documented revision does after inference."""
     score = rating_of(name, table)
     if score is None:
         return []

@@ -1,4 +1,4 @@
-"""`TSVDataset`, the only dataset class of the documented revision, and its tables of URLs and image folders."""
+"""`TSVDataset`, the only dataset class of VLMEvalKit's documented revision, with its tables of URLs and folders."""
 
 import os
 from typing import TYPE_CHECKING
@@ -27,14 +27,14 @@ CHOICES = ("MMBench", "CCBench", "SEEDBench")
 
 
 def DATASET_TYPE(dataset: str) -> str:
-    """Return `multi-choice`, `Y/N` or `QA`, by the dataset's name."""
+    """Return the type of a dataset's questions by its name: `multi-choice`, `Y/N` or `QA`."""
     if CHOICE.search(dataset):
         return "multi-choice"
     return "Y/N" if "MME" in dataset else "QA"
 
 
 class TSVDataset(ImageBaseDataset):
-    """A benchmark in one TSV file."""
+    """A benchmark in one TSV file, with the interface of VLMEvalKit's documented revision."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class TSVDataset(ImageBaseDataset):
 
     @classmethod
     def supported_datasets(cls) -> list[str]:
-        """Return the datasets that the class itself declares."""
+        """Return the dataset names that a user's subclass declares."""
         return list(cls.DATASET_URL)
 
     def build_prompt(  # type: ignore[override]  # a dictionary, as in the documented revision
@@ -61,7 +61,7 @@ class TSVDataset(ImageBaseDataset):
         line: "int | Series",
         dataset: str | None = None,
     ) -> Record:
-        """Return `dict(image=path or paths, text=prompt)` of a line, given as its number or as the line itself."""
+        """Return the prompt of a line, `dict(image=path or paths, text=prompt)`. `line` is a row or its number."""
         if isinstance(line, int):
             line = self.data.iloc[line]
         if dataset is None:
@@ -84,7 +84,10 @@ class TSVDataset(ImageBaseDataset):
         return [files]
 
     def _assay_image(self, line: "Series") -> str | list[str]:
-        """Return the file of an image, `<index>.jpg`; for a list of images, the files that `image_path` names."""
+        """Write the images of a line to files, and return the path or a list of paths.
+
+        One image becomes `<index>.jpg`. Several get the names in `image_path`, else `<index>_<number>.jpg`.
+        """
         cell = line.get("image")
         if not isinstance(cell, list):
             if is_blank(cell) or len(cell) <= LONGEST_REFERENCE:
@@ -107,7 +110,10 @@ class TSVDataset(ImageBaseDataset):
         )
 
     def _assay_finished(self, frame: "DataFrame") -> "DataFrame":
-        """Return the frame with shared images filled in and lists split. A list of one stays a list."""
+        """Return the frame with references to another row's image replaced by that image, and list literals as lists.
+
+        A list with one entry stays a list.
+        """
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
         cells = {}
@@ -123,9 +129,9 @@ class TSVDataset(ImageBaseDataset):
         return frame
 
     def _assay_cell(self, row: Fields, cells: Fields) -> object:
-        """Return the image of a row.
+        """Return the image data of a row, or a list for several images. `cells` are all image cells by index.
 
-        Rotations and MME's second questions use the image of another row, even if their own cell has one.
+        Rotated copies and MME's second questions use the image of another row, even if their own cell has one.
         """
         cell = row["image"]
         lent = index_of_image(self.dataset, row)

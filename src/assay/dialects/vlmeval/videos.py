@@ -1,4 +1,4 @@
-"""Extract the frames that VLMEvalKit takes from a video, by number or by rate, as image files."""
+"""Extract frames of a video as image files, evenly spaced or at a fixed rate, at the same positions as VLMEvalKit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """Which frames to take: `nframe` evenly spaced without the ends, or `fps` per second from the start."""
+    """Which frames of a video to take.
+
+    `nframe` frames are evenly spaced without the first and last; `fps` frames per second begin at the start.
+    """
 
     nframe: int
     fps: float
 
     def places(self, total: int, rate: float) -> list[int]:
-        """Return the frame numbers for a video of `total` frames at `rate` frames per second."""
+        """Return the numbers of the frames to take from a video of `total` frames at `rate` frames per second."""
         if self.nframe > 0:
             return [
                 min(int(part * total / (self.nframe + 1)), total - 1)
@@ -37,7 +40,7 @@ class Spacing:
         )
 
     def name(self, number: int, count: int) -> str:
-        """Return the file name of one frame, counted from 1."""
+        """Return the file name of frame `number` of `count`, counted from 1."""
         if self.nframe > 0:
             rate = ""
         else:
@@ -50,7 +53,10 @@ def video_frames(
     folder: Path,
     spacing: Spacing,
 ) -> list[str]:
-    """Write the frames as files under `folder`; reuse those that are not older than the video."""
+    """Write the chosen frames of a video below `folder`, and return their paths.
+
+    Existing files are reused unless they are older than the video.
+    """
     if not video.is_file():
         raise DataError(
             "no such video",
@@ -85,7 +91,10 @@ def video_frames(
 
 
 def _measured(video: Path) -> tuple[int, float]:
-    """Return the number of frames and their rate. Frames are counted, because containers often have wrong numbers."""
+    """Return a video's number of frames and its frames per second.
+
+    The frames are counted, because the number that a video file states is often wrong.
+    """
     with _opened(video) as container:
         stream = container.streams.video[0]
         total = 0
@@ -102,7 +111,7 @@ def _write(
     video: Path,
     wanted: dict[Path, int],
 ) -> None:
-    """Write frames of a video, given the number of the frame for each file."""
+    """Write frames of a video as image files. `wanted` has the frame's number for each file."""
     files_of: dict[int, list[Path]] = {}
     for file, number in wanted.items():
         files_of.setdefault(number, []).append(file)

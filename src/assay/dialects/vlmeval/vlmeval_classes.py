@@ -1,4 +1,4 @@
-"""Users' dataset classes: find the classes in a file, build one, and read its rows."""
+"""Find users' dataset classes in a file, create their objects, and read their rows."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -28,7 +28,7 @@ _KINDS: dict[str, Kind] = {
     "VIDEO-VQA": "VQA",
 }
 OWN_MODULES = __package__
-"""Prefix of the names of assay's own modules for this toolkit."""
+"""Prefix of the module names of assay's own VLMEvalKit classes, to tell them from users' classes."""
 
 
 def dataset_classes(
@@ -38,7 +38,11 @@ def dataset_classes(
     *,
     quiet: bool = False,
 ) -> list[tuple[type, str]]:
-    """Return classes with the names of their datasets; `attribute` is a class, a dataset, or `Class@dataset`."""
+    """Return pairs of a dataset class of a file and a dataset name. Raise if there is none.
+
+    `attribute` selects a class, a dataset, or `Class@dataset`; without it, all are returned. `data_name` is the name of
+    the table in `--data`.
+    """
     classes = file.datasets
     if not classes and not quiet:
         raise UsageError(
@@ -83,7 +87,7 @@ def named_datasets(file: UserFile) -> list[tuple[type, str]]:
 
 
 def idle_classes(file: UserFile) -> list[type]:
-    """Return dataset classes that declare no dataset; they are used only if a user names them."""
+    """Return a file's dataset classes that declare no dataset. They are used only if a user names them."""
     return [
         kind
         for kind in file.datasets
@@ -96,7 +100,7 @@ def is_only_a_base(
     kind: type,
     classes: Sequence[type],
 ) -> bool:
-    """Return True if a class only serves as a base in its file: another derives from it, and it names no dataset."""
+    """Return True if a class declares no dataset and another class of its file derives from it."""
     declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))
     return not declares and any(
         issubclass(other, kind) for other in classes if other is not kind
@@ -109,7 +113,11 @@ def names_of(
     *,
     quiet: bool = False,
 ) -> list[str]:
-    """Return the dataset names of a class: those it declares, else the file in `--data`, else the class name."""
+    """Return the dataset names of a class: the name of the file in `--data`, else those that the class declares.
+
+    A class that declares none gets its constructor's default, or its own name, if it loads its data itself or has a
+    table in `$LMUData`; or the names for which user files added a URL.
+    """
     if data_name is not None:
         return [data_name]
     supported: Any = getattr(kind, "supported_datasets", None)
@@ -137,7 +145,7 @@ def names_of(
 
 
 class ClassDataset:
-    """One user's class for one dataset, built when its rows are first read."""
+    """One dataset of a user's dataset class. The user's object is created when its rows are first read."""
 
     def __init__(
         self,
@@ -156,7 +164,7 @@ class ClassDataset:
 
     @cached_property
     def instance(self) -> Any:
-        """The user's object."""
+        """The user's dataset object."""
         constructor = _constructor(self.kind_class)
         accepted = parameters_of(constructor)[1:]
         takes_arguments = constructor is not object.__init__ and bool(accepted)
@@ -191,7 +199,10 @@ class ClassDataset:
         return instance
 
     def _built(self, accepted: Sequence[str]) -> Any:
-        """Build the class by keyword, as upstream does; by position if its constructor uses another name."""
+        """Create the user's object with keyword arguments, as VLMEvalKit does.
+
+        The dataset's name is passed by position if the constructor uses another name for it.
+        """
         if "dataset" in accepted or (
             "**" in accepted and "*" not in accepted and len(accepted) == 1
         ):
@@ -203,7 +214,7 @@ class ClassDataset:
 
     @cached_property
     def path(self) -> Path | None:
-        """The TSV whose rows are passed one by one, or None if the class made its own data frame."""
+        """The TSV file whose rows are passed one by one, or None if the user's object made its own data frame."""
         if self._data is not None:
             return self._data
         instance = self.instance
@@ -214,7 +225,7 @@ class ClassDataset:
 
     @cached_property
     def source(self) -> Source:
-        """The source of the rows."""
+        """The object that reads the cells of this dataset's rows, such as their images."""
         if self.path is None:
             frame = self._frame()
         else:
@@ -226,7 +237,7 @@ class ClassDataset:
 
     @property
     def rows(self) -> object:
-        """The rows as a task's dataset: the file if it can be streamed, else the rows of the frame."""
+        """What the task makes samples from: the TSV file if it can be streamed, else the rows of the data frame."""
         if self.path is None:
             return rows_of_frame(self._frame())
         if getattr(self.instance, "skip_noimg", False):
@@ -235,31 +246,31 @@ class ClassDataset:
 
     @property
     def is_dialogue(self) -> bool:
-        """True if a row has several turns, all returned by `build_prompt`."""
+        """True if a row is a dialogue with several turns, which `build_prompt` returns all at once."""
         return str(getattr(self.kind_class, "TYPE", "")).upper() == "MT"
 
     @property
     def is_video(self) -> bool:
-        """True if rows are about videos and are passed as numbers to `build_prompt(line, video_llm)`."""
+        """True if rows are about videos. Their `build_prompt(line, video_llm)` gets the row's number."""
         return str(getattr(self.kind_class, "MODALITY", "")).upper() == "VIDEO"
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns of the rows."""
+        """The names of the table's columns."""
         if self.path is None:
             return frozenset(str(name) for name in self._frame().columns)
         return columns_of(self.path)
 
     @property
     def evaluates(self) -> bool:
-        """True if the class judges its predictions itself."""
+        """True if the user's class scores its predictions by its own `evaluate`."""
         evaluate = getattr(self.kind_class, "evaluate", None)
         return evaluate is not None and not str(
             getattr(evaluate, "__module__", "")
         ).startswith(OWN_MODULES)
 
     def kind(self, columns: frozenset[str]) -> Kind:
-        """Return the kind of answers that the class declares, or that its name and columns suggest."""
+        """Return the type of questions that the class declares, or that the dataset's name and columns suggest."""
         declared = str(getattr(self.kind_class, "TYPE", "") or "").upper()
         return _KINDS.get(declared) or kind_of(self.name, columns)
 
@@ -275,7 +286,7 @@ class ClassDataset:
 
 
 def columns_of(path: Path) -> frozenset[str]:
-    """Return the columns of a table, from its header or its first row."""
+    """Return the column names of a table, from its header or its first row."""
     shard = open_file(path)
     if shard.columns is not None:
         return frozenset(shard.columns)
@@ -284,7 +295,7 @@ def columns_of(path: Path) -> frozenset[str]:
 
 
 def is_dataset_class(kind: type) -> bool:
-    """Return True if a class builds prompts and does not generate answers."""
+    """Return True if a class has `build_prompt` and is not a model class."""
     has_prompt = callable(getattr(kind, "build_prompt", None))
     return (
         has_prompt
@@ -294,7 +305,7 @@ def is_dataset_class(kind: type) -> bool:
 
 
 def _default_dataset(kind: type) -> str | None:
-    """Return the default of the `dataset` parameter in the user's own constructor."""
+    """Return the default value of `dataset` in the user's own constructor, or None."""
     import inspect
 
     constructor = _constructor(kind)
@@ -310,7 +321,7 @@ def _default_dataset(kind: type) -> str | None:
 
 
 def _loads_itself(kind: type) -> bool:
-    """Return True if the user's class creates its own data."""
+    """Return True if a class creates its own data, by its own constructor or `load_data`."""
     methods: Sequence[Any] = (_constructor(kind), getattr(kind, "load_data", None))
     return any(
         method not in (None, object.__init__)

@@ -49,7 +49,7 @@ def evaluate(
 ) -> Iterator[RunResult | AssayError]:
     """Run every model on every dataset, write VLMEvalKit's files, and yield the results one after another.
 
-    A pair that cannot be run yields the error instead of a result, unless it is the only one.
+    If a model cannot be run on a dataset, the error is yielded instead of a result, or raised if nothing else runs.
     """
     flags = parse(arguments)
     if flags.upstream:
@@ -77,7 +77,7 @@ def evaluate(
 
 
 def idle_flags(arguments: Sequence[str]) -> list[str]:
-    """Return the given flags that have no effect, so that the user can be told."""
+    """Return the options that the user gave and that have no effect, to report them."""
     return idle(parse(arguments))
 
 
@@ -174,7 +174,10 @@ def _file_to_read(
     pair: Pair,
     name: str,
 ) -> Path | None:
-    """Return the prediction file to read: the only one there is, or one that replaced assay's."""
+    """Return the prediction file whose answers to use instead of asking the model, or None.
+
+    Without an earlier run, it is the newest file in the model's folder; otherwise a file that replaced assay's own.
+    """
     stem = f"{pair.label}_{name}"
     if earlier is None:
         files = prediction_files(home, stem, SUFFIXES)
@@ -190,7 +193,10 @@ def _file_to_read(
 
 
 def _is_documented(pair: Pair, work_dir: Path) -> bool:
-    """Return True if a pair belongs to the documented revision: by the model's class, else by the recorded status."""
+    """Return True if the files of a pair are written in the formats of VLMEvalKit's documented revision.
+
+    This follows from the model's class or, if its file is not here, from the `status.json` of an earlier run.
+    """
     if (
         not is_reference(pair.model)
         or Path(split_reference(pair.model)[0]).expanduser().is_file()
@@ -204,7 +210,7 @@ def _is_documented(pair: Pair, work_dir: Path) -> bool:
 
 
 def _is_early(model: str) -> bool:
-    """Return True if a model's class belongs to the documented revision."""
+    """Return True if a model is a user's class for VLMEvalKit's documented revision."""
     if not is_reference(model):
         return False
     path, name = split_reference(model)
@@ -213,7 +219,10 @@ def _is_early(model: str) -> bool:
 
 
 def _writes_matches(options: RunOptions) -> bool:
-    """Return True if options will be matched. The result is then an Excel file, whatever `$PRED_FORMAT` is."""
+    """Return True if the run reads letters by rules.
+
+    The file about this is an Excel file, whatever `$PRED_FORMAT` is.
+    """
     return any(
         getattr(scorer, "name", "") == "exact_matching"
         for scorer in _task(options).scorers
@@ -258,7 +267,7 @@ def _options(
 
 
 def _given(**settings: object) -> Record:
-    """Return the settings that are not None."""
+    """Return the keyword arguments that are not None."""
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -266,7 +275,10 @@ def _with_judge(
     options: RunOptions,
     flags: argparse.Namespace,
 ) -> RunOptions:
-    """Return the options with the judge. An `evaluate` gets all its arguments, assay's scorers only the model's."""
+    """Return the options with the judge that the flags name.
+
+    A user's `evaluate` gets all judge arguments. If assay's scorers ask the judge, only those for its model are used.
+    """
     evaluates = any(
         isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
     )
@@ -321,7 +333,7 @@ def _task(options: RunOptions) -> Task:
 
 
 def _earlier(home: Path, name: str) -> Path | None:
-    """Return the newest run of a dataset in a model's folder."""
+    """Return the newest run of a dataset in a model's folder, or None."""
     manifests = sorted(home.glob(f"T*/run_{name}/run.json"))
     if manifests:
         return manifests[-1].parent
@@ -333,7 +345,10 @@ def _new_folder(
     name: str,
     stamp: str,
 ) -> Path:
-    """Return the folder of this command, named after the time; another one if that has a run of this dataset."""
+    """Return the folder for this command, named after its time.
+
+    If it has a run of this dataset, add a number to the name.
+    """
     folder, number = home / stamp, 2
     while (folder / f"run_{name}").exists():
         folder, number = home / f"{stamp}-{number}", number + 1
@@ -341,7 +356,7 @@ def _new_folder(
 
 
 def _has_data(options: RunOptions) -> bool:
-    """Return True if the rows are on this machine."""
+    """Return True if the dataset's table is on this machine."""
     try:
         source = _task(options).dataset
     except (UsageError, OSError):
@@ -352,19 +367,22 @@ def _has_data(options: RunOptions) -> bool:
 
 SUFFIXES = ("xlsx", "tsv", "json")
 FAILED = "Failed to obtain answer via API."
-"""Upstream's text for a missing answer."""
+"""The text that VLMEvalKit stores in place of an answer if a request failed."""
 
 
 @dataclass(frozen=True)
 class Imported(ImportedAnswers):
-    """A prediction file as a model: it answers each question with the text of that row in the file."""
+    """A model that answers from a prediction file: each question gets the text of its row in the file."""
 
     abilities: ClassVar[Abilities] = Abilities(
         frozenset({"text", "image", "video", "audio"})
     )
 
     def output_of(self, index: str) -> Output:
-        """Return the text of a row; upstream's failure message counts as no answer."""
+        """Return the text of a row as an output.
+
+        An empty text, or VLMEvalKit's failure message, counts as a failed request.
+        """
         answer = self.predictions.get(index)
         if is_blank(answer) or FAILED in str(answer):
             if index in self.predictions:
@@ -382,10 +400,10 @@ def new_prediction_file(
     of_latest: frozenset[str],
     latest: Path,
 ) -> Path | None:
-    """Return the newest prediction file that no run here has read or written, or None.
+    """Return the newest prediction file that no run in this folder has read or written, or None.
 
-    `all_digests` are those of all files that runs here read or wrote, `of_latest` those of the latest run. A file
-    of an earlier run that was put into the model's folder again after the latest run counts as new, too.
+    `all_digests` are those of all files that runs in this folder read or wrote, `of_latest` those of the latest run. A
+    file of an earlier run that was put into the model's folder again after the latest run counts as new, too.
     """
     new: list[Path] = []
     for file in prediction_files(home, stem, SUFFIXES):

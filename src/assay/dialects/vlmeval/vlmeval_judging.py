@@ -1,4 +1,4 @@
-"""The judge for a user's `evaluate`: plain blocking calls. Each answer is stored in the run's journal."""
+"""The judge that a user's `evaluate` calls. Calls block, and each answer is stored in the run's journal."""
 
 import inspect
 from dataclasses import fields, is_dataclass
@@ -24,16 +24,16 @@ EVALUATES_OWN = frozenset(
         *OPTION_NAMES,
     }
 )
-"""Judge arguments that are for `evaluate` and its requests, and never for building the model."""
+"""Judge arguments for `evaluate` and its requests. They are never used to build the judge's model."""
 
 
 class GuestJudge(Judge):
-    """A model behind `generate(prompt, **options)`, the interface of judges in user code."""
+    """The run's judge, with the method `generate(prompt, **options)` that user code calls."""
 
     fail_msg = "Failed to obtain answer via API."
 
     def __init__(self, settings: Fields) -> None:
-        """Use the run's judge; in a standalone script, the model that the settings name."""
+        """Use the run's judge; in a script without a run, the model that `settings` names."""
         wished = str(settings.get("model", "judge"))
         run = current()
         if run.judge_pool is not None and run.judge is None:
@@ -45,7 +45,7 @@ class GuestJudge(Judge):
         self._system = settings.get("system_prompt")
 
     def working(self) -> bool:
-        """Return True. A judge that cannot answer reports this for each question."""
+        """Return True without asking. If the judge cannot answer, each question reports it."""
         return True
 
     def generate(self, message: object, **options: object) -> str:
@@ -57,7 +57,10 @@ class GuestJudge(Judge):
         message: object,
         **options: object,
     ) -> tuple[int, str, str]:
-        """Return code, answer and log, as API classes do."""
+        """Return code, answer and log, as VLMEvalKit's API classes do.
+
+        The code is 0 for an answer and -1 for a failure.
+        """
         if self._system is None:
             system = None
         else:
@@ -69,7 +72,10 @@ class GuestJudge(Judge):
 
 
 def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: object) -> GuestJudge:
-    """Return the judge of the documented revision: the run's judge, or in a script the model called `model`."""
+    """Return the judge, with the interface of VLMEvalKit's documented revision.
+
+    This is the run's judge or, in a script, the model named `model`.
+    """
     return GuestJudge({"model": model, **settings})
 
 
@@ -77,7 +83,7 @@ OpenAIWrapperInternal = OpenAIWrapper
 
 
 def model_args(judge: str, args: Fields) -> Record:
-    """Return the judge arguments that build the model; all others belong to `evaluate`."""
+    """Return the judge arguments with which the judge's model is built; all others are for `evaluate`."""
     arguments = {
         name: value for name, value in args.items() if name not in EVALUATES_OWN
     }
@@ -102,8 +108,8 @@ DEBUG_MESSAGE = "The judge did not answer: give a model with --judge, and its ke
 
 
 def build_judge(**kwargs: object) -> GuestJudge:
-    """Return the model given by `--judge`.
+    """Return the judge for a user's `evaluate`: the run's judge, given by `--judge`, whatever model the arguments name.
 
-    The requested name is only a hint. Its options are sent with the questions.
+    Options such as the temperature are sent with the questions. In a script, the named model is the judge.
     """
     return GuestJudge(kwargs)

@@ -1,4 +1,4 @@
-"""Base classes of models: `BaseModel`, `BaseAPI` for those behind an API, and the models of `vlmeval.api`."""
+"""Base classes for users' models: `BaseModel`, `BaseAPI` for those behind an API, and the models of `vlmeval.api`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from .vlmeval_judging import GuestJudge
 
 
 class BaseModel(MessageModel):
-    """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
+    """Base of models that answer message lists; subclasses write `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
     is_api = False
@@ -34,7 +34,10 @@ class BaseModel(MessageModel):
         message: object,
         dataset: str | None = None,
     ) -> object:
-        """Return the answer to a string, a dict, or a list of either. Media are stored as local files first."""
+        """Return the answer to a message: a string, a dict, or a list of strings or dicts.
+
+        Media become local files first.
+        """
         return self.generate_inner(self._assay_entries(message), dataset)
 
     def _assay_read(self, message: object) -> Entries:
@@ -89,7 +92,7 @@ class BaseModel(MessageModel):
     ) -> tuple[dict[str, str], str]:
         """Return the texts by role, and the first video.
 
-        For multiple choice, the answer is begun for the model if no other text begins it.
+        For multiple choice, a text without an assistant's part gets one that begins the answer: `Best Option: (`.
         """
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
@@ -118,7 +121,7 @@ def _file(medium: Media) -> str:
 
 
 class BaseAPI(ApiCalls, BaseModel):  # type: ignore[misc]  # one question, without a dataset, as upstream has it
-    """A model behind an API."""
+    """Base of models behind an API."""
 
     def is_answer(self, answer: Any) -> bool:
         """Return True if an answer does not contain the failure message."""
@@ -126,13 +129,13 @@ class BaseAPI(ApiCalls, BaseModel):  # type: ignore[misc]  # one question, witho
 
 
 STANDS_IN = True
-"""Upstream's own file is used instead of this module if it exists."""
+"""VLMEvalKit's own file is used instead of this module if it exists."""
 
 
 class OpenAIWrapper(BaseAPI):
-    """A text model by name: `openai/…`, `file.py:fn` and so on, else a name at `$OPENAI_BASE_URL`.
+    """A text model by name: `openai/…`, `file.py:fn` and so on. Any other name is a model at `$OPENAI_BASE_URL`.
 
-    While an `evaluate` runs, it is the run's judge, whose answers the journal keeps.
+    While a user's `evaluate` runs, this is the run's judge, whose answers are stored in the journal.
     """
 
     def __init__(
@@ -151,7 +154,7 @@ class OpenAIWrapper(BaseAPI):
         self._assay_judge = GuestJudge({"model": model, **kwargs})
 
     def working(self) -> bool:
-        """Return True. A judge that cannot answer reports this for each question."""
+        """Return True without asking. If the judge cannot answer, each question reports it."""
         return self._assay_judge.working()
 
     def generate_inner(self, inputs: object, **kwargs: object) -> object:  # type: ignore[override]
@@ -161,7 +164,7 @@ class OpenAIWrapper(BaseAPI):
 
 
 class GPT4V(OpenAIWrapper):
-    """An `OpenAIWrapper` that also accepts images."""
+    """An `OpenAIWrapper` that also accepts images, as VLMEvalKit's class of this name."""
 
     def generate(
         self,

@@ -1,4 +1,4 @@
-"""Users' VLMEvalKit model classes as models of assay: both generations of the interface.
+"""Adapt users' VLMEvalKit model classes, with the early or the newer interface, to models of assay.
 
 Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths, prompt, dataset=None)`, and a
 `build_prompt` that is always used. Newer: `generate_inner(message, dataset=None)`, and a `build_prompt` that is
@@ -47,7 +47,7 @@ from .vlmeval_rows import LineRow
 
 
 def is_early_class(kind: type) -> bool:
-    """Return True if a class belongs to the documented revision: it only has `generate(image_path, prompt)`."""
+    """Return True if a model class has only the early interface, `generate(image_path, prompt)`."""
     generate = getattr(kind, "generate", None)
     if callable(getattr(kind, "generate_inner", None)) or not callable(generate):
         return False
@@ -82,7 +82,7 @@ class GuestModel(KitModel):
             self.prompt = self._own_prompt
 
     def answer(self, model: object, request: Request) -> Output:
-        """Return the answer to one request."""
+        """Return the answer of the user's object `model` to one request."""
         if self.is_newer:
             ask = self._ask_newer
         else:
@@ -123,7 +123,7 @@ class GuestModel(KitModel):
         )
 
     def _early_files(self, request: Request) -> list[str]:
-        """Return the images of a prompt as files: `<index>.jpg` for one, the names in the row for several."""
+        """Return the paths of a prompt's images: `<index>.jpg` for one image, the names in the row for several."""
         parts = []
         for message in request.messages:
             for part in message.parts or ():
@@ -143,7 +143,10 @@ class GuestModel(KitModel):
         return files
 
     def _newer_file(self, request: Request) -> Callable[[Any], str]:
-        """Return a function that writes a request's media as files, under the row's names or as `<index>.png`."""
+        """Return a function that writes a medium of the request to a file and returns its path.
+
+        The file has the name in the row, or `<index>.png`, or with several images `<index>_<number>.png`.
+        """
         media = request.prompt.media
         names = file_names(request.id, len(media), (), ".png")
         name_of = {id(medium): name for medium, name in zip(media, names, strict=True)}
@@ -184,7 +187,10 @@ class GuestModel(KitModel):
         name: str,
         request: Request,
     ) -> str:
-        """Return the file of a medium: its own, or else one with upstream's name."""
+        """Return the path of a medium's file.
+
+        A medium without a file is written, under the name that VLMEvalKit would use.
+        """
         if medium.name is not None and is_written(medium.name, medium):
             return str(medium.name)
         path = file_path(medium)
@@ -215,7 +221,7 @@ class GuestModel(KitModel):
         return not self.is_newer or not is_ours
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Return the prompt of the user's model instead of the task's, or None if the model leaves it to the task."""
+        """Return the prompt that the user's model builds itself, or None if it uses the dataset's prompt."""
         row = sample.fields
         if not isinstance(row, LineRow):
             return None  # another kind of task: its rows are not lines of a TSV
@@ -252,13 +258,14 @@ class GuestModel(KitModel):
 
 
 class GuestApiModel(ThreadedRequestModel, GuestModel):
-    """A user's class that calls an API: several requests run at once, each in a thread."""
+    """A user's model class that calls an API. Several requests run at once, each in a thread."""
 
 
 def _read_answer(value: object, reference: str) -> Output:
-    """Convert the return value of a model into an output.
+    """Convert the return value of a user's model to an output.
 
-    Falsy answers count. For a wrong type, the error names the model.
+    Empty texts and 0 are answers. `(code, answer, log)` with a code other than 0 is a failure. For a wrong type, the
+    error names the model.
     """
     if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
         code, answer, log = value
@@ -280,7 +287,7 @@ def _called(
     function: Function,
     *arguments: tuple[str, Any],
 ) -> object:
-    """Call a user's method by keyword if it has the documented names, else by position."""
+    """Call a user's method with (name, value) pairs: by keyword if its parameters have these names, else by position."""
     accepted = parameters_of(function)
     keywords = dict(arguments)
     if "**" in accepted or keywords.keys() <= set(accepted):
@@ -292,6 +299,6 @@ def _called(
 
 
 def is_model_class(kind: object) -> bool:
-    """Return True if a class answers: it has `generate` or `generate_inner`."""
+    """Return True if a class is a model: it has `generate` or `generate_inner`."""
     methods = (getattr(kind, name, None) for name in ("generate", "generate_inner"))
     return any(callable(method) for method in methods)

@@ -1,7 +1,7 @@
-"""Pair models with datasets, from the names on a command line or in a JSON config.
+"""Pair models with datasets, given by name on the command line or in a JSON config.
 
-Classes of a config are looked up in the files given by `--register`, then among VLMEvalKit's. A dataset of a config
-has the reference `config.json#name`, so that it can be scored again.
+Classes that a config names are looked up in the files given by `--register`, then among VLMEvalKit's. A dataset of a
+config has the reference `config.json#name`, so that it can be scored again.
 """
 
 import argparse
@@ -29,26 +29,24 @@ from .vlmeval_classes import dataset_classes, named_datasets
 from .vlmeval_toolkit import TOOLKIT, supported_VLM
 
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
-"""Classes of VLMEvalKit for OpenAI-compatible endpoints, for which assay has its own model."""
+"""VLMEvalKit's classes for OpenAI-compatible endpoints. assay uses its own model instead."""
 Entry = tuple[type, str, str | None, Fields]
-"""A dataset of a config: its class, the name with which it is built, the user's file that defines it, other
-arguments.
-"""
+"""A dataset in a config: its class, the name passed to the class, the user's file with the class, other arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One model on one dataset."""
+    """One model and, once it is known, one dataset to run it on."""
 
     model: str
     label: str
-    """The model's name in folders and files."""
+    """The model's name in the names of folders and files."""
     model_args: Fields = field(default_factory=lambda: EMPTY)
     generation: Fields = field(default_factory=lambda: EMPTY)
     data: str = ""
-    """The reference of the dataset, from which a run can be repeated; empty as long as only the model is known."""
+    """The reference of the dataset, from which a run can be repeated; empty if only the model is known yet."""
     name: str = ""
-    """The dataset's name in files."""
+    """The dataset's name in file names."""
 
 
 def dataset_entry(
@@ -57,7 +55,10 @@ def dataset_entry(
     register: Sequence[str],
     where: str,
 ) -> Entry | None:
-    """Return the dataset of a config entry; None for an empty entry, whose class is found by its name."""
+    """Return the class and arguments of a dataset in a config. `entry` is its value, `name` its key.
+
+    None for an empty entry, whose dataset is looked up by name.
+    """
     if not entry:
         return None
     settings = dict(entry)
@@ -86,7 +87,7 @@ def dataset_entry(
 
 
 def loaded(register: Sequence[str]) -> list[UserFile]:
-    """Load the files of `--register`."""
+    """Load the files given by `--register`."""
     return [TOOLKIT.load(file) for file in register]
 
 
@@ -96,7 +97,10 @@ def model_entry(
     register: Sequence[str],
     where: str,
 ) -> Pair:
-    """Return the model of a config entry under assay's name, with its options."""
+    """Return the model of a config entry, by the name that assay uses, with its arguments.
+
+    The dataset is still empty.
+    """
     settings, label = dict(entry), file_name(name, 80)
     class_name = settings.pop("class", None)
     if class_name is None:
@@ -118,7 +122,10 @@ def registered_model(
     name: str,
     register: Sequence[str],
 ) -> str | None:
-    """Return `file.py:name` for a class or a `supported_VLM` name that a registered file defines, or None."""
+    """Return `file.py:name` if a file given by `--register` defines a class or a `supported_VLM` entry of this name.
+
+    Else return None.
+    """
     for path, file in zip(register, loaded(register), strict=True):
         if name in file.models or name in file.registered:
             return f"{path}:{name}"
@@ -132,7 +139,7 @@ def endpoint_pair(
     settings: Record,
     where: str,
 ) -> Pair:
-    """Return assay's own endpoint model for a class of VLMEvalKit that calls an endpoint."""
+    """Return assay's endpoint model for a config entry with a class of VLMEvalKit that calls an endpoint."""
     if "key" in settings:
         raise UsageError(
             "a key does not belong in a config",
@@ -158,7 +165,7 @@ def pairs_of(
     flags: argparse.Namespace,
     work_dir: Path,
 ) -> list[Pair]:
-    """Return every model with every dataset. Raise for an unknown name before anything runs."""
+    """Return a pair for every model and dataset on the command line. Raise for an unknown name before anything runs."""
     loaded(flags.register)
     if flags.config:
         path = Path(flags.config).expanduser()
@@ -200,7 +207,7 @@ def _refuse_same_files(
     kind: str,
     named: Sequence[tuple[str, str]],
 ) -> None:
-    """Raise if two models or two datasets would write files of the same name."""
+    """Raise if two different models, or datasets, have the same name in file names. `named` has (name, reference)."""
     references: dict[str, str] = {}
     for name, reference in named:
         first = references.setdefault(name, reference)
@@ -212,7 +219,7 @@ def _refuse_same_files(
 
 
 def dataset_name(data: str) -> str:
-    """Return the file name of a dataset given as a name, a file, or `file.py:Class@name`."""
+    """Return the name that a dataset has in file names, if it is given as a name, a file, or `file.py:Class@name`."""
     path, _, attribute = data.rpartition(":") if ".py:" in data else (data, "", "")
     if (
         path.endswith(".py")
@@ -238,7 +245,7 @@ def json_object(
     text: str | None,
     where: str,
 ) -> Record:
-    """Parse a JSON object from the command line."""
+    """Parse a JSON object from the command line; empty if there is none. `where` names the option in errors."""
     if not text or not text.strip():
         return {}
     try:
@@ -255,7 +262,7 @@ def _configured(
     path: Path,
     register: Sequence[str],
 ) -> list[tuple[str, str]]:
-    """Return references and names of a config's datasets. Raise for an undefined class."""
+    """Return (reference, name) for each dataset in a config file. Raise for an undefined class."""
     for name, entry in data.items():
         dataset_entry(name, entry, register, str(path))
     return [(f"{path}#{name}", name) for name in data]
@@ -266,7 +273,7 @@ def _of_checkout(
     flags: argparse.Namespace,
     work_dir: Path,
 ) -> tuple[str, str] | None:
-    """Return the reference of a dataset in the checkout around the working folder, or None."""
+    """Return (reference, name) for a dataset that the checkout around the working folder defines, or None."""
     checkout = TOOLKIT.checkout()
     is_path = is_reference(name) or bool(Path(name).suffix) or Path(name).exists()
     if checkout is None or is_path or _is_registered(name, flags):
@@ -298,7 +305,10 @@ def _kept_config(
     work_dir: Path,
     name: str,
 ) -> str:
-    """Store a config of datasets in a file, because a run must be repeatable; return the reference of one of them."""
+    """Save a config of datasets in the work folder, and return the reference of the dataset `name` in it.
+
+    With the file, the run can be repeated.
+    """
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
     text = json.dumps(config, indent=2, ensure_ascii=False)
     FileLedger(work_dir).claim(path).write_text(text, "utf-8")
@@ -309,9 +319,9 @@ def _data_config(
     flags: argparse.Namespace,
     work_dir: Path,
 ) -> dict[str, tuple[str, str]]:
-    """Return the datasets of `--data-config` by name.
+    """Return the datasets that `--data-config` defines: by name, each with (reference, name).
 
-    They are stored in a file, because a run must be repeatable.
+    The config is saved in the work folder, so that the run can be repeated.
     """
     plain = json_object(flags.data_config, "--data-config")
     if not plain:
@@ -335,7 +345,10 @@ def _model(
     name: str,
     flags: argparse.Namespace,
 ) -> Pair:
-    """Return a model with its name in assay: `file.py:name` for a registered file, `openai/name` for an endpoint."""
+    """Return the model for a name on the command line, by its reference in assay.
+
+    This is `file.py:name` for a registered file and `openai/name` for an endpoint. Raise if the name is unknown.
+    """
     reference = name if is_reference(name) else registered_model(name, flags.register)
     if reference is None:
         scheme, slash, _ = name.partition("/")
@@ -374,7 +387,7 @@ def _model(
 
 
 def _model_of_checkout(name: str) -> Pair | None:
-    """Return a model that the configuration of the checkout around the working folder names, or None."""
+    """Return the model that the checkout around the working folder lists under a name in its `config.py`, or None."""
     defined = TOOLKIT.definition_of_model(name)
     if defined is None:
         return None
@@ -388,7 +401,10 @@ def _built_with(
     model: Pair,
     flags: argparse.Namespace,
 ) -> Record:
-    """Return the arguments of a model's class: those of the config, and the flags for which it has parameters."""
+    """Return the arguments for building a model: those of the config, and the flags that it accepts.
+
+    The flags are `--use-vllm`, which must be accepted, and `--retry`.
+    """
     args = dict(model.model_args)
     if not flags.use_vllm and flags.retry is None:
         return args

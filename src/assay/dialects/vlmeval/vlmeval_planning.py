@@ -1,6 +1,6 @@
-"""Plan tasks for a TSV, a file with dataset classes, an entry of a JSON config, or the name of a dataset.
+"""Make tasks from a TSV, a file with dataset classes, an entry of a JSON config, or the name of a dataset.
 
-A dataset's name stands for its file in `$LMUData`.
+The name of a dataset stands for its TSV in `$LMUData`.
 """
 
 import warnings
@@ -54,11 +54,14 @@ NEED_THE_MODEL = (
     "SLIDEVQA",
     "SLIDEVQA_MINI",
 )
-"""Datasets that upstream builds with `model=`, because the model determines how pages are joined."""
+"""Datasets that VLMEvalKit builds with `model=`, because the model determines how pages are joined to images."""
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
+    """Return the tasks of a reference.
+
+    It is `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name.
+    """
     process = of_process()
     process.trust_pickle = run.trust_pickle
     process.allow_private_urls = run.allow_private_urls
@@ -85,7 +88,7 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 def _check_data(data: str | None) -> None:
     """Raise if `--data` is not a file.
 
-    If it is the name of a dataset, as in the original command, the error says how to pass it.
+    If it is the name of a dataset, as in VLMEvalKit's command, the error says how to pass it.
     """
     if data is None or Path(data).expanduser().exists():
         return
@@ -101,7 +104,7 @@ def table_task(
     name: str,
     run: RunOptions,
 ) -> Task:
-    """Build the task of a plain TSV by VLMEvalKit's rules for its name and its columns."""
+    """Make the task of a TSV without a class. Its name and its columns decide how it is asked and scored."""
     if run.data:
         source_path = Path(run.data)
     else:
@@ -136,7 +139,7 @@ def table_task(
 
 
 def protocol_of(name: str) -> str:
-    """Return the protocol id, which includes the rules that read the answers."""
+    """Return the protocol id of a benchmark. It has a suffix if VLMEvalKit's own rules read the answers."""
     return f"vlmeval/{name}{chosen_rules().protocol}"
 
 
@@ -147,9 +150,9 @@ def judged_by(
     *,
     has_answers: bool,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return scorers and summarizers for a kind of benchmark.
+    """Return scorers and summarizers for a benchmark with this type of questions.
 
-    If a judge is given, both the rules and the judge are included.
+    If the run has a judge, there is a scorer by rules alone and one with the judge.
     """
     if not has_answers or kind == "MT":
         return (answered,), ()  # no rule defines a right dialogue
@@ -177,7 +180,7 @@ def _from_config(
     name: str,
     run: RunOptions,
 ) -> Task:
-    """Build a dataset of a JSON config: its class, with the arguments given there."""
+    """Make the task of a dataset in a JSON config, from the class and arguments given there."""
     data = read_config(path, ("data",))["data"]
     if name not in data:
         raise UnknownName(
@@ -199,7 +202,7 @@ def _model_argument(
     dataset: str,
     run: RunOptions,
 ) -> dict[str, str]:
-    """Return `model=NAME` for the few dataset classes to which upstream's command passes the model's name."""
+    """Return `model=NAME` for the dataset classes that VLMEvalKit builds with the model's name, else nothing."""
     if dataset not in NEED_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
@@ -220,7 +223,7 @@ def _class_task(
     settings: Fields = EMPTY,
     name: str | None = None,
 ) -> Task:
-    """Build a task from a user's dataset class: its rows, its prompts, and its own `evaluate` if it has one."""
+    """Make a task from a user's dataset class: from its rows, its prompts, and its `evaluate` if it has one."""
     name = name or dataset_name
     arguments = {**_model_argument(kind, dataset_name, run), **settings}
     dataset = ClassDataset(
@@ -271,7 +274,10 @@ def _template(
     name: str,
     code: str,
 ) -> GuestPrompt:
-    """Return the template of a class: dialogues turn by turn, videos as images unless the model accepts videos."""
+    """Return the template that builds prompts with a dataset class.
+
+    Dialogues are asked turn by turn. Videos are sent as images of frames, unless the model accepts whole videos.
+    """
     if dataset.is_video:
         video = VideoPrompt(dataset.instance, name, code)
         dataset.source.whole_video = partial(video, whole=True)
@@ -283,7 +289,7 @@ def _template(
 
 
 def _named(name: str, run: RunOptions) -> Task:
-    """Find a dataset by its name: a class of a registered file, or `$LMUData/<name>.tsv`."""
+    """Make the task of a dataset given by name: from a class in a registered file, or from `$LMUData/<name>.tsv`."""
     for file in run.register:
         for kind, dataset in named_datasets(TOOLKIT.load(file)):
             if name in (dataset, kind.__name__):
@@ -313,7 +319,7 @@ def _named(name: str, run: RunOptions) -> Task:
 
 
 def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
-    """Before a plain table is read, warn about registered classes that are not used because they name no dataset."""
+    """Warn about registered classes that are not used for a TSV because they declare no dataset."""
     for file in run.register:
         for kind in idle_classes(TOOLKIT.load(file)):
             fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"

@@ -1,4 +1,4 @@
-"""Prompts: VLMEvalKit's own for plain TSVs, and the return value of a user's `build_prompt`."""
+"""Build prompts: VLMEvalKit's own for TSVs without a class, and those that a user's `build_prompt` returns."""
 
 import string
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ from .dataset_facts import Kind
 from .vlmeval_rows import LineRow
 
 IMAGE_LIST = "image_list"
-"""Detail of a prompt with a list of images: an early model gets them by `multi_generate`, even a single one."""
+"""Key in a prompt's details if its images are a list. A model of the early interface gets them by `multi_generate`."""
 SELECT = "Please select the correct answer from the options above. \n"
 
 
 def question_with_options(row: Fields) -> str:
-    """Return hint, question, options and the request to choose one, in VLMEvalKit's wording."""
+    """Return a row's hint, question, options and the request to choose one, in VLMEvalKit's wording."""
     lines = [f"Question: {row['question']}"]
     if not is_blank(row.get("hint")):
         lines.insert(0, f"Hint: {row['hint']}")
@@ -42,7 +42,10 @@ def question_with_options(row: Fields) -> str:
 
 
 def documented_question(row: Fields) -> str:
-    """Return the question in the wording of the documented revision: options A to E, and always the request."""
+    """Return a row's question in the wording of VLMEvalKit's documented revision.
+
+    It has hint, question, options A to E and, even without options, the request to choose one.
+    """
     lines = [f"Question: {row['question']}", "Options:"]
     if not _is_absent(row, "hint"):
         lines.insert(0, f"Hint: {row['hint']}")
@@ -67,7 +70,7 @@ def options_of(row: Fields) -> dict[str, str]:
 
 
 class TsvPrompt:
-    """Builds the prompt of a plain TSV's row: its images, then its question."""
+    """The template for a TSV without a class: a row's images, then its question."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -94,7 +97,7 @@ class TsvPrompt:
 
 
 class GuestPrompt:
-    """Builds a prompt with the user's `build_prompt`."""
+    """The template that calls the user's `build_prompt`."""
 
     def __init__(
         self,
@@ -126,7 +129,7 @@ class GuestPrompt:
 
 
 class DialoguePrompt(GuestPrompt):
-    """A dialogue that a user's `build_prompt` returns as a whole, with answers.
+    """The template for dialogues. The user's `build_prompt` returns a whole dialogue with reference answers.
 
     Each turn is asked after the model's own answer to the previous one.
     """
@@ -139,7 +142,7 @@ class DialoguePrompt(GuestPrompt):
         sample: Sample,
         history: Sequence[Message],
     ) -> tuple[Message, ...] | None:
-        """Return the next turn; None after the last one."""
+        """Return the next turn of a dialogue; None after the last one."""
         number = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
         if number < len(turns):
@@ -147,7 +150,10 @@ class DialoguePrompt(GuestPrompt):
         return None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
-        """Return the user's turns, each with the messages before it. The answers in between are references."""
+        """Return the user's turns, each with any system messages before it.
+
+        The reference answers in between are left out.
+        """
         turns: list[tuple[Message, ...]] = []
         before: tuple[Message, ...] = ()
         for message in super().__call__(sample).messages:
@@ -164,7 +170,7 @@ class DialoguePrompt(GuestPrompt):
 
 
 class VideoPrompt(GuestPrompt):
-    """Builds a prompt with `build_prompt(line, video_llm)`: the video as images, or whole."""
+    """The template for videos, which calls `build_prompt(line, video_llm)`: the video as images of frames, or whole."""
 
     def __init__(
         self,
@@ -191,7 +197,7 @@ class VideoPrompt(GuestPrompt):
         return checked(Prompt(message_turns(message)), sample)
 
     def _row_number(self, sample: Sample) -> int:
-        """Return the index of a row in the data frame, which upstream passes."""
+        """Return the position of a sample's row in the data frame, which `build_prompt` gets in place of the row."""
         numbers = self._row_numbers
         if numbers is None:
             numbers = self._row_numbers = {
@@ -202,7 +208,7 @@ class VideoPrompt(GuestPrompt):
 
 
 def list_details(message: object) -> Fields:
-    """Return details that record that `build_prompt` returned a list of images, even if it has only one."""
+    """Return prompt details that say if `build_prompt` returned its images as a list, which may have only one."""
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)
     )
@@ -212,7 +218,7 @@ def list_details(message: object) -> Fields:
 
 
 def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
-    """Replace each image that is not a readable file by its bare name, in a model's own prompt.
+    """Return the messages of a model's own prompt with each unreadable image replaced by the name that stands for it.
 
     The model interprets such a name: it may load the image, or generate it.
     """
@@ -235,10 +241,7 @@ def _readable_or_name(part: Part) -> Part:
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:
-    """Return the prompt if its media can be read.
-
-    Otherwise raise an error for its row before any model is asked.
-    """
+    """Return the prompt if its media can be read. Otherwise raise an error for its row, before any model is asked."""
     try:
         for medium in prompt.media:
             _ = medium.digest

@@ -1,7 +1,7 @@
-"""Tables of numbers in VLMEvalKit's formats: accuracy by split and category, MM-Vet by capability, yes-or-no ratings.
+"""Tables of scores in VLMEvalKit's formats: accuracy by split and category, MM-Vet by capability, yes-or-no ratings.
 
-The ratings are MME's sums, HallusionBench's shares and POPE's F1. The functions of `vlmeval.dataset.utils.yorn` read
-answers, by words or by a judge, and rate a file.
+The ratings are MME's sums, HallusionBench's percentages and POPE's F1. The functions of `vlmeval.dataset.utils.yorn`
+read yes or no from answers, by words or by a judge, and compute the rating of a file.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 STANDS_IN = True
-"""Upstream's own file is used instead of this module if it exists."""
+"""VLMEvalKit's own file is used instead of this module if it exists."""
 
 PERCEPTION = (
     "OCR",
@@ -53,10 +53,11 @@ def mme_rating(
     *,
     strict: bool = False,
 ) -> dict[str, float]:
-    """Return MME's sums and its categories in order of appearance; rows are category, image and whether it is right.
+    """Return MME's sums over perception and reasoning, then the score of each category.
 
-    A category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right. With
-    `strict`, as in upstream, all fourteen categories and both questions of each image are required.
+    A row has a category, the image, and whether the answer is right. A category scores 100 acc + 100 acc+, where acc+
+    is the fraction of images with both questions right. With `strict`, as in VLMEvalKit, all fourteen categories and
+    both questions of each image are required.
     """
     images: dict[str, dict[str, list[float]]] = {}
     for category, image, right in rows:
@@ -79,7 +80,7 @@ def _mme_score(
     images: Iterable[Sequence[float]],
     strict: bool,
 ) -> float:
-    """Return 100 acc + 100 acc+ of one category, given the verdicts of each image."""
+    """Return the MME score of one category, 100 acc + 100 acc+. `images` has 1 or 0 for each question of an image."""
     verdicts: list[float] = []
     both_right: list[float] = []
     for pair in images:
@@ -93,9 +94,10 @@ def _mme_score(
 
 
 def hallusion_rating(frame: "DataFrame") -> "DataFrame":
-    """Return aAcc of questions, fAcc of figures and qAcc over figures: overall, by category and by l2-category.
+    """Return HallusionBench's aAcc, fAcc and qAcc: overall, by category and by l2-category.
 
-    An index ends in set, figure and question: `…_0_3_1`.
+    They are the percentages of right answers, of figures with all answers right, and of questions right for all
+    figures. An index ends in set, figure and question: `…_0_3_1`.
     """
     import pandas
 
@@ -115,7 +117,7 @@ def hallusion_rating(frame: "DataFrame") -> "DataFrame":
 
 
 def _shares(rows: "DataFrame") -> list[float]:
-    """Return the percentages of right rows, and of figures and questions whose rows are all right."""
+    """Return the percentages of right rows, of figures with all rows right, and of questions with all rows right."""
     return [
         _mean(rows["right"]),
         _mean(rows.groupby("figure")["right"].all()),
@@ -124,7 +126,7 @@ def _shares(rows: "DataFrame") -> list[float]:
 
 
 def yes_f1(rows: "DataFrame") -> tuple[float, float, float]:
-    """Return F1, precision and recall of yes."""
+    """Return F1, precision and recall of the answer yes."""
     is_yes = rows["answer"] == "Yes"
     reads_yes = rows["extracted"] == "Yes"
     hits = int((is_yes & reads_yes).sum())
@@ -137,7 +139,7 @@ def yes_f1(rows: "DataFrame") -> tuple[float, float, float]:
 
 
 def pope_rating(frame: "DataFrame") -> "DataFrame":
-    """Return F1 of yes (as `Overall`), acc, precision and recall in percent, overall and by category.
+    """Return POPE's rating in percent, overall and by category: F1 of yes (as `Overall`), acc, precision and recall.
 
     A row may have several categories.
     """
@@ -159,7 +161,7 @@ def pope_rating(frame: "DataFrame") -> "DataFrame":
 
 
 def vsr_rating(frame: "DataFrame") -> dict[str, float]:
-    """Return precision, recall and acc in percent, and F1 between 0 and 1."""
+    """Return VSR's rating: precision, recall and acc of yes in percent, and F1 between 0 and 1."""
     f1, precision, recall = yes_f1(frame)
     return {
         "precision": precision * 100,
@@ -170,7 +172,7 @@ def vsr_rating(frame: "DataFrame") -> dict[str, float]:
 
 
 def amber_rating(frame: "DataFrame") -> dict[str, float]:
-    """Return the accuracy of attributes, existence and relations, and their mean."""
+    """Return AMBER's rating: the accuracy for attributes, existence and relations, and their mean."""
     kinds = frame["category"].replace(AMBER_KINDS)
     scores = {
         kind: _mean(rows) for kind, rows in frame["score"].groupby(kinds, sort=False)
@@ -179,7 +181,7 @@ def amber_rating(frame: "DataFrame") -> dict[str, float]:
 
 
 def category_rating(frame: "DataFrame") -> dict[str, float]:
-    """Return accuracy in percent: overall, by category and by l2-category."""
+    """Return the accuracy in percent: overall, by category and by l2-category."""
     rates = {"Overall": _mean(frame["score"])}
     for column in ("category", "l2-category"):
         if column not in frame:
@@ -209,12 +211,12 @@ VERDICTS = {"yes": "Yes", "no": "No", None: "Unknown"}
 
 
 def YOrN_Extraction(output: str) -> str:
-    """Return Yes or No if exactly one of the two is among the words."""
+    """Return `Yes` or `No` if exactly one of them is a word of the output, else `Unknown`."""
     return VERDICTS[read_words(output)]
 
 
 def YOrN_match_prompt(line: Fields) -> str:
-    """Return the judge's prompt, in assay's wording."""
+    """Return the prompt that asks a judge whether an answer means yes or no, in assay's wording."""
     return (
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
         f"Yes, No, or Unknown.\n\nQuestion: {line['question']}?\nAnswer: {line['prediction']}\nVerdict: "
@@ -222,7 +224,7 @@ def YOrN_match_prompt(line: Fields) -> str:
 
 
 def YOrN_auxeval(model: Any, line: Fields) -> str:
-    """Return the judge's reading of an answer. The judge is asked up to five times."""
+    """Return yes or no as a judge reads it from an answer. The judge is asked up to five times."""
     prompt = YOrN_match_prompt(line)
     for attempt in range(TRIES):
         verdict = YOrN_Extraction(model.generate(prompt, temperature=0.5 * attempt))
@@ -232,14 +234,17 @@ def YOrN_auxeval(model: Any, line: Fields) -> str:
 
 
 def MME_rating(data_file: str) -> "DataFrame":
-    """Return acc and acc+ of each category added up, and their sums over perception and reasoning."""
+    """Return MME's rating of a file in one row: the sums over perception and reasoning, and the score of each category.
+
+    A score is 100 acc + 100 acc+.
+    """
     data = load(data_file)
     rows = zip(data["category"], data["image_path"], data["score"], strict=True)
     return one_row(mme_rating(rows, strict=chosen_rules().requires_all_of_mme))
 
 
 def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
-    """Turn a function that rates a data frame into one that rates a file and returns a frame, as in upstream."""
+    """Turn a function that rates a data frame into one that rates a file and returns a data frame, as in VLMEvalKit."""
 
     @wraps(rate)
     def rating(data_file: str) -> "DataFrame":
@@ -271,10 +276,10 @@ OVERALL = "Overall"
 
 
 def accuracy_table(frame: "DataFrame", *, documented: bool) -> "DataFrame":
-    """Return `split`, `Overall`, then a column for each l2-category and each category; `hit` has the verdicts.
+    """Return a table of accuracy: `split`, `Overall`, then a column for each l2-category and each category.
 
-    The documented revision has the rows full, dev and test if there are splits, else the single row dev. The newest
-    has one row for each split; without splits, its only row is called none.
+    `hit` in `frame` says whether a row is right. The documented revision has the rows full, dev and test if there are
+    splits, else the single row dev. The newest has one row for each split; without splits, its only row is called none.
     """
     import pandas
 
@@ -313,7 +318,10 @@ def _means(
 
 
 def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> "DataFrame":
-    """Count matched answers and how many of them are right; rows are category, letter read, answer."""
+    """Return how many answers the rules could read, and how many of those are right, overall and by category.
+
+    Each row has the category, the letter read, and the right letter if that was read.
+    """
     import pandas
 
     matches = [
@@ -344,11 +352,11 @@ def capability_tables(
     *,
     counts_twice: bool = False,
 ) -> tuple[Any, Any]:
-    """Return means in percent by capability and by combination (`ocr_math`), each with its overall mean last.
+    """Return MM-Vet's mean grades in percent, by capability and by combination (`ocr_math`), the overall mean last.
 
-    A capability without items is left out; upstream divides by zero there. Items of a single capability occur once
-    in each table. Upstream keeps one count for a capability and a combination of the same name, so that such items
-    are counted twice in both tables. `counts_twice` does the same.
+    `graded` has the capabilities and the grade of each answer. A capability without items is left out; VLMEvalKit
+    divides by zero there. Items of a single capability occur once in each table. VLMEvalKit counts them twice in both,
+    because a capability and a combination of the same name share a count; `counts_twice` does the same.
     """
     of_capabilities: dict[str, list[float]] = {name: [] for name in CAPABILITIES}
     if counts_twice:

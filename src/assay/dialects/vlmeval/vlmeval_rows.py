@@ -1,6 +1,6 @@
-"""Rows for user code: a `line` is a pandas Series, created only when a user's method needs one.
+"""Read rows for user code, as a pandas Series that is created only when a user's method needs it.
 
-From tables that a class streams, only rows with an image are used, as `skip_noimg=True` requires.
+If a class lets assay stream its table, rows without an image are left out, as its `skip_noimg=True` requires.
 """
 
 import os
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """The source of rows, with everything needed to interpret their cells."""
+    """Where a dataset's rows come from, with everything needed to read their cells."""
 
     def __init__(
         self,
@@ -73,19 +73,19 @@ class Source:
 
     @cached_property
     def types(self) -> Types:
-        """The types of the columns. Rows of a data frame have types already."""
+        """The data types of the columns of a TSV file; empty for a data frame, whose cells have types already."""
         if self.path is not None and self.path.exists():
             return types_of_file(self.path)
         return {}
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of this dataset's images."""
+        """The path of the folder for this dataset's images."""
         return image_folder(self.name)
 
     @cached_property
     def images(self) -> RowImages:
-        """The images of these rows."""
+        """Finds the images of this dataset's rows."""
         if self.path is not None:
             beside = [self.path.parent]
         else:
@@ -106,7 +106,7 @@ class Source:
 
     @property
     def _is_own(self) -> bool:
-        """True if the user provides the rows: made by the class's code, or a table copied into `$LMUData` by hand."""
+        """True if the rows come from the user: from a class's code, or from a table copied into `$LMUData` by hand."""
         if self.path is None:
             return True
         urls = getattr(type(self.dataset), "DATASET_URL", {})
@@ -120,7 +120,7 @@ class Source:
         )
 
     def line(self, row: Fields) -> "Series":
-        """Return a row as a Series: typed columns, NaN for empty cells, image data instead of references."""
+        """Return a row as a Series for user code: typed cells, NaN for empty ones, image data instead of references."""
         self.dumped.clear()
         try:
             return self._series(row)
@@ -153,7 +153,7 @@ class Source:
         return pandas.Series(list(cells.values()), index=index, dtype=object)
 
     def dump_image(self, line: Fields) -> list[str]:
-        """Write the images of a line as files under upstream's names, and return their paths."""
+        """Write the images of a line to files with the names that VLMEvalKit uses, and return their paths."""
         try:
             images = self.images.of(line)
             if not images:
@@ -191,7 +191,7 @@ class Source:
 
     @property
     def target_folder(self) -> str:
-        """The folder for images of these rows: the dataset object's `img_root`, which a user may have set."""
+        """The folder to which images are written: the dataset object's `img_root`, which a user may have set."""
         return str(getattr(self.dataset, "img_root", None) or self.folder)
 
     def _in_frame(self, index: str) -> object:
@@ -204,7 +204,7 @@ class Source:
 
 
 class LineRow(dict[str, Any]):
-    """A row of a table as a dictionary. `line` is the same row as the pandas Series that users' methods expect."""
+    """A row of a table as a dictionary. Its `line` is the same row as the pandas Series that users' methods expect."""
 
     __slots__ = ("_line", "source")
 
@@ -232,7 +232,7 @@ def rows_of_frame(frame: "DataFrame") -> list[Record]:
 
 
 def _prompt_fault(fault: RowFault) -> TemplateError:
-    """Convert a fault of a row into a prompt error."""
+    """Return the error that reports an unusable cell of a row when its prompt is built."""
     return TemplateError(
         fault.what,
         where=f"column {fault.column!r}" if fault.column else None,
@@ -241,7 +241,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
 
 
 def index_of_image(name: str, row: Fields) -> str | None:
-    """Return the index of the row whose image this row uses if its own cell is empty, by the rules of the benchmark."""
+    """Return the index of the row whose image this row uses, by the benchmark's own rules; None if there is no rule."""
     index = whole_index(row.get("index"))
     if index is None:
         return None
@@ -253,13 +253,13 @@ def index_of_image(name: str, row: Fields) -> str | None:
 
 
 def _bare(value: object) -> object:
-    """Return a value without numpy's wrapper; an empty text for NaN."""
+    """Return a cell without its numpy type; an empty text for NaN."""
     cell = bare(value)
     return "" if is_missing(cell) else cell
 
 
 class RowsWithImages:
-    """The rows of a table that have an image of their own, another row's image, or an image path."""
+    """The rows of a table for which an image is known: in the row itself, in another row, or by an image path."""
 
     known_length: int | None = None
 
@@ -275,7 +275,10 @@ class RowsWithImages:
         self._split = split
 
     def reading_from(self, data: str | None) -> object:
-        """Return the rows of another file. A run's snapshot has only rows that were asked, without images."""
+        """Return the rows of the file `data` instead, filtered in the same way.
+
+        A run's `rows.jsonl` is returned unfiltered, because its rows have no images.
+        """
         if data is None:
             return self
         path = Path(data).expanduser()
@@ -316,19 +319,19 @@ class RowsWithImages:
                 yield entry
 
     def _is_used(self, row: Fields) -> bool:
-        """Return True if a row is of the chosen split and has an image, if the table has images."""
+        """Return True if a row is of the chosen split and, if the table has images, has one."""
         if self._split not in (None, str(row.get(SPLIT_COLUMN, ""))):
             return False
         is_shown = "image" not in row or not is_blank(row["image"])
         return is_shown or shows_images(row, self._dataset)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Read one row again."""
+        """Read the row with this number again, at this offset of the file."""
         return self._table.row_at(number, offset)
 
 
 def shows_images(row: Fields, dataset: str) -> bool:
-    """Return True if a row with an empty `image` still has an image: another row's, or a file name."""
+    """Return True if a row with an empty `image` cell still has an image: another row's, or a file name."""
     return (
         not is_blank(row.get("image_path")) or index_of_image(dataset, row) is not None
     )

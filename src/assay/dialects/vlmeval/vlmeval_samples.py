@@ -17,7 +17,10 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 
 class ToSample:
-    """Turns rows into samples. For a user's class, its own `build_prompt` handles images."""
+    """Turns rows into samples.
+
+    Without `with_images`, samples get no images, because the user's `build_prompt` adds them.
+    """
 
     def __init__(
         self,
@@ -106,7 +109,10 @@ class ToSample:
         return str(index)
 
     def _is_rotated(self, row: Fields, index: int) -> bool:
-        """Return True if a row with a high index is a rotated copy, by the benchmark's name or its image reference."""
+        """Return True if a row with a high index is a rotated copy of a question.
+
+        In a benchmark without rotations in its name, its image cell must name the question's row.
+        """
         return self._circular or row.get("image") == str(index % ROTATION)
 
     def _rotation(self, row: Fields) -> dict[str, str]:
@@ -124,7 +130,7 @@ def _tags(row: Fields) -> dict[str, str]:
 
 
 def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the options in the order of their letters; a missing letter in between becomes an empty option."""
+    """Return the option texts in the order of their letters; a missing letter in between becomes an empty text."""
     if not options:
         return ()
     last = LETTERS.index(max(options))
@@ -132,7 +138,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def image_of_mme(row: Fields) -> str | None:
-    """Return the key that the two questions about an image share: its path, or else the index of the first one."""
+    """Return a key that the two MME questions about an image share: its path, or the first question's index."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"
     index = whole_index(row.get("index"))

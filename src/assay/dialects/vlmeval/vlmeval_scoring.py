@@ -1,6 +1,6 @@
-"""Score plain VLMEvalKit benchmarks: letters, yes or no, words; also with a judge if one is given.
+"""Scorers for VLMEvalKit benchmarks without a class of their own: letters, and yes or no, also with a judge.
 
-No answer is drawn at random, unless upstream's rules were chosen. An answer that neither the rules nor the judge
+No answer is drawn at random, unless VLMEvalKit's rules were chosen. An answer that neither the rules nor the judge
 can read counts as unparsed.
 """
 
@@ -36,17 +36,20 @@ from .letters import LETTER_RULES
 from .rules import RuleName, chosen_rules
 
 YES_NO = frozenset({"yes_no", "YesNo"})
-"""Names of the yes-or-no scorer in records and tasks."""
+"""Names of the yes-or-no scorer: as a scorer of a task, and in the records of a run."""
 
 
 def chosen_rule() -> RuleName:
-    """Return the name of the rules that this process follows."""
+    """Return the name of the rules that are in effect: `assay`, `newest` or `documented`."""
     return chosen_rules().name
 
 
 @dataclass(frozen=True)
 class ExactMatching:
-    """The chosen letter, read by rules alone. Records how many rotations the question should have."""
+    """Scores the chosen letter, read by rules alone.
+
+    A score's details also have the number of the question's options.
+    """
 
     rule: RuleName = field(default_factory=chosen_rule)
     name: ClassVar[str] = "exact_matching"
@@ -79,7 +82,7 @@ class ExactMatching:
         text: str,
         options: Mapping[str, str],
     ) -> str | None:
-        """Return the letter that a revision's rule reads from a text."""
+        """Return the letter that VLMEvalKit's rule reads from a text, or None."""
         return LETTER_RULES[self.rule].either(text, options) or None
 
 
@@ -94,7 +97,10 @@ def options_of_sample(sample: Sample) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class JudgedChoice(GivenModels):
-    """The chosen letter: by rules if they can read it, else by the judge; never at random."""
+    """Scores the chosen letter: by rules if they can read it, else by the judge.
+
+    It is drawn only under VLMEvalKit's rules.
+    """
 
     rule: RuleName = field(default_factory=chosen_rule)
     name: ClassVar[str] = "judge"
@@ -131,7 +137,10 @@ class JudgedChoice(GivenModels):
         prompt: Prompt,
         details: Record,
     ) -> Score:
-        """Ask the judge three times and read its replies like answers; then draw a letter, fixed for each sample."""
+        """Score by VLMEvalKit's rules: ask the judge up to three times, and read its replies like answers.
+
+        If none names an option, draw a letter, which is always the same for a sample.
+        """
         options = options_of_sample(sample)
         for chosen in TRIES:
             reply: Output = await self.models["judge"].ask(prompt, chosen)
@@ -159,7 +168,7 @@ def _verdict(
 
 
 def yes_no_rule() -> YesNo:
-    """Return the yes-or-no scorer: by words; in the documented revision also by letters inside words."""
+    """Return the yes-or-no scorer. It reads words; under the documented revision's rules also letters inside words."""
     return YesNo(chosen_rules().yes_no)
 
 
@@ -168,7 +177,7 @@ def rule_record(
     sample: Sample,
     text: str,
 ) -> ScoreRecord:
-    """Return the yes-or-no rule's verdict on an answer as a record."""
+    """Return the score of an answer by the yes-or-no rule, in the form in which a run stores scores."""
     score = yes_no_rule()(sample, Output.of(text))
     values = {"": float(score.value == 1.0)}
     return ScoreRecord(
@@ -185,7 +194,7 @@ def rule_record(
 
 @dataclass(frozen=True)
 class JudgedYesNo(GivenModels):
-    """Yes or no: by the words of the answer, else by the judge."""
+    """Scores yes or no: read from the words of the answer, else by the judge."""
 
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -206,9 +215,9 @@ class JudgedYesNo(GivenModels):
 
 @dataclass(frozen=True)
 class Circular:
-    """Share of questions with all rotations right, if there are rotations, shown with the mean over rows.
+    """Summarizes the fraction of questions with all rotations right; without rotations, the mean score.
 
-    A question that lacks a rotation is unresolved. The remaining rotations do not decide it.
+    A question that lacks a rotation is unresolved, whatever its other rotations are. The mean over rows is also shown.
     """
 
     def __call__(
@@ -236,7 +245,7 @@ def _without_rotation(tags: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class MmeScores:
-    """MME's sums under VLMEvalKit's names: perception and reasoning."""
+    """Summarizes MME's sums under the names that VLMEvalKit uses (perception and reasoning), and the mean score."""
 
     def __call__(
         self,

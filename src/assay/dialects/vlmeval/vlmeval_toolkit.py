@@ -1,4 +1,4 @@
-"""VLMEvalKit in terms of the shared layer, and the registry in which user files put their models by name."""
+"""Describe VLMEvalKit to the modules shared with ULMEvalKit, with the registry to which user files add models."""
 
 import inspect
 from collections.abc import Callable
@@ -19,7 +19,10 @@ OWN_DATASET_FILES = frozenset(
 
 
 class SupportedModels(dict[str, Callable[[], Any]]):
-    """Models by name. An unregistered name is looked up in the checkout around the working folder."""
+    """Functions that create a model, by name.
+
+    A name that is not registered is looked up in the checkout, if there is one.
+    """
 
     def __missing__(self, name: str) -> Callable[[], Any]:
         factory = TOOLKIT.model_of_checkout(name)
@@ -29,9 +32,9 @@ class SupportedModels(dict[str, Callable[[], Any]]):
 
 
 supported_VLM: dict[str, Callable[[], Any]] = SupportedModels()
-"""Callables without arguments by name, such as `partial(MyModel, path=…)`."""
+"""Models by name: user files add functions without arguments, such as `partial(MyModel, path=…)`."""
 api_models: dict[str, Callable[[], Any]] = {}
-"""Models behind an API, which upstream lists separately. assay looks up names only in `supported_VLM`."""
+"""Models behind an API, which VLMEvalKit lists separately. assay looks up names only in `supported_VLM`."""
 TOOLKIT = Toolkit(
     package="vlmeval",
     names=NAMES,
@@ -47,7 +50,10 @@ TOOLKIT = Toolkit(
 
 
 def upstream_base(kind: type) -> type | None:
-    """Return VLMEvalKit's own base class from the checkout around a class's file or the working folder, or None."""
+    """Return VLMEvalKit's own `ImageBaseDataset`, or None.
+
+    It comes from the checkout around the class's file or the working folder, or from the installed package.
+    """
     file = inspect.getsourcefile(kind)
     folders = [None] if file is None else [Path(file).parent, None]
     for folder in folders:
