@@ -21,7 +21,7 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """Return the same tasks under upstream's rules: each prompt starts from the same seed, `$SEED` or 42."""
+    """Return the same tasks under ULMEvalKit's own rules: each prompt starts from the same seed, `$SEED` or 42."""
     from ..protocol import UPSTREAM, following
     from .dataset_tasks import tasks_of
 

@@ -1,4 +1,4 @@
-"""Tasks of a user's file: one for each dataset name that its classes support."""
+"""Make tasks from a user's ULMEvalKit file: one for each dataset name that its classes support."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,14 +27,17 @@ BENCHMARKS = {
     "OmniContext": "omnicontext",
     "GenAI_Bench": "genai_bench",
 }
-"""Benchmarks that ULMEvalKit ships, each with the corresponding benchmark of assay."""
+"""Benchmarks that ship with ULMEvalKit, each with the assay benchmark that replaces it."""
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10
 JUDGE_DEFAULTS: Fields = {"nproc": 4, "verbose": False, "retry": 3}
 
 
 def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks of a user's file (`file.py`, `file.py:Class`, `file.py:dataset`), a table, or a JSON config."""
+    """Return the tasks of a user's file, a TSV, or a JSON config.
+
+    A file is given as `file.py`, `file.py:Class` or `file.py:dataset`.
+    """
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
         return _from_file(path, attribute, run)
@@ -76,14 +79,17 @@ def _from_file(
 
 
 def assay_benchmark(name: str) -> str | None:
-    """Return assay's benchmark of the same kind as ULMEvalKit's benchmark with this name, or None."""
+    """Return the assay benchmark that replaces a ULMEvalKit benchmark with this name, or None."""
     if name.startswith("T2ICompBench_"):
         return "t2i_compbench"
     return BENCHMARKS.get(name)
 
 
 def upstreams_class(name: str) -> type | None:
-    """Return ULMEvalKit's own class of a benchmark, if upstream's evaluation was chosen, else None."""
+    """Return ULMEvalKit's own class for one of its benchmarks, if its rules were chosen; else None.
+
+    Raise if there is no checkout of ULMEvalKit.
+    """
     if assay_benchmark(name) is None or not is_upstream("ulmeval"):
         return None
     defined = TOOLKIT.dataset_of_checkout(name)
@@ -97,7 +103,7 @@ def upstreams_class(name: str) -> type | None:
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
-    """Return the dataset names of a class. With `--data`, the class's own name is enough."""
+    """Return the dataset names that a class declares; if it declares none and `--data` is given, the class name."""
     return list(cls.supported_datasets()) or ([cls.__name__] if run.data else [])
 
 
@@ -123,7 +129,7 @@ def _from_config(
     wanted: str | None,
     run: RunOptions,
 ) -> list[Task]:
-    """Return the tasks of all datasets of a config, or the task of one dataset."""
+    """Return the tasks of all datasets in a JSON config, or of the dataset `wanted` only."""
     config = read_config(Path(path).expanduser(), ("data",))
     data = config["data"]
     names = list(data)
@@ -149,7 +155,7 @@ def _from_config(
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:
-    """Build a task without an evaluation from a TSV without a class: text, or images and text."""
+    """Make a task from a TSV without a class, of text prompts or of images and text. It is not evaluated."""
     from ...datasets.files import open_file
 
     if not path.is_file():
@@ -167,7 +173,7 @@ def make_task(
     settings: Fields | None = None,
     dataset: str | None = None,
 ) -> Task:
-    """Build a task from one dataset of a class; its rows are read on demand."""
+    """Make a task from one dataset of a user's class. Its rows are read on demand."""
     surroundings = Surroundings(
         trust_pickle=run.trust_pickle,
         allow_private_urls=run.allow_private_urls,
@@ -196,7 +202,7 @@ def make_task(
 
 
 class GuestPrompt:
-    """The user's `build_prompt` as a template."""
+    """The template that calls the user's `build_prompt`."""
 
     def __init__(self, data: GuestData) -> None:
         self.data = data
@@ -222,7 +228,7 @@ def generations(cls: type, name: str) -> int:
 
 
 def judge_kwargs(run: RunOptions, name: str) -> Record:
-    """Return the further arguments of `evaluate`."""
+    """Return the keyword arguments for a user's `evaluate`, such as the judge as `model`."""
     arguments = {**JUDGE_DEFAULTS, **run.judge_args}
     judge = run.judges.get("judge") or ("gpt-4o" if "WISE" in name else None)
     if judge is None:
@@ -231,7 +237,7 @@ def judge_kwargs(run: RunOptions, name: str) -> Record:
 
 
 def _own(cls: object, method: str) -> bool:
-    """Return True if a class overrides a method of the base classes."""
+    """Return True if a class overrides a method of ULMEvalKit's base classes."""
     return getattr(cls, method, None) not in (
         getattr(TextBaseDataset, method),
         getattr(ImageBaseDataset, method),

@@ -1,4 +1,4 @@
-"""Base classes of datasets whose answers are images, datasets by name, and their judges."""
+"""Base classes of datasets whose answers are images, the lookup of datasets by name, and `build_judge`."""
 
 import os
 from functools import partial
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 __all__ = ["dump", "load"]
-"""Names of other modules that `ulmeval.dataset` exports, too."""
+"""Functions of another module that `ulmeval.dataset` exports, too."""
 
 CLASSES: list[Any] = []
-"""Dataset classes in the order of their definition. The newest one that supports a name is used."""
+"""Dataset classes of user files, in the order of their definition. The newest one that supports a name is used."""
 
 
 class TableDataset(TableRows):
-    """A benchmark in a table, `self.data`. Subclasses define its location and its prompts."""
+    """A dataset with a table of prompts, `self.data`. Subclasses define the table's location and the prompts."""
 
     def __init_subclass__(cls, **settings: object) -> None:
         super().__init_subclass__(**settings)
         CLASSES.append(cls)
 
     def load_data(self, dataset: str) -> "DataFrame":
-        """Return the table of a name as a data frame."""
+        """Return the table of a dataset as a data frame."""
         return self.prepare_tsv(
             self.DATASET_URL.get(dataset) or f"{dataset}.tsv",
             self.DATASET_MD5.get(dataset),
@@ -48,13 +48,16 @@ class TableDataset(TableRows):
         url: str,
         file_md5: str | None = None,
     ) -> "DataFrame":
-        """Return the table of a URL as a data frame, from `$LMUData` if it is there."""
+        """Return the table behind a URL as a data frame: from `$LMUData` if it is there, else downloaded."""
         path, other = self._assay_paths(url)
         self.data_path = str(path)
         return read_table(fetched_table(url, path, file_md5, other), self)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return the path for a download, and another one under which the table is used if it is there."""
+        """Return the path for the download, `$LMUData/<dataset>.tsv`, and a second path at which the table may be.
+
+        The second has the file name in the URL.
+        """
         root = Path(LMUDataRoot())
         return root / f"{self.dataset_name}.tsv", root / url.split("/")[-1]
 
@@ -63,17 +66,17 @@ class TableDataset(TableRows):
         mmqa_display(self._assay_line(line))
 
     def evaluate(self, eval_file: str, **judge_kwargs: object) -> object:
-        """Return the numbers of a prediction file. Every benchmark defines its own."""
+        """Return the scores of a prediction file. Each subclass defines its own."""
         raise NotImplementedError(f"{type(self).__name__} has no `evaluate`")
 
 
 class TextBaseDataset(TableDataset):
-    """A table of prompts. Subclasses define the prompts and how the drawn images are judged."""
+    """A table of text prompts. Subclasses define the prompts and how the drawn images are scored."""
 
     MODALITY: ClassVar[str] = "TEXT"
     TYPE: ClassVar[str] = "T2I"
     _assay_prompts: ClassVar[tuple[str, ...]] = ("question", "prompt")
-    """Columns that may hold the prompt."""
+    """Names of columns that may hold the prompt."""
 
     def __init__(
         self,
@@ -85,7 +88,10 @@ class TextBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def _assay_paths(self, url: str) -> tuple[Path, Path]:
-        """Return the same paths the other way round: the table has the name in the URL."""
+        """Return the path for the download, with the file name in the URL, and a second path at which the table may be.
+
+        The second is `$LMUData/<dataset>.tsv`.
+        """
         named, in_url = super()._assay_paths(url)
         return in_url, named
 
@@ -94,7 +100,7 @@ class TextBaseDataset(TableDataset):
         return []
 
     def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
-        """Return the text of the first existing column among `question` and `prompt`."""
+        """Return the prompt of a line: the text in the column `question`, or `prompt` if there is no such column."""
         line = self._assay_line(line)
         column = next(
             (name for name in self._assay_prompts if name in line),
@@ -104,12 +110,12 @@ class TextBaseDataset(TableDataset):
 
 
 def img_root_map(dataset: str) -> str:
-    """Return the folder of a benchmark's images."""
+    """Return the name of a benchmark's image folder, which is below `$LMUData/images`."""
     return dataset
 
 
 class ImageBaseDataset(TableDataset):
-    """A table of prompts with images, given as base64, as another row's, in a list, or by path."""
+    """A table of prompts with images. An image is a base64 text, the index of another row, a list, or a path."""
 
     MODALITY: ClassVar[str] = "IMAGE"
     TYPE: ClassVar[str] = "IT2I"
@@ -133,9 +139,10 @@ class ImageBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def dump_image(self, line: "Series") -> list[str]:
-        """Write the images of a row as files: named by `image_path`, else `<index>.jpg`, `<index>_<number>.png`.
+        """Write the images of a row to files and return their paths.
 
-        A file of that name with other pixels is not overwritten; the image then gets a different name.
+        The names come from `image_path`, else they are `<index>.jpg`, or `<index>_<number>.png` for several images. A
+        file of that name with other pixels is not overwritten; the image then gets a different name.
         """
         named = line.get("image_path")
         has_names = named is not None and not _is_empty(named)
@@ -174,7 +181,7 @@ class ImageBaseDataset(TableDataset):
         return str(Path(self.img_root) / name)
 
     def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
-        """Return the images of the row, then the text of `question`, or of `prompt` without such a column."""
+        """Return the prompt of a line: its images, then the text of `question`, else of `prompt`."""
         line = self._assay_line(line)
         if as_upstream() and self.meta_only:
             paths = as_text_list(line["image_path"])
@@ -206,16 +213,17 @@ SPECIALISTS: dict[str, tuple[str, str, str]] = {
         "damo/mplug_visual-question-answering_coco_large_en",
     ),
 }
-"""Judges that are not language models: the module in the checkout, the class, and its weights."""
+"""Judges that are not language models, such as detectors: the module in a checkout, the class, and its weights."""
 DEBUG_MESSAGE = (
     "Ask the judge one question by itself: OpenAIWrapper('gpt-4o').generate('Hello!')"
 )
 
 
 def build_judge(guest: object = None, **kwargs: Any) -> object:
-    """Build a judge by `model`: any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint.
+    """Return the judge that a user's `evaluate` names as `model`.
 
-    Detectors and similar judges are classes of ULMEvalKit, which `guest` loads from its checkout.
+    It is any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint. Detectors and similar judges are
+    classes of ULMEvalKit, which `guest` loads from its checkout.
     """
     name = kwargs.pop("model", None)
     kwargs.pop("nproc", None)
@@ -234,7 +242,7 @@ def _specialist(
     name: str,
     options: Record,
 ) -> object:
-    """Build a judge that is not a language model from the files of a checkout."""
+    """Create a judge that is not a language model, such as a detector, from the files of a checkout."""
     module_name, class_name, weights = SPECIALISTS[name]
     full_name = f"ulmeval.dataset.utils.{module_name}"
     if guest is None or not guest.has_own(full_name):
@@ -246,21 +254,21 @@ def _specialist(
 
 
 def names_for(guest: object) -> Record:
-    """Return `build_judge` for the files of one checkout."""
+    """Return `build_judge` for the user files that `guest` loads. It finds ULMEvalKit's own judges near these files."""
     return {"build_judge": partial(build_judge, guest)}
 
 
 IMAGE_DATASET: list[Any] = []
 TEXT_DATASET: list[Any] = []
 DATASET_CLASSES: list[Any] = []
-"""Classes that user files add. A class that a file only defines is found without this list."""
+"""Dataset classes that user files append. A class that a file only defines is found without this list."""
 
 
 _KNOWN = KnownClasses(CLASSES, DATASET_CLASSES, IMAGE_DATASET, TEXT_DATASET)
 
 
 def build_dataset(dataset_name: str, **kwargs: object) -> object:
-    """Return the dataset with a name; None if no class supports it.
+    """Return the dataset object for a name; None if no class supports it.
 
     The class is a registered one, or one of the checkout around the working folder.
     """
@@ -276,12 +284,12 @@ def build_dataset(dataset_name: str, **kwargs: object) -> object:
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "T2I") -> str:
-    """Return the prompt kind of a benchmark: `T2I` or `IT2I`."""
+    """Return the type of a benchmark's prompts: `T2I` (text to image) or `IT2I` (image and text to image)."""
     return _KNOWN.declared(dataset, "TYPE", default)
 
 
 def DATASET_MODALITY(dataset: str, *, default: str = "IMAGE") -> str:
-    """Return the modality of a benchmark's prompts."""
+    """Return the modality of a benchmark, such as `IMAGE`, as its class declares."""
     return _KNOWN.declared(dataset, "MODALITY", default)
 
 

@@ -1,4 +1,4 @@
-"""Base classes of models that draw, judges behind an endpoint, and the registry of models by name."""
+"""Base classes of users' models that generate images, text models behind an endpoint, and the registry of models."""
 
 import asyncio
 import inspect
@@ -26,7 +26,10 @@ from .ulmeval_drawing import (
 
 
 class BaseModel(MessageModel):
-    """Base class: subclasses write `generate_inner(message, dataset=None) -> PIL.Image`, and may write a batch hook."""
+    """Base of models that generate images.
+
+    Subclasses write `generate_inner(message, dataset=None) -> PIL.Image`, and may write a batch hook for n images.
+    """
 
     INTERLEAVE: ClassVar[bool] = False
     allowed_types: ClassVar[list[str]] = ["text", "image"]
@@ -37,7 +40,7 @@ class BaseModel(MessageModel):
         dataset: str | None = None,
         num_generations: int = 1,
     ) -> list[Any]:
-        """Return a list of `num_generations` images for text, a dict, or a list of strings or dicts.
+        """Return a list of `num_generations` images for a message: text, a dict, or a list of strings or dicts.
 
         Data URLs, existing paths and http(s) URLs with a media suffix count as images. Random generators are seeded
         from `$SEED` (42) and the message; the same message asked again gives other images.
@@ -57,7 +60,7 @@ class BaseModel(MessageModel):
         message: list[dict[str, str]],
         dataset: str | None = None,
     ) -> tuple[str, str | None]:
-        """Return the joined text and the first image, for models that accept only these."""
+        """Return a message's texts as one text, and its first image, for models that accept only these."""
         images = values_of(message, "image")
         if len(images) > 1:
             warnings.warn(
@@ -68,9 +71,9 @@ class BaseModel(MessageModel):
 
 
 class BaseAPI(ApiCalls):
-    """Base class: subclasses write `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`.
+    """Base of models behind an API. Answers may be images.
 
-    Answers may be images.
+    Subclasses write `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`.
     """
 
     def _assay_read(self, message: object) -> Entries:
@@ -78,10 +81,9 @@ class BaseAPI(ApiCalls):
 
 
 class OpenAIWrapper(BaseAPI):
-    """A text model by name: `openai/…`, `file.py:fn` and so on, else a name at `$OPENAI_BASE_URL`.
+    """A text model by name: `openai/…`, `file.py:fn` and so on. Any other name is a model at `$OPENAI_BASE_URL`.
 
-    Inside a run the journal keeps its answers: a question is not asked twice, and an interrupted evaluation
-    resumes.
+    In a run, the journal stores its answers: a question is not asked twice, and an interrupted evaluation resumes.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class OpenAIWrapper(BaseAPI):
         inputs: object,
         **kwargs: object,
     ) -> tuple[int, Any, Any]:
-        """Ask one question. assay's scheduler has already retried if that may help."""
+        """Return code, answer and log of one question. assay has already retried if that may help."""
         output = self._assay_judge.ask(
             as_prompt(inputs).messages,
             self.system_prompt,
@@ -119,7 +121,7 @@ class OpenAIWrapper(BaseAPI):
 
 
 class CoreUlm(BaseModel):
-    """A model of assay that makes images, with the interface that users' scripts expect."""
+    """One of assay's own models that generate images, with the interface that users' ULMEvalKit scripts expect."""
 
     INTERLEAVE = True
 
@@ -143,7 +145,7 @@ class CoreUlm(BaseModel):
         dataset: str | None,
         num_generations: int,
     ) -> list[Any]:
-        """Return all images from one request."""
+        """Return `num_generations` images from one request."""
         from PIL import Image as pillow
 
         request = Request(as_prompt(message), DEFAULT_OPTIONS.set(n=num_generations))
@@ -166,7 +168,7 @@ async def _awaited(outputs: Awaitable[Sequence[Output]]) -> Sequence[Output]:
 
 
 class Supported(dict[str, Callable[..., Any]]):
-    """Factories by name; an unknown name is looked up among assay's own models."""
+    """Functions that create a model, by name; an unknown name is looked up among assay's own models."""
 
     def __missing__(self, name: str) -> Function:
         if is_known(name):

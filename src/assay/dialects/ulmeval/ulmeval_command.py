@@ -1,4 +1,4 @@
-"""The original command: every model on every dataset. Each pair is a run that the same command resumes.
+"""Run ULMEvalKit's command: every model on every dataset. The same command resumes each of these runs.
 
 ULMEvalKit's files are next to the run folders: `<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl` with the
 files that `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
@@ -46,7 +46,10 @@ def run_pairs(
     settings: Settings,
     watcher: Callable[[], Watcher | None],
 ) -> Iterator[RunResult | AssayError]:
-    """Yield the result of each pair, or its error; a failed pair does not stop the others."""
+    """Run every model on every dataset.
+
+    Yield each result, or the error of a failed pair, which does not stop the others.
+    """
     if settings.upstream:
         choose("ulmeval", UPSTREAM)
     for pair in pairs_of(settings):
@@ -61,7 +64,7 @@ def run_pair(
     settings: Settings,
     watcher: Watcher | None,
 ) -> RunResult:
-    """Run one pair in its own folder, with ULMEvalKit's files in the same model folder."""
+    """Run one model on one dataset in a run folder of its own, and write ULMEvalKit's files next to it."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
     label = file_label(pair.model_name)
     stem = f"{label}_{file_name(pair.dataset_name, 80)}"
@@ -118,7 +121,7 @@ def _with_predictions(
     home: Path,
     stem: str,
 ) -> Pair:
-    """Return the pair of `--mode eval`, with the answers of a new prediction file if there is one."""
+    """Return the pair for `--mode eval`: if there is a new prediction file, its answers take the place of the model."""
     if isinstance(pair.model, Imported):
         return pair
     folder = home / f"{stem}.run"
@@ -143,7 +146,7 @@ def _with_predictions(
 
 
 def _refuse_other_dataset(pair: Pair, options: RunOptions) -> None:
-    """Raise if a prediction file has other rows than the dataset."""
+    """Raise if the prediction file that a run reads is not about its dataset, judged by rows and questions."""
     if not isinstance(pair.model, Imported) or not _is_guest(pair):
         return
     task = tasks_of(pair.reference, options)[0]
@@ -193,9 +196,9 @@ def write_promised(
     stem: str,
     source: GuestSamples,
 ) -> list[str]:
-    """Write the prediction file into today's folder with links one level up; return the file's digest.
+    """Write a run's prediction file into today's folder, with a link in the folder above. Return the file's digest.
 
-    Files that `evaluate` wrote there get links, too.
+    Files that `evaluate` wrote there get links, too. Without an answer, there is no file and no digest.
     """
     digests: list[str] = []
     files = files_of(today, stem)
@@ -213,7 +216,7 @@ def write_promised(
 
 
 def answered_rows(source: GuestSamples, reader: RunReader) -> list[tuple[Sample, Any]]:
-    """Return the answered samples of a run's only task and model, with their outputs."""
+    """Return the answered samples of a run with one task and one model, each with its output."""
     cells = [cell for (task, _), cell in reader.index.cells.items() if "#" not in task]
     if not cells:
         return []

@@ -1,4 +1,4 @@
-"""Draw images: write one prompt in ULMEvalKit's form, send it to a user's model, and get n images from one call.
+"""Send one prompt to a user's image model in ULMEvalKit's form, and get n images.
 
 The batch hook is called once per prompt under either of its names: the document says `batch_generation_inner`, the
 code says `batch_generate_inner`. If there is none, `generate_inner` is called n times.
@@ -24,8 +24,9 @@ HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"
 PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
 SMALL_PIXELS = 64 * 64
-"""Pixels of the largest image that is encoded outside the model's thread. Encoding lets the other threads run, so a
-model that answers at once would seem slow.
+"""Pixels of the largest image that the model's thread only copies. It is encoded when it is stored.
+
+Encoding lets other threads run, so a model that answers at once would seem slow.
 """
 _calls: Counter[str] = Counter()
 
@@ -36,7 +37,7 @@ def draw(
     dataset: str | None,
     n: int,
 ) -> list[Any]:
-    """Return a list of exactly n images drawn by the model."""
+    """Call a user's model for one prompt, and return the list of exactly n images."""
     method = "generate_inner"
     images: Any = []
     batch_hooks = [hook for hook in HOOKS if callable(getattr(model, hook, None))]
@@ -55,7 +56,7 @@ def checked(
     n: int,
     what: str,
 ) -> list[Any]:
-    """Return the images if there are exactly n; otherwise raise an error that names the method and its result."""
+    """Return the images if there are exactly n; otherwise raise an error with the method's name and its result."""
     if not isinstance(images, (list, tuple)):
         raise TypeError(
             f"{what} returned {shorten(images)}, expected a list of {n} images"
@@ -71,14 +72,14 @@ def checked(
 
 
 def is_image(thing: object) -> bool:
-    """Return True for a Pillow image, or one of assay's own."""
+    """Return True if a value is a Pillow image, or an image object of assay."""
     return isinstance(thing, Image) or (
         hasattr(thing, "save") and hasattr(thing, "size")
     )
 
 
 def as_medium(drawing: Any) -> Image:
-    """Return a copy of a drawn image as PNG. Modes that PNG does not support become RGB."""
+    """Return a generated image as a PNG medium. Modes that PNG does not support become RGB."""
     if isinstance(drawing, Image):
         return drawing
     if drawing.mode not in PNG_MODES:
@@ -95,14 +96,14 @@ def seed_call(
     dataset: str | None,
     n: int,
 ) -> None:
-    """Seed the generators for a call in a script, from `$SEED`, the message, and the count of its earlier calls."""
+    """Seed the random generators before a script's call, from `$SEED`, the message and how often it was sent before."""
     key = json.dumps([entries, dataset, n], sort_keys=True)
     seed_generators(f"{base_seed()}:{key}:{_calls[key]}")
     _calls[key] += 1
 
 
 def base_seed() -> int:
-    """Return `$SEED` as a number; 42 if it is not set."""
+    """Return `$SEED` as an integer; 42 if it is not set."""
     text = os.environ.get("SEED", DEFAULT_SEED)
     try:
         return int(text)
@@ -111,7 +112,7 @@ def base_seed() -> int:
 
 
 def seed_generators(text: str) -> None:
-    """Seed Python's generator, and numpy's and torch's if they are loaded."""
+    """Seed Python's random generator, and numpy's and torch's if they are loaded, with a hash of `text`."""
     seed_alike(
         int.from_bytes(
             hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big"
@@ -120,7 +121,7 @@ def seed_generators(text: str) -> None:
 
 
 def seed_alike(seed: int) -> None:
-    """Seed with exactly this number, as upstream does before each call, so that every prompt has the same seed."""
+    """Seed the random generators with exactly this number, so that each prompt has the same seed, as in ULMEvalKit."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -143,7 +144,10 @@ def _copied(entries: Entries) -> Entries:
 
 
 def as_entries(message: object) -> Entries:
-    """Convert text, a dict, or a list of strings or dicts to a list of dicts. A single text is never a file."""
+    """Convert a message (text, a dict, or a list of them) to a list of dicts.
+
+    A single text is never read as a file name.
+    """
     return prompt_entries(_turns(message))
 
 
@@ -153,7 +157,7 @@ def prompt_entries(messages: Sequence[Message]) -> Entries:
 
 
 def as_prompt(message: object) -> Prompt:
-    """Return the result of a user's `build_prompt` as a prompt that asks for images."""
+    """Return the message from a user's `build_prompt` as a prompt that asks for images."""
     return Prompt(_turns(message), ("image",))
 
 
@@ -166,7 +170,7 @@ def _turns(message: object) -> tuple[Message, ...]:
 
 
 def _with_type(entry: object) -> object:
-    """Return an entry of a message with its type. An entry without one, of the system, can only be text."""
+    """Return an entry of a message, with the type `text` if it has none, as system entries do."""
     if isinstance(entry, Mapping) and "content" not in entry:
         return {"type": "text", **entry}
     return entry

@@ -1,7 +1,7 @@
-"""Call a user's `evaluate`, which computes numbers from a table of all answers, without asking the model again.
+"""Call a user's `evaluate`, which computes scores from a table of all answers, without asking the model again.
 
-Its `eval_file` is a path in the run folder without a file: `load` builds the table from the store. Code that opens the
-file itself gets a real one while it needs it.
+Its `eval_file` is a path in the run folder without a file: `load` builds the table from the run's store. Code that
+opens the file itself gets a real one while it needs it.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @scorers.register("images")
 @dataclass(frozen=True)
 class ImagesDrawn:
-    """The number of images drawn for a prompt; the only number of a run without evaluation."""
+    """Scorer that counts the images generated for a prompt. It is used if the dataset has no evaluation."""
 
     name: ClassVar[str] = "images"
     reads: ClassVar[tuple[str, ...]] = ()
@@ -39,7 +39,10 @@ class ImagesDrawn:
 
 @dataclass(frozen=True, repr=False)
 class ImageEvaluation(SetEvaluation):
-    """An evaluation of images. The prediction file exists only while code that opens it needs it."""
+    """Calls a dataset's `evaluate` for generated images.
+
+    The prediction file exists only while code that opens it runs.
+    """
 
     rows_of_class: GuestData | None = field(default=None, compare=False)
     context: Surroundings = field(default=Surroundings(), compare=False)
@@ -52,7 +55,7 @@ class ImageEvaluation(SetEvaluation):
 
     @property
     def data(self) -> GuestData:
-        """The rows of the user's class."""
+        """The rows of the user's dataset class."""
         if self.rows_of_class is None:
             raise RuntimeError("an evaluation belongs to a dataset")
         return self.rows_of_class
@@ -73,15 +76,15 @@ class ImageEvaluation(SetEvaluation):
         return prediction_path(folder, label, self.dataset_name, "pkl")
 
     def surroundings(self) -> Surroundings:
-        """Return the context in which the dataset was planned."""
+        """Return the settings that were in effect when the dataset's task was made, with which `evaluate` runs."""
         return self.context
 
     def judge(self) -> str | None:
-        """Return the judge that `evaluate` gets as `model`."""
+        """Return the name of the judge that `evaluate` gets as `model`."""
         return str(self.judge_kwargs.get("model", "judge"))
 
     def frame(self, rows: Rows) -> "DataFrame":
-        """Return the user's rows with lists of images."""
+        """Return the user's answered rows as a data frame, each with its list of images as `prediction`."""
         return prediction_table(self.data, rows)
 
     def predictions_digest(self, rows: Rows) -> str:
@@ -93,12 +96,15 @@ class ImageEvaluation(SetEvaluation):
         return table_digest([self.data.digest], digests)
 
     def write(self, eval_file: Path, rows: Rows) -> None:
-        """Keep the dataset's table in the run; the prediction file is written on demand."""
+        """Copy the dataset's table into the run folder. The prediction file itself is written on demand."""
         assert self.writer is not None
         keep_table(self.data, self.writer.layout.folder)
 
     def evaluate(self, eval_file: Path, rows: Rows) -> Any:
-        """Call `evaluate`. If it tried to open the path itself, call it again with a real file."""
+        """Return what the user's `evaluate` returns.
+
+        If it failed to open the path, it is called again with a real file.
+        """
         evaluate = self.dataset.evaluate
         try:
             return evaluate(str(eval_file), **dict(self.judge_kwargs))
@@ -113,5 +119,5 @@ class ImageEvaluation(SetEvaluation):
 
 
 def file_label(model: str) -> str:
-    """Return a model's name for file names: the class of `file.py:Class`."""
+    """Return a model's short name for file names: the class of `file.py:Class`."""
     return file_name(bare_name(model), 80)

@@ -1,7 +1,7 @@
-"""A user's model class as a model of assay: one request is one prompt, and its n candidates are the n images.
+"""Adapt users' ULMEvalKit model classes to models of assay: a request is a prompt, and its n candidates are n images.
 
 The class is inspected without an instance and built on first use. Seeds come from the request's key, so the images
-of a prompt do not depend on those drawn before.
+of a prompt do not depend on those generated before.
 """
 
 from functools import partial
@@ -33,14 +33,14 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 
 
 def is_model_class(thing: object) -> bool:
-    """Return True if a class draws, that is, if it has `generate_inner` or a batch hook."""
+    """Return True if a class generates images, that is, if it has `generate_inner` or a batch hook."""
     return isinstance(thing, type) and any(
         hasattr(thing, name) for name in ("generate_inner", *HOOKS)
     )
 
 
 class GuestModel(KitModel):
-    """A user's model class that draws images, as a model of assay."""
+    """A user's model class that generates images, as a model of assay."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class GuestModel(KitModel):
         )
 
     def answer(self, model: object, request: Request) -> Output:
-        """Return the images of one request."""
+        """Return the images that the user's object `model` generates for one request."""
         images = self._draw(model, request)
         return Output(tuple(Candidate((as_medium(image),)) for image in images))
 
@@ -107,7 +107,7 @@ class GuestModel(KitModel):
         return draw(model, entries, dataset, n)
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Build the prompt with the model's own `build_prompt`, if the model requests that for this benchmark."""
+        """Return the prompt that the user's model builds itself, or None if it uses the benchmark's prompt."""
         line = sample.fields
         if not isinstance(line, Line):
             return None
@@ -123,9 +123,9 @@ class GuestModel(KitModel):
 
 
 class GuestApi(ThreadedRequestModel, GuestModel):
-    """An API class whose `generate_inner` returns `(ret_code, image, log)`.
+    """A user's API class, whose `generate_inner` returns `(ret_code, image, log)`, as a model of assay.
 
-    It makes one attempt; the scheduler retries.
+    A request makes one attempt per image; the scheduler retries.
     """
 
     concurrency = API_CALLS_AT_ONCE
@@ -142,7 +142,10 @@ class GuestApi(ThreadedRequestModel, GuestModel):
         """Images of requests that are not complete yet, so that a retry asks only for the rest."""
 
     def answer(self, model: Any, request: Request) -> Output:
-        """Return the images of one request, or why one of them is missing."""
+        """Return the images of one request.
+
+        If one is missing, return the failure; a retry asks only for the missing ones.
+        """
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         images = self._drawn.setdefault(request.key, [])

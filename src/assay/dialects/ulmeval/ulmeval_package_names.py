@@ -1,4 +1,4 @@
-"""The package `ulmeval` itself: public names of any of its parts, looked up on demand."""
+"""The module that replaces `ulmeval`: the public names of all its submodules, looked up on demand."""
 
 from ..kits.toolkit import names_of_parts
 from .claims import NAMES

@@ -1,4 +1,4 @@
-"""Pair models with datasets, from the names of a command line or of a JSON config."""
+"""Pair models with datasets, given by name on the command line or in a JSON config."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,22 +29,22 @@ from .ulmeval_toolkit import (
 
 @dataclass(frozen=True)
 class Settings:
-    """The flags of the original command, and assay's own flags for it."""
+    """The flags of ULMEvalKit's command, and assay's additional flags for it."""
 
     data: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     config: str | None = None
     work_dir: str = "outputs"
     mode: str = "all"
-    """`all`, `infer` (no evaluation) or `eval` (no model)."""
+    """What to do: `all`, `infer` (without evaluation) or `eval` (without asking the model)."""
     num_generations: int | None = None
     judge: str | None = None
     helpers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Models of other roles that some benchmarks of assay need: a detector, a VQA model."""
+    """Models other than the judge that some assay benchmarks need, by role: a detector, a VQA model."""
     upstream: bool = False
-    """True if upstream's own rules are used."""
+    """True to apply ULMEvalKit's own rules."""
     judge_args: Fields = field(default_factory=lambda: EMPTY)
-    """The arguments of `evaluate`: nproc, verbose, retry and those given as JSON."""
+    """Arguments for a user's `evaluate`: nproc, verbose, retry and those given as JSON."""
     api_nproc: int = 4
     ignore: bool = False
     reuse_aux: bool = True
@@ -59,7 +59,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Pair:
-    """One model on one dataset."""
+    """One model and the dataset to run it on."""
 
     model_name: str
     model: Any
@@ -68,7 +68,7 @@ class Pair:
 
     @property
     def data(self) -> str | None:
-        """The table in `$LMUData` of a benchmark that has another name in assay."""
+        """The path of the table in `$LMUData` for an assay benchmark that ULMEvalKit calls by another name, or None."""
         is_ours = self.reference in {*BENCHMARKS.values(), "t2i_compbench"}
         if not is_ours or self.reference == self.dataset_name:
             return None
@@ -80,7 +80,7 @@ class Pair:
 
 
 def pairs_of(settings: Settings) -> list[Pair]:
-    """Return every model with every dataset. Raise for an unknown name before anything runs."""
+    """Return a pair for every model and dataset on the command line. Raise for an unknown name before anything runs."""
     files = _registered(settings.register)
     models: Record = {}
     data: dict[str, str] = {}
@@ -119,7 +119,7 @@ def pairs_of(settings: Settings) -> list[Pair]:
 
 
 def _registered(entries: Sequence[str]) -> dict[str, UserFile]:
-    """Load the given files; of a folder, its Python files that are written for ULMEvalKit."""
+    """Load the files given by `--register`, by path; of a folder, its Python files that are written for ULMEvalKit."""
     files: list[str] = []
     for entry in entries:
         path = Path(entry).expanduser()
@@ -137,7 +137,7 @@ def _datasets(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> dict[str, str]:
-    """Return the references of an entry of `--data` by the names of its datasets."""
+    """Return the datasets that an entry of `--data` means: their references by name."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
         options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
         path, attribute = split_reference(entry)
@@ -178,7 +178,7 @@ def _datasets(
 
 
 def built_in(name: str) -> str | None:
-    """Return assay's benchmark for a name of ULMEvalKit's; with upstream's rules the name itself."""
+    """Return assay's benchmark for a ULMEvalKit name, or None. With ULMEvalKit's rules, it is the name itself."""
     if upstreams_class(name) is not None:
         return name
     return assay_benchmark(name)
@@ -189,7 +189,7 @@ def _model(
     files: Mapping[str, UserFile],
     settings: Settings,
 ) -> tuple[str, Any]:
-    """Return a model's name for file names, and the model: a user's, or the name of one of assay's own."""
+    """Return a model's name and the model. For one of assay's own models, it is the name again."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     models: dict[str, tuple[Any, Path]] = {}
@@ -222,7 +222,7 @@ def _model(
 
 
 def _imported(path: Path, settings: Settings) -> Record:
-    """Return the predictions of `--result-file`, under the name that `--model` gives."""
+    """Return the model that answers from the file of `--result-file`, by the name that `--model` gives."""
     if settings.model:
         name = settings.model[0]
     else:

@@ -1,4 +1,4 @@
-"""The prediction table that a user's `evaluate` loads, and old prediction files as models.
+"""The prediction table that a user's `evaluate` loads, and models that answer from old prediction files.
 
 Images of the table are opened one by one from the run's files. An old pickle is read only with the user's
 permission.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Images(list[Any]):
-    """The images drawn for one prompt, in order. Each is opened on access.
+    """The images generated for one prompt, in order. Each is opened on access.
 
     As long as user code keeps an image, it gets the same object again.
     """
@@ -82,7 +82,7 @@ class Images(list[Any]):
 
 
 class _Packed:
-    """One image inside a pickle: its file's bytes, opened by Pillow when the pickle is read."""
+    """An image in a pickle. It is stored as the bytes of its file, which Pillow opens when the pickle is read."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -94,7 +94,7 @@ class _Packed:
 
 
 def opened(data: bytes) -> "PilImage":
-    """Decode the image in a file's bytes."""
+    """Return the Pillow image in the bytes of an image file."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(data))
@@ -106,7 +106,7 @@ def prediction_table(
     data: GuestData,
     rows: Sequence[tuple[Sample, Output]],
 ) -> "DataFrame":
-    """Return the user's answered rows with `prediction`: a list of images in each."""
+    """Return the user's answered rows as a data frame, each with its list of images as `prediction`."""
     frame = data.frame.iloc[
         [data.row_number(sample) for sample, _ in rows]
     ].reset_index(drop=True)
@@ -116,7 +116,7 @@ def prediction_table(
 
 
 def write_pickle(table: object, path: Path) -> None:
-    """Write the table in ULMEvalKit's format for other programs. assay never reads it back."""
+    """Write the prediction table in ULMEvalKit's format for other programs. assay never reads it back."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         pickle.dump(table, file)
@@ -127,7 +127,7 @@ NOTED = "predictions_sha256.json"
 
 @dataclass(frozen=True)
 class Imported(ImportedAnswers):
-    """A prediction file as a model: it answers each prompt with the images of that row in the file."""
+    """A model that answers from a prediction file: each prompt gets the images of its row in the file."""
 
     abilities: ClassVar[Abilities] = Abilities(
         frozenset({"text", "image"}), frozenset({"image"})
@@ -135,18 +135,18 @@ class Imported(ImportedAnswers):
 
     @staticmethod
     def answer_of(cell: object) -> object:
-        """Return the images in a cell of the file."""
+        """Return the images in a `prediction` cell as a list."""
         if isinstance(cell, (list, tuple)):
             return list(cell)
         return [cell]
 
     @property
     def most(self) -> int:
-        """The largest number of images of one row."""
+        """The largest number of images in a row of the file."""
         return max((len(images) for images in self.predictions.values()), default=1)
 
     def output_of(self, index: str) -> Output:
-        """Return the images of a row."""
+        """Return the images of a row as an output."""
         images = self.predictions.get(index)
         if images is None:
             return self.missing(f"the file has no row {index!r}")
@@ -167,12 +167,12 @@ def imported(
     *,
     trust: bool,
 ) -> Imported:
-    """Read the predictions of a pickled table."""
+    """Return a model that answers from a pickled prediction table, which is read only if `trust` is True."""
     return Imported.read(path, name, functools.partial(load_pickle, trust=trust))
 
 
 def noted_digests(folder: Path) -> list[str]:
-    """Return the digests of the prediction files that a run read or wrote; empty for runs of earlier versions."""
+    """Return the digests of a run's prediction files from `note_digests`; empty for runs of earlier versions."""
     try:
         noted = json.loads((folder / NOTED).read_bytes())
     except (OSError, ValueError):
@@ -184,6 +184,6 @@ def note_digests(
     folder: Path,
     digests: Sequence[str],
 ) -> None:
-    """Record the digests of the prediction files that belong to a run."""
+    """Record in a run folder the digests of the prediction files that the run read or wrote."""
     path = FileLedger(folder).claim(folder / NOTED)
     path.write_text(json.dumps(list(dict.fromkeys(digests))), encoding="utf-8")

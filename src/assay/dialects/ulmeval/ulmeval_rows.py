@@ -1,8 +1,8 @@
-"""Rows of a user's dataset object as samples, and the copy of its table in a run folder.
+"""Samples from the rows of a user's dataset object, and the copy of its table in a run folder.
 
 Each sample stores its row number in the user's data frame. The dataset object is built when its rows are first read.
 Its digest is computed from the frame, so that a changed table is noticed regardless of how `load_data` reads it. With
-the copy of the table, the run folder alone is enough to evaluate it.
+the copy of the table, the run can be evaluated from its folder alone.
 """
 
 import hashlib
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 DIGEST_ROWS = 256
-"""Number of rows that are serialized at once, because an image in a cell may have megabytes."""
+"""Number of rows that are serialized at once for a digest.
+
+It is small, because a cell may hold an image of megabytes.
+"""
 
 
 class GuestData:
-    """One dataset of a user's class."""
+    """One dataset of a user's class, with the user's object and its data frame."""
 
     def __init__(
         self,
@@ -49,11 +52,11 @@ class GuestData:
 
     @property
     def frame(self) -> "DataFrame":
-        """The data frame, with `index` as text, as in a run of ULMEvalKit."""
+        """The user's data frame, with `index` as text, as in a run of ULMEvalKit."""
         return self.dataset.data
 
     def line(self, sample: Sample) -> "Series":
-        """Return the row of a sample, as `build_prompt` expects it."""
+        """Return the row of a sample as the Series that `build_prompt` expects."""
         return self.frame.iloc[self.row_number(sample)]
 
     def row_number(self, sample: Sample) -> int:
@@ -65,12 +68,12 @@ class GuestData:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the frame's columns and cells."""
+        """A digest of the data frame's columns and cells."""
         return _frame_digest(self.frame)
 
     @cached_property
     def row_digests(self) -> list[str]:
-        """Digests of all rows, computed together because pandas would take a hundred times as long cell by cell."""
+        """A digest for each row, computed together because pandas would take a hundred times as long cell by cell."""
         try:
             return [
                 str(number)
@@ -85,7 +88,7 @@ class GuestData:
 
     @cached_property
     def dataset(self) -> Any:
-        """The user's own object."""
+        """The user's dataset object, built on first use."""
         where = f"dataset class {self.cls.__name__}({self.name!r})"
         import_pandas()
         try:
@@ -119,7 +122,7 @@ class GuestData:
 
 
 class Line(Mapping[str, Any]):
-    """The cells of one row, looked up in the frame on access."""
+    """The cells of one row by column name, looked up in the data frame on access."""
 
     __slots__ = ("data", "row_number")
 
@@ -132,7 +135,7 @@ class Line(Mapping[str, Any]):
 
     @property
     def row_digest(self) -> str:
-        """Return a digest that changes with any cell."""
+        """Return a digest of the row, which changes with any cell."""
         return self.data.row_digests[self.row_number]
 
     def __iter__(self) -> Iterator[str]:
@@ -143,7 +146,7 @@ class Line(Mapping[str, Any]):
 
 
 class FrameRows:
-    """The rows of a user's frame, counted from 1, followed by the unusable rows."""
+    """The rows of a user's data frame, counted from 1. The unusable rows of its table come last."""
 
     path: Path | None = None
     columns: tuple[str, ...] | None = None
@@ -181,9 +184,9 @@ class FrameRows:
 
 
 class GuestSamples(Samples):
-    """The samples of a user's dataset, identified by the digest of its frame.
+    """The samples of a user's dataset, identified by the digest of its data frame.
 
-    Its class reads a table of `--data`.
+    A table given by `--data` is read by the user's class.
     """
 
     def __init__(self, data: GuestData) -> None:
@@ -191,12 +194,15 @@ class GuestSamples(Samples):
         self.data = data
 
     def reading_from(self, data: str | None) -> "GuestSamples":
-        """Return the samples unchanged, because the user's class already reads `data`."""
+        """Return new samples of the same dataset, because the user's class already reads the table `data`."""
         return GuestSamples(self.data)
 
     @property
     def head(self) -> Head:
-        """Return a head for finished samples; the user's own `build_prompt` knows the columns."""
+        """Return the facts about all samples that other sources take from their first rows. There is no column mapping.
+
+        The user's own `build_prompt` knows the columns.
+        """
         return Head(None, True, "unknown")
 
     def fingerprint(self) -> Record:
@@ -224,7 +230,10 @@ TABLES = "tables"
 
 
 def keep_table(data: GuestData, folder: Path) -> None:
-    """Copy the table of a dataset into a run folder, unless it is there. Rows from user code have no table."""
+    """Copy the table of a dataset into a run folder, unless it is there.
+
+    If user code creates the rows, there is no table.
+    """
     table: Path | None = vars(data.dataset).get(TABLE)
     if table is None or not table.is_file():
         return
@@ -241,7 +250,7 @@ def kept_table(
     folder: str | None,
     name: str,
 ) -> Path | None:
-    """Return the copy of a dataset's table in a run folder; None if there is none."""
+    """Return the path of the copy of a dataset's table in a run folder; None if there is none."""
     if folder:
         home = Path(folder).expanduser() / TABLES
     else:

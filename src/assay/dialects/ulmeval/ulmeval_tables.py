@@ -1,6 +1,7 @@
-"""A benchmark's TSV as the data frame for its class. Unusable rows are collected as faults.
+"""Read a benchmark's TSV into the data frame for its class. Unusable rows are collected as errors.
 
-Only `index` is required. Cells of `image` (other rows' images, list literals) are resolved without running code.
+Only `index` is required. In `image`, indexes of other rows and list literals are replaced by images, without running
+code.
 """
 
 from collections.abc import Mapping
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ALWAYS_TEXT = ("index", "prompt", "text")
-"""Columns that are always text, even if every cell looks like a number, because they identify a row or are sent to
-a model.
-"""
+"""Columns whose cells are text even if they all look like numbers, because they identify a row or go to a model."""
 FAULTS = "_assay_faults"
-"""Attribute of a dataset object with the rows of its table that cannot be used."""
+"""Name of the attribute in which a dataset object collects the errors of unusable rows."""
 TABLE = "_assay_table"
-"""Attribute of a dataset object with the file from which its rows were read."""
+"""Name of the attribute in which a dataset object stores the path of the file with its rows."""
 
 
 def fetched_table(
@@ -36,7 +35,7 @@ def fetched_table(
     checksum: str | None,
     legacy: Path | None = None,
 ) -> Path:
-    """Return the table that a class declares: `--data`, an existing file, or a checked download."""
+    """Return the path of a dataset's table: the file of `--data`, an existing file, or a download with a checksum."""
     surroundings = current()
     if surroundings.data is not None:
         return surroundings.data
@@ -66,7 +65,7 @@ def fetched_table(
 
 
 def read_table(path: Path, owner: object) -> "DataFrame":
-    """Read a table. Return its good rows as a data frame, and record the others as faults of `owner`."""
+    """Read a table. Return its usable rows as a data frame, and record an error in `owner` for each other row."""
     vars(owner)[TABLE] = path
     rows: list[Fields] = []
     shard = open_file(path)
@@ -90,7 +89,7 @@ def read_table(path: Path, owner: object) -> "DataFrame":
 
 
 def add_fault(owner: object, fault: DataError) -> None:
-    """Record a row that cannot be used."""
+    """Record the error of an unusable row in the dataset object `owner`."""
     vars(owner).setdefault(FAULTS, []).append(fault)
 
 
@@ -115,7 +114,10 @@ def with_images(
     owner: object,
     name: str,
 ) -> "DataFrame":
-    """Return the frame with `image` as base64 or a list, `image_path` as a path or a list, and without faulty rows."""
+    """Return the frame with `image` as base64 or a list of it, and `image_path` as a path or a list.
+
+    Rows with an unusable image are left out, and their errors recorded in `owner`.
+    """
     texts = [str(value) for value in data["index"]]
     if "image" in data:
         cells = dict(zip(texts, data["image"], strict=True))

@@ -1,4 +1,4 @@
-"""ULMEvalKit in terms of the shared layer, and the entries of its JSON configs."""
+"""Describe ULMEvalKit to the modules shared with VLMEvalKit, and read the entries of its JSON configs."""
 
 import inspect
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from .ulmeval_models import GuestApi, GuestModel, is_model_class
 
 
 def is_dataset_class(kind: type) -> bool:
-    """Return True if a class derives from one of ULMEvalKit's base classes of datasets."""
+    """Return True if a class derives from one of ULMEvalKit's base classes for datasets."""
     return issubclass(kind, (TextBaseDataset, ImageBaseDataset))
 
 
@@ -44,7 +44,7 @@ def configured_model(
     files: Sequence[UserFile],
     where: str,
 ) -> tuple[Any, Fields, Path | None]:
-    """Return the factory of a config entry, its arguments, and the user's file it comes from."""
+    """Return the class or factory that a config entry for a model names, its arguments, and the user's file with it."""
     settings = dict(entry)
     class_name = settings.pop("class", None)
     if class_name is None:
@@ -75,7 +75,10 @@ def configured_dataset(
     files: Sequence[UserFile],
     where: str,
 ) -> tuple[Any, str, Fields]:
-    """Return the class of a config entry, the name with which it is built, and the other arguments that it accepts."""
+    """Return the class that a config entry for a dataset names, the dataset name for it, and its other arguments.
+
+    Arguments for which its constructor has no parameter are left out.
+    """
     settings = dict(entry)
     class_name = settings.pop("class", None)
     if class_name is None:
@@ -98,7 +101,7 @@ def _class_that_knows(
     name: str,
     files: Sequence[UserFile],
 ) -> str:
-    """Return the name of the class that declares a dataset; the dataset's name if there is none."""
+    """Return the name of the user's class that declares a dataset; the dataset's own name if none does."""
     classes: list[Any] = [kind for file in files for kind in file.datasets]
     for kind in [*classes, *DATASET_CLASSES]:
         if name in kind.supported_datasets():
