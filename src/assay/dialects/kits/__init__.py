@@ -1,1 +1,1 @@
-"""Shared code of the two evaluation toolkits VLMEvalKit and its fork ULMEvalKit."""
+"""Code that the compatibility layers for VLMEvalKit and for its fork ULMEvalKit share."""

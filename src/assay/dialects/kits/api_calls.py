@@ -1,6 +1,6 @@
-"""The retries, chats and system prompts of the toolkits' base classes for API models, for use in scripts.
+"""Retries, chats and system prompts of users' API models, as the base classes of VLMEvalKit and ULMEvalKit have them.
 
-In a run, assay calls `generate_inner` itself and retries by its own rules.
+They are for use in scripts. In a run, assay calls `generate_inner` itself and retries by its own rules.
 """
 
 import random
@@ -17,9 +17,9 @@ FAIL_MSG = "Failed to obtain answer via API."
 
 
 class ApiCalls(MessageModel):
-    """Base of API models.
+    """Base of users' API model classes.
 
-    Subclasses define `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`; 0 is success.
+    Subclasses define `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`; a `ret_code` of 0 is success.
     """
 
     is_api = True
@@ -44,16 +44,16 @@ class ApiCalls(MessageModel):
         self.logger = get_logger(type(self).__name__)
 
     def is_answer(self, answer: object) -> bool:
-        """Return True if a result with code 0 is an answer."""
+        """Return True if the answer of a successful call, with code 0, is neither None nor an empty text."""
         return not (isinstance(answer, str) and answer == "") and answer is not None
 
     def working(self) -> bool:
-        """Return True if the API answers."""
+        """Send "hello", and return True if the API answers."""
         answer = self.generate("hello")
         return answer not in (None, "") and self.fail_msg not in str(answer)
 
     def generate(self, message: object, **kwargs1: Any) -> object:
-        """Return the answer, or `fail_msg` if none came in `retry` attempts."""
+        """Return the answer to a message, or `fail_msg` if `retry` attempts gave none."""
         if isinstance(message, list) and content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
         entries = self._assay_entries(message)
@@ -74,9 +74,9 @@ class ApiCalls(MessageModel):
         )
 
     def chat_inner(self, inputs: Sequence[Fields], **kwargs: Any) -> object:
-        """Return the answer to a chat.
+        """Return the result `(ret_code, answer, log)` for a chat.
 
-        By default call `generate_inner` with the chat, dropping early turns if it fails.
+        By default, call `generate_inner` with the chat. If that raises, drop the first turns and try again.
         """
         kwargs.pop("dataset", None)
         while inputs:
@@ -92,7 +92,7 @@ class ApiCalls(MessageModel):
         )
 
     def preprocess_message_with_role(self, message: Sequence[Fields]) -> Entries:
-        """Return the entries without system messages, whose texts are added to the system prompt."""
+        """Return a message without its system entries. Their texts are added to the system prompt."""
         system = "".join(
             f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
         )
@@ -111,7 +111,10 @@ class ApiCalls(MessageModel):
         message: Sequence[Fields],
         dataset: str | None = None,
     ) -> tuple[str, Any]:
-        """Return the texts joined by line breaks and the first image; `<image>` stands for each of several images."""
+        """Return a message's texts joined by line breaks, and its first image.
+
+        If there are several images, the text has `<image>` for each. For BLINK, they are joined to one image.
+        """
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         if len(images) > 1:
             placeholder = "<image>"

@@ -1,7 +1,8 @@
-"""Images as base64 text and back, as in benchmark files, with the names and parameters of VLMEvalKit's functions.
+"""Convert images to base64 text and back, as in benchmark files. The functions have VLMEvalKit's names and parameters.
 
-By default an image is restored pixel by pixel, with its transparency. With upstream's rules it becomes a JPEG with a
-shorter edge of at least `$VLMEVAL_MIN_IMAGE_EDGE` (100) and a text of at most `$VLMEVAL_MAX_IMAGE_SIZE` characters.
+By default an image is restored pixel by pixel, with its transparency. With the toolkits' own rules it becomes a JPEG
+with a shorter edge of at least `$VLMEVAL_MIN_IMAGE_EDGE` (100) and a text of at most `$VLMEVAL_MAX_IMAGE_SIZE`
+characters.
 """
 
 import base64
@@ -30,7 +31,7 @@ FORMATS_BY_SUFFIX = {
     ".tif": "TIFF",
     ".tiff": "TIFF",
 }
-"""Pillow's name of an image format by the suffix of a file."""
+"""Pillow's names of image formats by file suffix."""
 _OPAQUE = ("JPEG", "BMP")
 ALPHA = ("RGBA", "P", "LA")
 LARGEST = 10**9
@@ -58,7 +59,7 @@ def _encoded_as_upstream(
     fmt: str,
     max_file_size: float,
 ) -> str:
-    """Encode an image without transparency, within the limits that the environment sets for edges and text."""
+    """Return an image without transparency as base64. The environment limits its edges and the length of the text."""
     if img.mode in ALPHA:
         img = img.convert("RGB")
     if target_size > 0:
@@ -92,7 +93,7 @@ def encode_image_file_to_base64(
     fmt: str | None = None,
     max_file_size: float = LARGEST,
 ) -> str:
-    """Return an image file as base64: its own bytes, unless it must be smaller or of another format."""
+    """Return an image file as base64: its own bytes, unless it must become smaller or get another format."""
     if as_upstream():
         from PIL import Image as pillow
 
@@ -109,7 +110,7 @@ def decode_base64_to_image(
     base64_string: str,
     target_size: int = -1,
 ) -> "PilImage":
-    """Return the Pillow image of a base64 text or a data URL; with upstream's rules without transparency."""
+    """Return the Pillow image in a base64 text or data URL; under the toolkits' own rules without transparency."""
     image = _shrunk(_opened(image_bytes(base64_string)), target_size)
     if as_upstream() and image.mode in ALPHA:
         return image.convert("RGB")
@@ -123,7 +124,7 @@ def decode_base64_to_image_file(
 ) -> None:
     """Write the image of a base64 text to a file: its own bytes if the file's suffix names their format.
 
-    With upstream's rules it is always encoded again.
+    Under the toolkits' own rules, and for any other format, the image is encoded again.
     """
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +175,7 @@ def _fitting(image: "PilImage", fmt: str) -> "PilImage":
 
 
 def needs_rgb(image: Image) -> bool:
-    """Return True if an image has a palette or transparency, which readers of RGB cannot handle."""
+    """Return True if an image may have a palette or transparency, which programs that expect RGB cannot handle."""
     data = image.data()[:32]
     kind = sniff(data)
     if kind == "png":

@@ -1,4 +1,4 @@
-"""Find datasets and models that the files of a toolkit's checkout, or of its installed package, define.
+"""Find the dataset and model classes that a toolkit's checkout, or its installed package, defines.
 
 The names are read from the syntax trees of the files. Importing the packages would import every model and every
 dataset, with all the libraries they need. Only the file that defines the requested name is loaded.
@@ -34,12 +34,12 @@ PIP_NAMES: Mapping[str, str] = {
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
-"""pip's names of packages that are imported under another name."""
+"""Names under which pip installs packages that are imported by another name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A class of the checkout, with the arguments of a configured name."""
+    """A class in a checkout: its file, its name, and the arguments that the checkout's configuration gives it."""
 
     file: Path
     cls: str
@@ -48,7 +48,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """One checkout, or installed package, of a toolkit."""
+    """A toolkit's files: a checkout, or the installed package."""
 
     package: Path
     """The folder of the toolkit's package."""
@@ -59,12 +59,12 @@ class Checkout:
 
     @property
     def dataset_folder(self) -> Path:
-        """The folder of its dataset classes."""
+        """The folder of the toolkit's dataset classes."""
         return self.package / "dataset"
 
     @property
     def config(self) -> Path:
-        """The file that lists its models."""
+        """The file that lists the toolkit's models."""
         return self.package / "config.py"
 
     def dataset(
@@ -73,7 +73,7 @@ class Checkout:
         *,
         with_own: bool = False,
     ) -> Defined | None:
-        """Return the dataset class for a name; raise if its file cannot be loaded.
+        """Return the class that the checkout defines for a dataset, or None. Raise if its file cannot be loaded.
 
         Without `with_own`, files that assay replaces by its own version are left out.
         """
@@ -103,7 +103,7 @@ class Checkout:
         return None
 
     def model(self, name: str) -> Defined | None:
-        """Return the class and the arguments of the model with a name in `config.py`."""
+        """Return the class and the arguments that `config.py` lists for a model's name, or None."""
         entry = _entry_of(self.config, name)
         if entry is None:
             return None
@@ -121,14 +121,14 @@ class Checkout:
         )
 
     def model_names(self) -> list[str]:
-        """Return the names of the models in `config.py`."""
+        """Return the names of all models in `config.py`."""
         tree = parsed(self.config)
         if tree is None:
             return []
         return [key for key, value in _entries(tree) if isinstance(value, ast.Call)]
 
     def check_packages(self, file: Path, name: str) -> None:
-        """Raise if a file imports packages that are not installed; the message names all of them."""
+        """Raise if a file imports packages that are not installed. The message lists all of them."""
         missing = missing_packages(file, lambda top: top == self.package.name)
         if not missing:
             return
@@ -141,7 +141,7 @@ class Checkout:
 
 
 def _files_that_name(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files below a folder that contain a name as text."""
+    """Yield the files below a folder in which a name occurs."""
     for file in sorted(folder.rglob("*.py")):
         if file.name in ("__init__.py", "video_dataset_config.py"):
             continue
@@ -151,7 +151,10 @@ def _files_that_name(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _file_of_class(folder: Path, cls: str) -> Path | None:
-    """Return the file that defines a class of a package: the file that `__init__.py` imports it from, or else any."""
+    """Return the file that defines a class of a package, or None.
+
+    It is the file from which `__init__.py` imports the class, or else any file of the package that defines it.
+    """
     tree = parsed(folder / "__init__.py")
     for node in tree.body if tree is not None else ():
         if not isinstance(node, ast.ImportFrom) or node.level != 1 or not node.module:
@@ -171,7 +174,7 @@ def _file_of_class(folder: Path, cls: str) -> Path | None:
 
 
 def _entry_of(config: Path, name: str) -> tuple[str, Record] | None:
-    """Return class and arguments of `name: partial(Class, argument=value, …)`; `None` if the name is missing."""
+    """Return class name and arguments of the entry `name: partial(Class, argument=value, …)` in a file, or `None`."""
     tree = parsed(config)
     if tree is None:
         return None
@@ -189,14 +192,14 @@ def _entry_of(config: Path, name: str) -> tuple[str, Record] | None:
 
 
 def _entries(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the entries of all dictionaries with text keys, and all assignments such as `group["name"] = …`."""
+    """Yield name and value of dictionary entries with text keys, and of assignments such as `group["name"] = …`."""
     for key, value in _keyed_values(tree):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value, value
 
 
 def _keyed_values(tree: ast.Module) -> Iterator[tuple[ast.expr | None, ast.expr]]:
-    """Yield the keys and values of all dictionaries, and of assignments such as `group[key] = value`."""
+    """Yield key and value of dictionary entries, and of assignments such as `group[key] = value`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             yield from zip(node.keys, node.values, strict=True)
@@ -210,7 +213,7 @@ def _class_name(
     node: ast.expr,
     config: Path,
 ) -> str:
-    """Return the last part of `Class` or `module.Class`."""
+    """Return the class name in an expression `Class` or `module.Class`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     if isinstance(node, ast.Name):
@@ -227,7 +230,10 @@ def _arguments(
     tree: ast.Module,
     config: Path,
 ) -> Record:
-    """Return the keyword arguments of a call. Each must be a plain value or a name that is defined in the file."""
+    """Return the keyword arguments of a call in a config file.
+
+    Each must be a literal or a name that the file defines.
+    """
     arguments: Record = {}
     for keyword in call.keywords:
         value = _value(keyword.value, tree, config)
@@ -243,7 +249,10 @@ def _value(
     tree: ast.Module,
     config: Path,
 ) -> Any:
-    """Return a literal, a product or sum of numbers, an environment variable, or the value of a name in the file."""
+    """Return the value of an expression in a config file without running it.
+
+    It may be a literal, a product or sum of numbers, an environment variable, or a name that the file defines.
+    """
     try:
         return ast.literal_eval(node)
     except ValueError:

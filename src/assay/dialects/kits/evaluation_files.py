@@ -1,4 +1,4 @@
-"""Evaluation files: files that `evaluate` writes next to a prediction file belong to that set of predictions.
+"""Keep track of the files that a user's `evaluate` writes next to a prediction file.
 
 Code written for the toolkits calls `exists(storage)` and uses any file it finds. So before an evaluation starts, files
 made from other predictions are removed, and files that other code or another judge made from the same predictions are
@@ -25,16 +25,16 @@ ASIDE = ".assay-aside"
 
 @dataclass
 class Owned:
-    """The record that a folder keeps about one prediction file."""
+    """What a folder records about the files that evaluations of one prediction file have written."""
 
     predictions: str = ""
     """Digest of the predictions from which the files were made."""
     files: dict[str, str] = field(default_factory=dict)
-    """Digest of the evaluation that made each file, by file name."""
+    """For each file name, the digest of the evaluation that wrote it."""
     running: str = ""
     """Digest of an evaluation that has started and not ended; empty if there is none."""
     before: list[str] = field(default_factory=list)
-    """The file names that existed when it started."""
+    """Names of the files in the folder when that evaluation started."""
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def evaluation_files(
     predictions: str,
     evaluation: str,
 ) -> Iterator[None]:
-    """While the context is active, hide files in `folder` that another evaluation of `stem` wrote.
+    """While the context is active, hide files in `folder` that another evaluation of the prediction file `stem` wrote.
 
     `predictions` is the digest of the predictions, `evaluation` the digest of the code, the judge and their arguments.
     """
@@ -73,7 +73,7 @@ def evaluation_files(
 
 
 def files_of(folder: Path, stem: str) -> list[Path]:
-    """Return the files that evaluations of a prediction file have written."""
+    """Return the existing files that evaluations of the prediction file `stem` have written."""
     return [
         folder / name
         for name in sorted(_read(folder).get(stem, Owned()).files)
@@ -82,7 +82,7 @@ def files_of(folder: Path, stem: str) -> list[Path]:
 
 
 def forget(folder: Path, stem: str) -> None:
-    """Remove the files that evaluations of a prediction file have written. Other files stay."""
+    """Remove the files that evaluations of the prediction file `stem` have written. Other files stay."""
     notes = _read(folder)
     for name in notes.pop(stem, Owned()).files:
         _remove(folder / name)
@@ -91,7 +91,10 @@ def forget(folder: Path, stem: str) -> None:
 
 
 def link_up(file: Path) -> None:
-    """Link the newest file of that name in the folder above. A file that assay did not put there is left alone."""
+    """Make a link to a file in the folder above, in place of an older link.
+
+    A file that assay did not put there stays.
+    """
     home = file.parents[1]
     link, ledger = home / file.name, FileLedger(home)
     if link.exists() and not link.is_symlink():
@@ -102,7 +105,7 @@ def link_up(file: Path) -> None:
 
 
 def judge_digest(judge: str | None) -> str:
-    """Return a judge's name; for a judge defined in a user's file, also the file's digest."""
+    """Return what identifies a judge: its name and, for a judge defined in a user's file, the file's digest."""
     if judge is not None and is_reference(judge):
         path = Path(split_reference(judge)[0]).expanduser()
         if path.is_file():
@@ -127,7 +130,10 @@ def _end(
     stem: str,
     notes: Mapping[str, Owned],
 ) -> None:
-    """Record the files that the last evaluation wrote, and restore those that were moved away for it."""
+    """End the running evaluation of the prediction file `stem`, if there is one.
+
+    Record the files that it wrote, and restore those that were moved away for it.
+    """
     owned = notes[stem]
     if not owned.running:
         return
@@ -154,7 +160,10 @@ def _is_of(
     other: str,
     stem: str,
 ) -> bool:
-    """Return True if the file `name` belongs to the prediction file `other` rather than to `stem`."""
+    """Return True if the file `name` belongs to the prediction file `other` rather than to `stem`.
+
+    File names begin with the stem of the prediction file; the longer stem decides.
+    """
     return name.startswith(other) and (
         len(other) > len(stem) or not name.startswith(stem)
     )
@@ -165,7 +174,7 @@ def _unnoted(
     stem: str,
     notes: Mapping[str, Owned],
 ) -> dict[str, str]:
-    """Return files of an evaluation that ran before evaluations were recorded; their origin is unknown."""
+    """Return the files of evaluations that ran before assay kept records, each with an empty digest."""
     ledger = FileLedger(folder)
     unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
     return {

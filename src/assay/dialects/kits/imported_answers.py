@@ -1,4 +1,4 @@
-"""Use the answers of a prediction file as a model, and check that the file belongs to the dataset."""
+"""Models that answer from a prediction file, and checks that the file belongs to the dataset."""
 
 import re
 import string
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
-"""The columns with the question and the options. Both must match, because a letter means nothing without them."""
+"""Columns with the question and the options. Both are compared, because a letter means nothing without its options."""
 COMPARED_LENGTH = 20_000
-"""Number of characters of a question that are compared, because a spreadsheet cuts longer cells."""
+"""Number of characters of a question that are compared. A spreadsheet cuts off longer cells."""
 _LOST_IN_FILES = re.compile(r"[\x00-\x20\x7f\s]+|_x[0-9A-Fa-f]{4}_")
-"""White space and control characters, which a spreadsheet changes or escapes."""
+"""White space and control characters, which a spreadsheet changes or escapes. They are ignored in comparisons."""
 
 
 Questions = Mapping[str, Fields]
-"""The cells with the question and its options: for each row index, the texts by column."""
+"""For each row index, the cells with the question and its options, by column."""
 
 
 def read_table(
     path: Path,
     load: Callable[[Path], Any],
 ) -> object:
-    """Return what `load` reads from a prediction file; raise `UsageError` if it is damaged."""
+    """Return what `load` reads from a prediction file. Raise `UsageError` if the file is damaged."""
     try:
         return load(path)
     except AssayError:
@@ -47,7 +47,7 @@ def read_table(
 
 
 def questions_in(table: "DataFrame") -> Questions:
-    """Return the questions in a data frame of predictions, row by row."""
+    """Return the cells with the question and its options for each row of a prediction table."""
     questions: Record = {}
     indices = [index_text(index) for index in table["index"]]
     for index in indices:
@@ -61,7 +61,7 @@ def questions_in(table: "DataFrame") -> Questions:
 
 
 def samples_of(task: Task, data: str | None = None) -> Samples:
-    """Return the samples of a task, from its own data or from another file."""
+    """Return the samples of a task, from its own dataset or from the file `data`."""
     source = task.dataset
     if hasattr(source, "reading_from"):
         source = source.reading_from(data)
@@ -79,7 +79,10 @@ def refuse_other_dataset(
     task: Task,
     dataset: str,
 ) -> None:
-    """Raise if a prediction file has rows that the dataset lacks, or a different question or option for an index."""
+    """Raise if a prediction file is not about a dataset.
+
+    It has rows that the dataset lacks, or a different question or option for an index.
+    """
     questions = answers.questions
     where = str(answers.path)
     unknown = dict.fromkeys(questions)
@@ -125,7 +128,7 @@ def refuse_conflicting_rows(table: "DataFrame", where: str) -> None:
 
 
 def _key(cell: object) -> str:
-    """Return a form that is equal for all spellings of a cell: `2`, `2.0` and ` 2 ` are the same option."""
+    """Return a form of a cell in which different spellings are equal: `2`, `2.0` and ` 2 ` are the same option."""
     text = _LOST_IN_FILES.sub("", str(cell))[:COMPARED_LENGTH].casefold()
     try:
         return repr(float(text))
@@ -135,11 +138,11 @@ def _key(cell: object) -> str:
 
 @dataclass(frozen=True)
 class ImportedAnswers:
-    """The answers of a prediction file by row index. A subclass turns an answer into an output."""
+    """A model that answers from a prediction file, by row index. Subclasses convert a cell to an output."""
 
     name: str
     identity: Fields
-    """The digest of the file, so that another file is another model."""
+    """What identifies the model: the digest of the file. Another file is another model."""
     predictions: Fields = field(repr=False)
     questions: Questions = field(repr=False)
     path: Path
@@ -151,7 +154,7 @@ class ImportedAnswers:
         name: str,
         load: Callable[[Path], Any],
     ) -> Self:
-        """Read the answers of a file with the columns `index` and `prediction`."""
+        """Read a prediction file, with the columns `index` and `prediction`, as a model."""
         if not path.is_file():
             raise UsageError("no such prediction file", where=str(path))
         content = read_table(path, load)
@@ -171,29 +174,32 @@ class ImportedAnswers:
 
     @staticmethod
     def answer_of(cell: object) -> object:
-        """Return the answer in a cell of the file."""
+        """Return the answer in a `prediction` cell."""
         return cell
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the answer of each row. A row without an answer fails."""
+        """Return an output for each request, from the row with the sample's id as index.
+
+        Without an answer, it is a failure.
+        """
         return [self.output_of(request.id) for request in requests]
 
     def output_of(self, index: str) -> Output:
-        """Return the answer of one row."""
+        """Return the answer of the row with this index as an output."""
         raise NotImplementedError
 
     def noted_in(self, result: RunResult, dataset: str) -> RunResult:
-        """Return the result of a run with a note that names the prediction file."""
+        """Return a run's result with an added note that names the prediction file."""
         note = f"{dataset}: predictions read from {self.path}"
         return replace(result, notes=(note, *result.notes))
 
     def missing(self, message: str) -> Output:
-        """Return the failure of a row without a usable answer."""
+        """Return the failed output for a row without a usable answer."""
         return Output.failed("missing", message, retryable=False)
 
 
 def _frame(content: object, path: Path) -> "DataFrame":
-    """Return the table that a file holds; a JSON file stores it as records or as columns."""
+    """Return the content of a prediction file as a data frame. A JSON file has a list of rows, or columns by name."""
     import pandas
 
     if not isinstance(content, (list, dict)):
@@ -212,7 +218,7 @@ def prediction_files(
     stem: str,
     suffixes: Sequence[str],
 ) -> list[Path]:
-    """Return the prediction files of a model's folder and of the folders of its evaluations, the newest last."""
+    """Return the paths of prediction files in a model's folder and the folders of its evaluations, the newest last."""
     folders = [*home.glob("T*/"), home]
     paths = [folder / f"{stem}.{suffix}" for folder in folders for suffix in suffixes]
     files = [path for path in paths if path.is_file() and not path.is_symlink()]

@@ -1,4 +1,4 @@
-"""Judges that a toolkit's `evaluate` calls: models of assay, called synchronously and stored in the run's journal."""
+"""Judges that a user's `evaluate` calls: models of assay, called synchronously, with answers in the run's journal."""
 
 import asyncio
 import threading
@@ -39,7 +39,7 @@ ROLE = "judge"
 
 
 class JudgePool:
-    """The judges of one task, called synchronously from any thread and asked in an event loop of their own.
+    """The judges of one task. They can be called from any thread, and are asked in one event loop.
 
     In a run, each answer is stored in the journal and reused if the same question is asked again after a restart.
     """
@@ -68,7 +68,10 @@ class JudgePool:
         prompt: Prompt,
         options: GenerateOptions,
     ) -> Output:
-        """Return the answer of a judge, from the journal if it is there."""
+        """Return the answer of the judge `name` to a prompt, from the journal if it is there.
+
+        If a question is repeated within a run, each repetition gets its own seed and answer.
+        """
         with self._lock:
             loop = self._running_loop()
             question_key = digest_of([name, prompt_to_plain(prompt), options.given()])
@@ -131,7 +134,7 @@ class JudgePool:
         return self._loop
 
     def close(self) -> None:
-        """Flush the answers to disk and close the judges."""
+        """Write the answers to disk and close the judges' models."""
         if self._writer is not None:
             self._writer.journal.flush()
         if self._loop is None:
@@ -147,7 +150,7 @@ class JudgePool:
 
 
 class Judge:
-    """A judge by name. The run stores its answers; in a script they are not stored."""
+    """A judge, given by name. In a run, the journal stores its answers; in a script, they are not stored."""
 
     def __init__(self, name: str, options: Fields) -> None:
         self.model = name
@@ -160,7 +163,7 @@ class Judge:
         system: str | None,
         options: Fields,
     ) -> Output:
-        """Return the answer to one message."""
+        """Return the answer to the messages `turns`, after the system prompt `system` if there is one."""
         messages = list(turns)
         if system:
             messages.insert(0, Message.of("system", system))
@@ -173,7 +176,7 @@ class Judge:
 
 
 def is_known(name: str) -> bool:
-    """Return True if a name is one of assay's own models. Nothing is loaded."""
+    """Return True if a name is one of assay's own models. No model is loaded."""
     scheme, slash, rest = name.partition("/")
     is_name = (
         name in registry
@@ -184,7 +187,7 @@ def is_known(name: str) -> bool:
 
 
 def assay_name(judge: str) -> str:
-    """Return assay's name for a judge. An unknown name means a model at an OpenAI-compatible endpoint."""
+    """Return assay's name for a judge. An unknown name is taken for a model at an OpenAI-compatible endpoint."""
     if is_known(judge):
         return judge
     return f"openai/{judge}"

@@ -1,4 +1,4 @@
-"""Read the return value of a toolkit's `evaluate`, in any shape, as named numbers."""
+"""Convert the return value of a user's `evaluate`, in any form, to numbers by name."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,10 @@ from ..shapes import Record
 
 
 def as_numbers(value: Any) -> Record:
-    """Return nested numbers of a dictionary, a data frame, a dictionary of columns, a list, or a single number.
+    """Return the numbers in a user's return value by name.
 
-    A text that is a number counts as one. Other texts and empty cells are left out.
+    It is a dictionary, a data frame, a dictionary of columns, a list, or a single number. A text that is a number
+    counts as one. Other texts and empty cells are left out.
     """
     if value is None:
         return {}
@@ -37,7 +38,10 @@ def as_numbers(value: Any) -> Record:
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> Record:
-    """Return the numbers of a dictionary, or of columns: lists of one length without nested values."""
+    """Return the numbers in a dictionary by name.
+
+    If its values are lists of the same length, they are columns of a table.
+    """
     lengths = {_length_of_column(cells) for cells in value.values()}
     is_table = len(lengths) == 1 and None not in lengths
     if is_table:
@@ -51,7 +55,7 @@ def _from_mapping(value: Mapping[Any, Any]) -> Record:
 
 
 def _length_of_column(cells: object) -> int | None:
-    """Return the length of a list of plain values; None for anything else."""
+    """Return the length of a list without nested values; None for anything else."""
     if not isinstance(cells, (list, tuple)):
         return None
     if any(_is_nested(cell) for cell in cells):
@@ -64,7 +68,7 @@ def _is_nested(value: object) -> bool:
 
 
 def _is_array(value: object) -> bool:
-    """Return True for an array of several numbers."""
+    """Return True for an array with more than one number."""
     return hasattr(value, "tolist") and getattr(value, "size", 1) != 1
 
 
@@ -86,7 +90,10 @@ def _from_records(
     records: Sequence[Mapping[Any, Any]],
     labels: Sequence[Any],
 ) -> Record:
-    """Return a single row under the names of its columns; several rows each under their text cells or row label."""
+    """Return the numbers in the rows of a table by name.
+
+    A single row has the names of its columns. Several rows are each named by their text cells, or else by their label.
+    """
     by_label: Record = {}
     for label, record in zip(labels, records, strict=True):
         numbers = {
@@ -109,7 +116,10 @@ def _from_records(
 
 
 def _single_number(value: object) -> float | None:
-    """Return a value as a number, None if it is not one. Infinity and NaN count, because the table reports them."""
+    """Return a value as a number, or None if it is not one.
+
+    Infinity and NaN are numbers, because the table reports them.
+    """
     single = bare(value)
     if isinstance(single, float) and not math.isfinite(single):
         return single

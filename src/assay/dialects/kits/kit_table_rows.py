@@ -1,4 +1,4 @@
-"""Shared part of both toolkits' dataset classes: rows in a data frame, and the classes by the names they declare."""
+"""What the dataset classes of both toolkits share: rows in a data frame, and the lookup of classes by dataset name."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class TableRows:
-    """A benchmark in a table, `self.data`. Subclasses define its file and its questions."""
+    """Base of dataset classes with a table `self.data`. Subclasses define its file and its questions."""
 
     DATASET_URL: ClassVar[dict[str, str]] = {}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {}
@@ -18,11 +18,11 @@ class TableRows:
 
     @classmethod
     def supported_datasets(cls) -> list[str]:
-        """Return the dataset names that the class declares."""
+        """Return the names of the datasets that the class declares."""
         return list(cls.DATASET_URL)
 
     def post_build(self, dataset: str) -> None:
-        """Do nothing. Called at the end of the constructor; subclasses may override it."""
+        """Do nothing. The constructor calls this last; subclasses may override it."""
 
     def __len__(self) -> int:
         return len(self.data)
@@ -31,14 +31,14 @@ class TableRows:
         return dict(self.data.iloc[idx])
 
     def _assay_line(self, line: object) -> "Series":
-        """Return a row, given as its number or as the row itself."""
+        """Return a row of the table, given as its number or as the row itself."""
         if isinstance(line, int):
             return self.data.iloc[line]
         return line
 
 
 class KnownClasses:
-    """The dataset classes of a toolkit. Classes that user files add to its lists come first."""
+    """The dataset classes of one toolkit. Classes that user files append to the toolkit's lists come first."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class KnownClasses:
         self._defined, self._added = defined, added
 
     def all(self) -> list[Any]:
-        """Return all classes: the added ones first, then the defined ones from newest to oldest."""
+        """Return all classes: first those that user files added to lists, then all others from newest to oldest."""
         added = [kind for kinds in self._added for kind in kinds]
         return [*added, *reversed(self._defined)]
 
@@ -57,15 +57,15 @@ class KnownClasses:
         return next((k for k in self.all() if dataset in k.supported_datasets()), None)
 
     def declared(self, dataset: str | None, attribute: str, default: str) -> str:
-        """Return an attribute of the class that supports a dataset, or the default."""
+        """Return the text of an attribute in the class that supports a dataset; `default` if there is none."""
         return str(getattr(self.find(dataset), attribute, "") or default)
 
     def names(self) -> list[str]:
-        """Return the datasets that the classes support."""
+        """Return the names of all datasets that the classes support."""
         names = [name for kind in self.all() for name in kind.supported_datasets()]
         return list(dict.fromkeys(names))
 
 
 def infer_dataset_basename(dataset_name: str) -> str:
-    """Return a name without the part after its last `_`."""
+    """Return a dataset's name without its last `_` and the text after it."""
     return dataset_name.rpartition("_")[0]

@@ -1,4 +1,4 @@
-"""Many calls at once, with results in order and by key in a file."""
+"""Run a function for many tasks at once. Results are in order, and stored in a file so that work can continue."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ def track_progress_rich(
     use_process: bool = False,
     **kwargs: object,
 ) -> list[Any]:
-    """Return the results of `func` for each task, in order.
+    """Return the result of `func` for each task, in order; up to `nproc` run at once.
 
     A task is a dict of arguments, a tuple or list of them, or the only argument. With `save`, each result is added
     to the dictionary in that file under its key as soon as it is ready, so that an interrupted evaluation can
@@ -67,7 +67,7 @@ def _call(func: Function, job: object) -> object:
 
 
 def cpu_count() -> int:
-    """Return the number of processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Shared part of the models' base classes: how they read a message, and the images of a row."""
+"""What the base classes of users' models share: reading a message, and the images of a row."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ Entries = list[Record]
 
 
 class MessageModel:
-    """Base of the model classes of both toolkits, whose prompts are lists of texts and media files.
+    """Base of the model classes of both toolkits. Their prompts are message lists of texts and media files.
 
     Subclasses define `generate_inner`, and `build_prompt` if `use_custom_prompt` returns True.
     """
@@ -21,7 +21,7 @@ class MessageModel:
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def use_custom_prompt(self, dataset: str | None) -> bool:
-        """Return True if the model's own `build_prompt` replaces the benchmark's."""
+        """Return True if the model's own `build_prompt` is used for a dataset in place of the dataset's."""
         return False
 
     def build_prompt(
@@ -29,7 +29,7 @@ class MessageModel:
         line: object,
         dataset: str | None = None,
     ) -> object:
-        """Return the model's own prompt for a line."""
+        """Return the model's own prompt for a line of the dataset."""
         raise NotImplementedError(f"{type(self).__name__} has no `build_prompt`")
 
     def generate_inner(
@@ -41,7 +41,7 @@ class MessageModel:
         raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
 
     def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
-        """Set the function that writes the images of a line to files."""
+        """Set the function of the dataset that writes the images of a line to files."""
         self.dump_image_func = dump_image_func
 
     def dump_image(
@@ -65,11 +65,14 @@ class MessageModel:
         return self._assay_read(inputs)
 
     def _assay_read(self, message: object) -> Entries:
-        """Return a message as a list of dictionaries by assay's rules, which accept every form they understand."""
+        """Return a message as a list of dictionaries, by assay's rules, which accept more forms than upstream's."""
         raise NotImplementedError
 
     def _assay_entries(self, message: object) -> Entries:
-        """Return the entries for `generate_inner`. Raise for a kind of entry that the model does not accept."""
+        """Return the entries of a message for `generate_inner`.
+
+        Raise if the model does not accept the type of an entry.
+        """
         if as_upstream():
             return checked(message, self.allowed_types, type(self).__name__)
         entries: Entries = self.preproc_content(message)
@@ -78,7 +81,7 @@ class MessageModel:
 
 
 def check_types(entries: Entries, model: object) -> None:
-    """Raise for a kind of entry that a model does not accept."""
+    """Raise if a model does not accept the type of an entry, such as `video`."""
     allowed = getattr(model, "allowed_types", None) or ("text", "image")
     for entry in entries:
         if entry["type"] not in allowed:
@@ -92,7 +95,7 @@ def values_of(
     message: Sequence[Fields],
     kind: str,
 ) -> list[Any]:
-    """Return the values of a message's entries of one type."""
+    """Return the values of those entries of a message that have the type `kind`."""
     return [entry["value"] for entry in message if entry["type"] == kind]
 
 
@@ -115,9 +118,9 @@ def content_kind(message: object) -> str:
 
 
 def prepared(message: Any) -> Entries | None:
-    """Return a message as a list of dictionaries with local files, as upstream does; `None` for other types.
+    """Return a message as a list of dictionaries with local files, by the toolkits' own rules; `None` for other types.
 
-    A string in a list may be a file, a data URL or an address. A dictionary must have the type of its value.
+    A string in a list may be a file, a data URL or an address. The type in a dictionary must fit its value.
     """
     kind = content_kind(message)
     if kind == "str":
@@ -146,7 +149,10 @@ def checked(
     allowed: Sequence[str],
     owner: str,
 ) -> Entries:
-    """Return a prepared message whose types the model accepts. Raise for any other type."""
+    """Return a message as a list of dictionaries, by the toolkits' own rules.
+
+    Raise if an entry's type is not allowed.
+    """
     entries = prepared(message)
     if entries is None:
         raise AssertionError(

@@ -1,4 +1,4 @@
-"""Message lists: prompts as `[{"type": "image", "value": path}, {"type": "text", "value": …}]`, and back.
+"""Convert message lists, such as `[{"type": "image", "value": path}, {"type": "text", "value": …}]`, and back.
 
 This is VLMEvalKit's format of prompts. A bare string is text, unless it is a data URL, an existing file with a media
 suffix, or an http(s) URL with one. A dictionary declares its own type.
@@ -34,7 +34,7 @@ def message_turns(
     value: object,
     media: Mapping[str, Media] = EMPTY,
 ) -> tuple[Message, ...]:
-    """Return the messages in the return value of a toolkit's prompt function.
+    """Return the message list that a toolkit's prompt function returned as messages of assay.
 
     It may be `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a
     `role`), or a chat `[dict(role, content)]`. Raise `TypeError` or `ValueError` with the reason if it is something
@@ -72,7 +72,7 @@ def message_turns(
 
 
 def _turn(entry: Fields, media: Mapping[str, Media]) -> Message:
-    """Return one turn of a chat, `dict(role, content)`."""
+    """Convert one turn of a chat, `dict(role, content)`, to a message."""
     content = entry["content"]
     if isinstance(content, (str, Mapping)):
         inner = [content]
@@ -86,7 +86,7 @@ def message_part(
     entry: object,
     media: Mapping[str, Media] = EMPTY,
 ) -> Part:
-    """Return one entry of a message list as a part."""
+    """Convert one entry of a message list to a part of a message: a text or a medium."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
         if kind is None:
@@ -114,7 +114,7 @@ def message_part(
 
 
 def detected_kind(text: str) -> type[Media] | None:
-    """Return the kind of medium that a bare string names, or `None` for plain text."""
+    """Return the type of medium that a bare string names, such as `Image`, or `None` for plain text."""
     if text.startswith("data:"):
         kind, slash, _ = text[5:40].partition("/")
         is_base64 = ";base64," in text[:80]
@@ -137,7 +137,7 @@ def _kind_of_suffix(path: str) -> type[Media] | None:
 
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
-    """Return a message as a list of dictionaries, with media as local files and a `role` unless it is user."""
+    """Convert a message to a list of dictionaries, with media as local files, and a `role` unless it is `user`."""
     if message.role in ("user", ""):
         role = {}
     else:
@@ -158,7 +158,7 @@ def flat_list(
     messages: Iterable[Message],
     path_of: PathOf,
 ) -> list[dict[str, str]]:
-    """Return all messages as one list of dictionaries."""
+    """Convert several messages to one list of dictionaries."""
     return [entry for message in messages for entry in message_list(message, path_of)]
 
 
@@ -166,7 +166,7 @@ def chat_list(
     messages: Iterable[Message],
     path_of: PathOf,
 ) -> list[Record]:
-    """Return messages as a chat `[dict(role, content=[dict(type, value)])]`, without the turn the model will write."""
+    """Convert messages to a chat `[dict(role, content=[dict(type, value)])]`. Messages without parts are left out."""
     chat = []
     for message in messages:
         if message.parts is not None:
@@ -179,7 +179,7 @@ def _image_text_parts(
     value: Fields,
     media: Mapping[str, Media],
 ) -> tuple[Part, ...]:
-    """Return the parts of `dict(image=path or paths, text=prompt)`: the images, then the words."""
+    """Convert `dict(image=path or paths, text=prompt)` to the parts of a message: the images, then the text."""
     images: Sequence[object] = ()
     source = value.get("image")
     if isinstance(source, (list, tuple)):

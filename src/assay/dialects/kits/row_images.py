@@ -1,4 +1,4 @@
-"""Images of rows as files with the toolkits' names: `<index>.png`, or the row's `image_path`.
+"""Write the images of rows to files with the toolkits' names: `<index>.png`, or the row's `image_path`.
 
 A file of that name with other pixels is never overwritten.
 """
@@ -17,9 +17,9 @@ from ...media.images import decode_image, to_rgb
 from .base64_images import FORMATS_BY_SUFFIX, needs_rgb
 
 _files: dict[str, str] = {}
-"""Digest of the image that this process wrote, or has read, by absolute path."""
+"""For each absolute path, the digest of the image that this process has written to it or read from it."""
 _paths: dict[tuple[str, str, str], str] = {}
-"""By folder, suffix and digest: an existing image file. Later images with the same bytes become links to it."""
+"""Existing image files by folder, suffix and digest. Later images with the same bytes become links to them."""
 
 
 def file_names(
@@ -28,7 +28,7 @@ def file_names(
     named: Sequence[str],
     single: str,
 ) -> list[str]:
-    """Return the file names of a row's images: from `image_path`, or else derived from the row's index.
+    """Return the file names for `count` images of a row: those in `image_path`, or else names with the row's index.
 
     `single` is the suffix if the row has one image; otherwise the names are `<index>_<number>.png`.
     """
@@ -46,9 +46,9 @@ def image_file_path(
     *,
     encodes: bool = False,
 ) -> str:
-    """Return the path of a file with this image: `folder/name`, unless another image has that name.
+    """Write an image to `folder/name`, unless it is there, and return the path. If the name is taken, it is changed.
 
-    With `encodes`, the pixels are written in the format of the suffix, as upstream does. Otherwise an image's own
+    With `encodes`, the pixels are written in the format of the suffix, as the toolkits do. Otherwise an image's own
     bytes are kept, and an image with a palette or alpha becomes RGB.
     """
     path = os.path.join(folder, name)
@@ -87,7 +87,7 @@ def is_written(path: str, image: Media) -> bool:
 
 
 def plain_bytes(image: Image) -> bytes:
-    """Return the bytes of an image; an RGB PNG if it has a palette or alpha."""
+    """Return the bytes of an image file. An image with a palette or alpha becomes an RGB PNG."""
     if not needs_rgb(image):
         return image.data()
     buffer = io.BytesIO()
@@ -148,14 +148,14 @@ def write_file(path: str, data: bytes) -> None:
 
 
 CONVERTED = "-rgb.png"
-"""Suffix of image files whose bytes were converted."""
+"""Suffix of files with images that were converted to RGB."""
 _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
 def media_file(medium: Media, folder: str) -> str:
-    """Return the medium's own file or the file it is named after, or write its bytes to a file in `folder`.
+    """Return the path of a medium's file. A medium that has none is written to a file in `folder`.
 
-    An image with a palette or alpha becomes RGB there.
+    An image with a palette or alpha becomes RGB in the new file.
     """
     file = file_path(medium)
     if file is not None:
@@ -176,7 +176,7 @@ def media_file(medium: Media, folder: str) -> str:
 
 
 def file_path(medium: Media) -> str | None:
-    """Return the file that a medium was read from or is named after; `None` if there is none yet."""
+    """Return the path of the file that a medium was read from or is named after; `None` if there is none yet."""
     source = medium.source
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and _is_file(source)

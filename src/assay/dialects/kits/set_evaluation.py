@@ -1,4 +1,4 @@
-"""A user's `evaluate(eval_file, **judge_kwargs)` as a scorer of the whole set: predictions in, numbers out.
+"""A scorer for all predictions at once that calls a user's `evaluate(eval_file, **judge_kwargs)`.
 
 `load(eval_file)` returns the predictions of the run's journal, so that no file format alters them.
 """
@@ -29,16 +29,16 @@ Rows = Sequence[tuple[Sample, Output]]
 
 @dataclass(frozen=True)
 class SetEvaluation:
-    """Passes a run's predictions to the user's `evaluate`, and its numbers to the summary.
+    """Calls a user's `evaluate` with a run's predictions. The numbers that it returns go into the run's summary.
 
-    A subclass defines the content of a prediction file, and how its dataset is evaluated.
+    A subclass defines the content of the prediction file, and how a dataset's `evaluate` is called.
     """
 
     dataset_name: str
     code: str
-    """Digest of the user's file. An edit makes earlier numbers outdated."""
+    """Digest of the user's file. If the file changes, earlier results are outdated."""
     judge_kwargs: Fields = field(default_factory=lambda: EMPTY)
-    """The further arguments of `evaluate`."""
+    """Further keyword arguments for `evaluate`."""
     cell: PlannedTask | None = field(
         default=None,
         compare=False,
@@ -53,10 +53,10 @@ class SetEvaluation:
     name: ClassVar[str] = "evaluate"
     bounds: ClassVar[tuple[float, float] | None] = None
     folder_name: ClassVar[str]
-    """The run's folder for prediction files and for the files that `evaluate` writes next to them."""
+    """Name of the folder in a run for its prediction file and the files that `evaluate` writes next to it."""
 
     def in_run(self, cell: PlannedTask, writer: RunWriter) -> Self:
-        """Return a copy for one task and model of a run."""
+        """Return a copy for one task and model of a run, with the writer that stores results."""
         return replace(self, cell=cell, writer=writer)
 
     @property
@@ -73,19 +73,19 @@ class SetEvaluation:
         raise NotImplementedError
 
     def surroundings(self) -> Surroundings:
-        """Return the context of the user's code, without the judge and the prediction file."""
+        """Return the settings with which the user's code runs. `score_all` adds the judge and the prediction file."""
         raise NotImplementedError
 
     def judge(self) -> str | None:
-        """Return the name of the judge that answers questions."""
+        """Return the name of the judge, or None."""
         raise NotImplementedError
 
     def judge_options(self) -> Mapping[str, Fields]:
-        """Return the options of judges by their names."""
+        """Return the options for building judges, by their names."""
         return EMPTY
 
     def frame(self, rows: Rows) -> "DataFrame":
-        """Return the data frame that `load` gives for the prediction file."""
+        """Return the data frame that `load` returns for the prediction file."""
         raise NotImplementedError
 
     def predictions_digest(self, rows: Rows) -> str:
@@ -148,13 +148,13 @@ class SetEvaluation:
         return numbers or {"rows": float(len(rows))}
 
     def digest(self) -> str:
-        """Return a digest of everything but the predictions that affects the files: code, judge and arguments."""
+        """Return a digest of what affects the evaluation's files besides the predictions: code, judge and arguments."""
         arguments = repr(sorted(self.judge_kwargs.items()))
         return digest_of([self.code, judge_digest(self.judge()), arguments])
 
 
 def bare_name(model: str) -> str:
-    """Return the short name of a user's model: the class of `file.py:Class`, the stem of `file.py`."""
+    """Return the short name of a model: `Class` for a user's `file.py:Class`, `file` for `file.py`."""
     if ".py:" in model:
         return model.rpartition(":")[2]
     if model.endswith(".py"):

@@ -1,7 +1,7 @@
-"""The context of a toolkit's code while it runs: permissions, data, served files, judges, and whose rules apply.
+"""Settings with which a toolkit's code runs: permissions, data, files that `load` replaces, and judges.
 
 A toolkit's methods call `load`, `prepare_tsv` or `build_judge` as plain functions, also from their own threads,
-without naming the caller. The innermost context applies to them.
+without naming the caller. The innermost settings on a stack apply to them.
 """
 
 import os
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Surroundings:
-    """Data, judges and files that a toolkit's code uses while it runs."""
+    """Permissions, data, judges and files with which a toolkit's code runs."""
 
     trust_pickle: bool = False
     allow_private_urls: bool = False
     data: Path | None = None
     """The table to read instead of the one that a dataset class declares."""
     copied_table: Path | None = None
-    """The current run's copy of the table, for a machine without the table that a class declares."""
+    """The current run's copy of the table, for a machine without the table that the dataset class declares."""
     media_root: Path | None = None
-    """A folder of the user with files that rows may name, in addition to the data's own folder."""
+    """A folder, given by the user, with files that rows may name, in addition to the folder of the data."""
     judge: str | None = None
-    """The assay name of the judge that the user gave; set while an `evaluate` runs."""
+    """assay's name of the judge that the user gave. It is set while an `evaluate` runs."""
     judge_pool: "JudgePool | None" = None
-    """Asks judges and stores their answers in the run's journal; `None` outside a run."""
+    """The object that asks judges and stores their answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
-    """The folder for prediction files if the original command line was used; otherwise they are in the run folder."""
+    """The folder for prediction files if the toolkit's own command is used; otherwise they are in the run folder."""
     label: str | None = None
-    """The model's name in file names of the original command line."""
+    """The model's name in file names if the toolkit's own command is used."""
     served: dict[Path, Callable[[], Any]] = field(default_factory=dict)
-    """Files by path that `load` reads from the run's journal."""
+    """Functions by path. `load` of such a path calls the function, which reads the run's journal, not the file."""
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
-        """Return the function that serves a path, or `None` for an ordinary file."""
+        """Return the function that `load` calls instead of reading a file, or `None` for an ordinary file."""
         if self.served:
             return self.served.get(Path(path).expanduser().resolve())
         return None
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
-        """Make `load(path)` read the file itself from now on."""
+        """Let `load(path)` read the file itself from now on."""
         self.served.pop(Path(path).expanduser().resolve(), None)
 
 
@@ -55,18 +55,18 @@ _stack: list[Surroundings] = [Surroundings()]
 
 
 def current() -> Surroundings:
-    """Return the innermost context."""
+    """Return the settings that apply now, which are the innermost."""
     return _stack[-1]
 
 
 def of_process() -> Surroundings:
-    """Return the outermost context, which the process sets for itself."""
+    """Return the settings of the process, which apply if there are no inner ones."""
     return _stack[0]
 
 
 @contextmanager
 def around(surroundings: Surroundings) -> Iterator[None]:
-    """Use `surroundings` as the context inside the block."""
+    """Let `surroundings` apply inside the block."""
     _stack.append(surroundings)
     try:
         yield
@@ -79,7 +79,7 @@ def working_in(
     folder: Path,
     label: str | None = None,
 ) -> Iterator[None]:
-    """Let evaluations inside the block write their files to `folder`, as the original command does."""
+    """Let evaluations inside the block write their files to `folder`, as the toolkit's own command does."""
     process = of_process()
     process.work_folder, process.label = folder, label
     try:
@@ -92,5 +92,5 @@ KITS = ("vlmeval", "ulmeval")
 
 
 def as_upstream() -> bool:
-    """Return True if upstream's rules were chosen for either toolkit."""
+    """Return True if the own rules of either toolkit were chosen over assay's."""
     return any(is_upstream(kit) for kit in KITS)

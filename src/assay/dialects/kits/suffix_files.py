@@ -1,4 +1,4 @@
-"""`load` and `dump` by suffix, as in the toolkits: json, jsonl, tsv, csv, xlsx, txt, pkl.
+"""Read and write files by suffix, like the toolkits' `load` and `dump`: json, jsonl, tsv, csv, xlsx, txt, pkl.
 
 Tables are read as data frames with their texts unchanged: `NA`, `None`, `1` as a prediction, and `=1+1`. A pickle
 is read only if it was written and signed here, or if the user allows it.
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def sign(path: Path) -> None:
-    """Write a signature next to a pickle."""
+    """Write a signature file next to a pickle, by which `is_ours` recognises it."""
     _note(path).write_text(json.dumps(signed(_facts(path))), "utf-8")
 
 
 def is_ours(path: Path) -> bool:
-    """Return True if assay wrote a pickle here and it is unchanged."""
+    """Return True if a pickle has a signature of this user's assay and is unchanged since then."""
     try:
         facts = json.loads(_note(path).read_bytes())
     except (OSError, ValueError):
@@ -62,7 +62,7 @@ def load_by_suffix(
     *,
     trust_pickle: bool = False,
 ) -> object:
-    """Return the content of a file: a data frame for a table, else plain data."""
+    """Return the content of a file in the format of its suffix or `fmt`: a table as data frame, else plain data."""
     file = Path(path).expanduser()
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")
@@ -77,7 +77,7 @@ def dump_by_suffix(
     path: str | Path,
     fmt: str | None = None,
 ) -> None:
-    """Write data in the format of the file's suffix, and create the folder."""
+    """Write data in the format of the file's suffix or `fmt`, and create its folder."""
     file = Path(path).expanduser()
     kind = _kind(file, fmt, _WRITERS)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def dump_by_suffix(
 
 
 def load_pickle(path: Path, *, trust: bool = False) -> object:
-    """Load a pickle that was written here, or one that the user trusts. Any other is refused without being read."""
+    """Load a pickle that assay wrote, or one that the user trusts. Any other is refused without being read."""
     if not trust and not is_ours(path):
         raise UsageError(
             "a pickle can run code and was not written by this run",
@@ -101,7 +101,7 @@ def frame_of(
     rows: Sequence[Fields],
     columns: Sequence[str] | None = None,
 ) -> "DataFrame":
-    """Return rows of text cells as a data frame with typed columns; empty cells are NaN, except in `prediction`."""
+    """Return rows of text cells as a data frame with typed columns. Empty cells are NaN, except in `prediction`."""
     pandas = import_pandas()
     if columns is not None:
         names = list(columns)
@@ -256,7 +256,7 @@ def _write_json(data: Any, path: Path) -> None:
 
 
 def _plain_row(row: Fields) -> Record:
-    """Return a row whose cells can be compared: arrays as lists."""
+    """Return a row with arrays as lists, so that its cells can be compared."""
     return {
         name: cell.tolist() if hasattr(cell, "tolist") else cell
         for name, cell in row.items()
@@ -304,7 +304,7 @@ def _write_text(data: Any, path: Path) -> None:
 
 
 def _bare(value: object) -> object:
-    """Return a cell without numpy types; NaN as an empty cell, a list as its literal."""
+    """Return a cell as it is stored in a table: without numpy types, NaN as an empty cell, a list as its literal."""
     cell = bare(value)
     if is_missing(cell):
         return None
@@ -333,9 +333,9 @@ def objects(
     cells: Sequence[Any],
     like: "DataFrame",
 ) -> "Series":
-    """Return a column of objects for the frame `like`.
+    """Return cells as a Series of Python objects with the index of the data frame `like`.
 
-    Lists in it stay lists, and its rows are read faster than those of pandas' string columns.
+    Lists in it stay lists, and its cells are read faster than those of pandas' string columns.
     """
     import numpy
 
@@ -350,7 +350,7 @@ def objects(
 
 
 def import_pandas() -> ModuleType:
-    """Return pandas, which the toolkits' code expects."""
+    """Import and return pandas, which the toolkits' code expects."""
     return library("pandas", "pandas, which guest files expect,", "assay[guests]")
 
 

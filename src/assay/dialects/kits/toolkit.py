@@ -1,4 +1,4 @@
-"""Describe a toolkit to the shared modules: its names and classes, the files that users write for it, its checkout."""
+"""What the shared modules need to know about a toolkit: its names and classes, users' files for it, its checkout."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,29 +19,29 @@ from .checkout import Checkout, Defined
 from .user_code import own_classes
 
 HINT = "--register FILE names the file that defines it"
-"""Advice for a model or a class that no loaded file defines."""
+"""Advice in errors about a model or a class that no loaded file defines."""
 _loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
 
 
 @dataclass(frozen=True, eq=False)
 class Toolkit:
-    """What the shared modules need to know about one of the two toolkits."""
+    """What distinguishes VLMEvalKit and ULMEvalKit for the modules that they share."""
 
     package: str
     names: Mapping[str, str]
-    """The modules that assay replaces, with assay's own."""
+    """The toolkit's modules that assay replaces, each with the module of assay."""
     models: Fields
-    """The registry in which user files put factories of models by name."""
+    """The registry in which user files put functions that create a model, by name."""
     is_dataset: Callable[[type], bool]
     is_model: Callable[[Any], bool]
     model_class: Callable[..., Model]
-    """Makes a model of assay from a user's class or factory, its name, its arguments and its file."""
+    """Class of the adapter for a user's model. It is created from a class or function, a name, arguments and a file."""
     api_class: Callable[..., Model]
-    """The same as `model_class`, for a user's class that calls an API; several of its calls run at once."""
+    """Class of the adapter for users' models that call an API. Several calls run at once."""
     named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
-    """Returns the dataset classes of a file, each with the names of its datasets."""
+    """Function that returns the dataset classes of a file, each with the names of its datasets."""
     model_folders: tuple[str, ...]
-    """Folders of the package that hold model classes."""
+    """Names of the folders with model classes in the toolkit's package."""
     own_dataset_files: frozenset[str]
     """Names of dataset files that assay replaces by its own version."""
 
@@ -51,9 +51,9 @@ class Toolkit:
         *,
         force: bool = False,
     ) -> "UserFile":
-        """Load a user's file once for each version of its source.
+        """Return a user's file, loaded once for each version of its source.
 
-        A user's module that has the toolkit's name but none of its content is replaced only with `force`.
+        With `force`, the toolkit's names win over modules of the user that only have the same name.
         """
         file = Path(path).expanduser().resolve()
         if not file.is_file():
@@ -65,7 +65,7 @@ class Toolkit:
         return _loaded[key]
 
     def model(self, reference: str, args: Fields) -> Model | None:
-        """Return the model of `file.py` or `file.py:name`, or None if the file defines none."""
+        """Return the model that `file.py` or `file.py:name` defines, or None."""
         path, name = split_reference(reference)
         if not path.endswith(".py"):
             return None
@@ -81,7 +81,7 @@ class Toolkit:
         args: Fields,
         file: Path | None,
     ) -> Model | None:
-        """Adapt a class, a `partial` of one, or an object; return None if it is not a model."""
+        """Return a user's class, a `partial` of one, or an object as a model of assay; None if it is not a model."""
         kind = class_of(target)
         if not self.is_model(kind):
             return None
@@ -110,7 +110,7 @@ class Toolkit:
         return None
 
     def dataset_of_checkout(self, name: str) -> tuple[Any, Fields] | None:
-        """Return the class for a dataset in the checkout, with further arguments; None if there is none."""
+        """Return the class that the checkout defines for a dataset, with its configured arguments, or None."""
         checkout = self.checkout()
         defined = checkout and checkout.dataset(name)
         if not defined:
@@ -118,14 +118,14 @@ class Toolkit:
         return self.load(defined.file).member(defined.cls), defined.arguments
 
     def definition_of_model(self, name: str) -> Defined | None:
-        """Return the entry of a model in the checkout's configuration; None if there is none."""
+        """Return the class and arguments that the checkout's `config.py` lists for a model; None if there is none."""
         checkout = self.checkout()
         if checkout is None:
             return None
         return checkout.model(name)
 
     def model_of_checkout(self, name: str) -> Callable[[], Any] | None:
-        """Return the factory of a model in the checkout's configuration; None if there is none."""
+        """Return a function that creates the model listed in the checkout's `config.py`; None if there is none."""
         defined = self.definition_of_model(name)
         if defined is None:
             return None
@@ -133,7 +133,7 @@ class Toolkit:
 
 
 class UserFile:
-    """A loaded file: its dataset classes, its model classes, and the models it registered by name."""
+    """A loaded user's file: its dataset classes, its model classes, and the models that it registered by name."""
 
     def __init__(
         self,
@@ -159,11 +159,11 @@ class UserFile:
         }
 
     def member(self, name: str) -> Any:
-        """Return what the file defines or imports under a name."""
+        """Return the value that a name has in the file's module."""
         return getattr(self.module, name)
 
     def model(self, name: str | None) -> tuple[str, Any] | None:
-        """Return the name of a model with its class or factory; None if the file has no models.
+        """Return the name of a model in the file with its class or function; None if the file has no models.
 
         Without a name, the only model of the file is returned: a registered one, or else a class.
         """
@@ -194,7 +194,7 @@ class UserFile:
 
 
 def class_of(factory: object) -> type:
-    """Return the class behind a factory: the function of a `partial`, the type of an object."""
+    """Return the class of a model that is given as a class, a `partial` of one, or an object."""
     while isinstance(factory, partial):
         factory = factory.func
     if isinstance(factory, type):
@@ -210,7 +210,7 @@ def find_class(
     classes_of: Callable[[UserFile], Fields],
     where: str,
 ) -> tuple[Any, Path | None]:
-    """Return the class and the user's file of a config entry. The file is None for a class of the toolkit."""
+    """Return the class that a config entry names, and the user's file that defines it; None for the toolkit's own."""
     classes: dict[str, tuple[Any, Path | None]] = {
         label: (kind, None) for label, kind in builtin.items()
     }
@@ -233,7 +233,7 @@ def names_of_parts(
     names: Mapping[str, str],
     *parts: str,
 ) -> Callable[[str], Any]:
-    """Return a module's `__getattr__` that looks a name up in the first part that offers it."""
+    """Return a `__getattr__` for a package's module. It looks a name up in the first submodule that has it."""
 
     def find(name: str) -> object:
         for part in parts if not name.startswith("__") else ():
@@ -247,7 +247,7 @@ def names_of_parts(
 
 
 class KitModel(RequestModel):
-    """A user's model, given as a class, a `partial` of one, or an object that exists already; built on first use."""
+    """A user's model as a model of assay. It is given as a class, a `partial` of one, or an existing object."""
 
     identity: Fields
 
@@ -270,6 +270,6 @@ class KitModel(RequestModel):
             self._builder.built = target
 
     def build(self) -> Any:
-        """Return the user's object, built on first use."""
+        """Return the user's object, which is built on first use."""
         self.built = self._builder.build()
         return self.built

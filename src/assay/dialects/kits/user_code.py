@@ -1,4 +1,4 @@
-"""Users' code and configs: classes of a file, parameters of a function, entries of a JSON config."""
+"""Inspect users' files and configs: the classes of a file, the entries of a JSON config."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from ..shapes import Record
 
 
 def own_classes(module: ModuleType) -> list[type]:
-    """Return the classes that a user's file defines itself, in order."""
+    """Return the classes that a user's module defines itself, without imported ones, in order."""
     return [
         thing
         for thing in vars(module).values()
@@ -22,7 +22,7 @@ def own_classes(module: ModuleType) -> list[type]:
 
 
 def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Return named classes without base classes of another class in the list with the same name.
+    """Return (class, dataset name) pairs without a base class if a subclass has the same dataset name.
 
     If a base class and its subclass in one file know the same dataset, the subclass is meant.
     """
@@ -40,7 +40,7 @@ def read_config(
     path: Path,
     keys: Sequence[str] = ("model", "data"),
 ) -> dict[str, Record]:
-    """Return the members of a config file, each an object of objects."""
+    """Return the sections `keys` of a JSON config, each an object of objects."""
     try:
         plain = json.loads(path.read_bytes())
     except OSError as error:
@@ -55,7 +55,7 @@ def checked_config(
     keys: Sequence[str],
     where: str,
 ) -> dict[str, Record]:
-    """Return a config if it has the right shape. Raise for the first fault."""
+    """Return the sections `keys` of a parsed config, each an object of objects. Raise at the first fault."""
     for key in keys:
         if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
             raise UsageError(
@@ -82,5 +82,5 @@ _DRAWS = re.compile(
 
 
 def speaks_of_drawing(path: Path) -> bool:
-    """Return True if a file is for models that generate images."""
+    """Return True if a file's text has names such as `T2I` that only code for image generation uses."""
     return _DRAWS.search(path.read_text(encoding="utf-8", errors="replace")) is not None

@@ -1,4 +1,4 @@
-"""`smp` of both toolkits: helper functions, and the libraries that a star import of it provides."""
+"""The toolkits' `smp`: helper functions, and the libraries that `from …smp import *` provides."""
 
 import importlib
 from types import ModuleType
@@ -30,11 +30,14 @@ SHORT_NAMES = {
     "tabulate_formats": "tabulate:tabulate_formats", "tqdm": "tqdm:tqdm", "uuid4": "uuid:uuid4", "decord": "decord",
     "scan_cache_dir": "huggingface_hub:scan_cache_dir", "bg": "sty:bg", "ef": "sty:ef", "rs": "sty:rs",
 }  # fmt: skip
-"""Short names that a star import provides, each with its module. Those of missing libraries are left out."""
+"""Names of libraries that a star import provides, each with its module.
+
+Libraries that are not installed are left out.
+"""
 
 
 def offered(*modules: ModuleType) -> list[str]:
-    """Return the names for a star import: those of modules, and the short names of installed libraries."""
+    """Return the names that a star import provides: those of the given modules, and of the installed libraries."""
     names = [
         name
         for module in modules
@@ -49,7 +52,7 @@ def offered(*modules: ModuleType) -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Load a library that a star import provides, on demand."""
+    """Import a library that a star import provides, when it is first used."""
     if name not in SHORT_NAMES:
         raise AttributeError(f"the toolkit's smp has no {name!r}")
     module_name, _, attribute = SHORT_NAMES[name].partition(":")

@@ -1,7 +1,7 @@
-"""`smp.file` of both toolkits: reading and writing by suffix, `$LMUData`, downloads, names of result files.
+"""The toolkits' `smp.file`: reading and writing by suffix, `$LMUData`, downloads, names of result files.
 
 `load` of a run's prediction file returns it from the run's journal. A pickle is read if `dump` wrote it here, or if
-the user allows it. With upstream's rules, pandas reads and writes tables, and guesses the types of cells. File
+the user allows it. With the toolkits' own rules, pandas reads and writes tables, and guesses the types of cells. File
 names use the formats that VLMEvalKit's environment variables choose.
 """
 
@@ -47,12 +47,12 @@ __all__ = [
 
 LONGEST_PATH = 4096
 _TABLES = {"xlsx": "", "csv": ",", "tsv": "\t"}
-"""Suffixes of tables that pandas reads and writes with upstream's rules, and their cell separators."""
+"""Suffixes of tables that pandas reads and writes under the toolkits' own rules, with their cell separators."""
 _UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
 
 
 def data_root() -> Path:
-    """Return `$LMUData` if that is a folder, else `~/LMUData`, without creating it."""
+    """Return the folder `$LMUData` if it exists, else `~/LMUData`, which is not created."""
     named = os.environ.get("LMUData", "")  # noqa: SIM112 - the guest's own spelling
     if named and os.path.isdir(named):
         return Path(named)
@@ -60,7 +60,7 @@ def data_root() -> Path:
 
 
 def LMUDataRoot() -> str:
-    """Return `$LMUData` if that is a folder, else `~/LMUData`, and create it."""
+    """Return the folder `$LMUData` if it exists, else `~/LMUData`, and create it."""
     root = data_root()
     root.mkdir(parents=True, exist_ok=True)
     return str(root)
@@ -72,7 +72,7 @@ def load(
 ) -> Any:
     """Return the content of a file: a data frame for a table, else plain data.
 
-    Download a URL to `$LMUData/files` first.
+    A URL is first downloaded to `$LMUData/files`.
     """
     surroundings = current()
     served = surroundings.served_for(f)
@@ -107,7 +107,7 @@ def dump(
 
 
 def _table_by_pandas(path: Path, kind: str) -> "DataFrame":
-    """Read a table with pandas, which converts `NA`, `1` and `True`."""
+    """Read a table with pandas, which converts texts such as `NA`, `1` and `True`."""
     import pandas
 
     if kind == "xlsx":
@@ -116,7 +116,7 @@ def _table_by_pandas(path: Path, kind: str) -> "DataFrame":
 
 
 def _dump_by_pandas(data: "DataFrame", path: Path) -> None:
-    """Write a data frame as a table, with every cell of a text table in quotes."""
+    """Write a data frame to a table file with pandas; in csv and tsv, every cell is quoted."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = path.suffix[1:].lower()
     if kind == "xlsx":
@@ -159,7 +159,10 @@ def download_file(
     url: str,
     filename: str | None = None,
 ) -> str:
-    """Download the file behind a URL, resumable, from public addresses, unless it is already there."""
+    """Download the file behind a URL, unless it is already there, and return its path.
+
+    The download can be resumed. Private addresses are refused.
+    """
     if filename is not None:
         path = Path(filename)
     else:
@@ -177,7 +180,7 @@ def download_file(
 
 
 def md5(s: str) -> str:
-    """Return the MD5 of a file's bytes, or of a text that is not a file."""
+    """Return the MD5 of a file's bytes if `s` is a file, else of the text `s`."""
     if len(s) <= LONGEST_PATH and "\0" not in s and os.path.isfile(s):
         with open(s, "rb") as stream:
             return hashlib.file_digest(
@@ -189,7 +192,10 @@ def md5(s: str) -> str:
 
 
 def parse_file(s: str) -> tuple[str | None, str]:
-    """Return the media type of a text and its file; `(None, s)` for plain text, `("url", s)` for a web page."""
+    """Return the media type of the file that a text names, and its path.
+
+    It is `(None, s)` for plain text, and `("url", s)` for a web page. Data URLs and media URLs become local files.
+    """
     if s != "." and len(s) <= LONGEST_PATH and "\0" not in s and os.path.exists(s):
         if not os.path.isfile(s):
             if as_upstream():
@@ -214,7 +220,7 @@ def _media_type(path: str) -> str | None:
 
 
 def media_path(source: str) -> str:
-    """Return the local file of a data URL (decoded), of an http(s) URL (downloaded), or of a path (unchanged)."""
+    """Return the path of a local file for a data URL (decoded), an http(s) URL (downloaded), or a path (unchanged)."""
     if source.startswith("data:"):
         _, _, encoded = source.partition("base64,")
         path = data_root() / "files" / f"{md5(encoded)}.png"
@@ -270,13 +276,13 @@ def get_pred_file_path(
     dataset_name: str,
     use_env_format: bool = True,
 ) -> str:
-    """Return the path of a model's predictions on a dataset."""
+    """Return the path of the file with a model's predictions on a dataset."""
     suffix = get_pred_file_format() if use_env_format else "xlsx"
     return os.path.join(work_dir, f"{model_name}_{dataset_name}.{suffix}")
 
 
 def get_file_extension(file_path: str) -> str:
-    """Return the text after the last dot."""
+    """Return the text after the last dot of a path."""
     return file_path.split(".")[-1]
 
 
@@ -285,9 +291,9 @@ def get_intermediate_file_path(
     suffix: str,
     target_format: str | None = None,
 ) -> str:
-    """Return the path of a file next to the predictions: `x_acc.csv` for `x.xlsx` and `_acc`.
+    """Return the path of a result file next to the predictions: `x_acc.csv` for `x.xlsx` and `_acc`.
 
-    Without a format, the suffix decides.
+    Without `target_format`, `suffix` decides the format.
     """
     if target_format is None:
         if suffix.endswith(_PICKLED):
@@ -307,11 +313,14 @@ def _stem(path: str) -> str:
 
 
 SHORTEST_IMAGE = 64
-"""Minimum length of a base64 image in a cell. A shorter cell is the index of the row that has the image."""
+"""Number of characters up to which an image cell is not base64, but the index of the row that has the image."""
 
 
 def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
-    """Write the images of `(folder, base64 or a list of it, path or paths)` to files. Existing files are kept."""
+    """Write the images of a row to files, unless they exist, and return the paths.
+
+    `tup` is `(folder, base64 text or a list of them, path or paths)`.
+    """
     root, cell, path_cell = tup
     images = toliststr(cell)
     paths = toliststr(path_cell)
@@ -337,7 +346,10 @@ def localize_df(
     dname: str,
     nproc: int = 32,
 ) -> "DataFrame":
-    """Return the table with a column `image_path` instead of `image`; the files are in `$LMUData/images/<dname>`."""
+    """Write the images of a table to `$LMUData/images/<dname>`.
+
+    Return the table with a column `image_path` instead of `image`.
+    """
     root = os.path.join(LMUDataRoot(), "images", dname)
     os.makedirs(root, exist_ok=True)
     images = dict(zip(map(str, data["index"]), data["image"], strict=True))
@@ -358,7 +370,7 @@ def localize_df(
 
 
 def _owner(index: str, images: Record) -> str:
-    """Return the index of the row whose image a row uses: its own index, or the index that its image cell names."""
+    """Return the index of the row whose image a row uses: its own, or the one that its image cell names."""
     cell = images[index]
     if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:
         return index

@@ -1,4 +1,4 @@
-"""Images: their sizes, several in one, rows shown in a notebook, and base64 from `base64_images`."""
+"""The toolkits' image helpers: check, resize and join images, show a row in a notebook, convert to base64."""
 
 import os
 import tempfile
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def read_ok(img_path: str) -> bool:
-    """Return True if an image can be opened and has an area."""
+    """Return True if an image file can be opened and its image is not empty."""
     from PIL import Image
 
     try:
@@ -48,7 +48,7 @@ def rescale_img(
     img: "PilImage",
     tgt: tuple[int, int] | None = None,
 ) -> "PilImage":
-    """Return an image resized to a width or a height; the other side, given as -1, keeps the proportions."""
+    """Return an image resized to `tgt`, (width, -1) or (-1, height). The other side follows from the proportions."""
     if not isinstance(tgt, tuple) or -1 not in tgt:
         raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
     width, height = tgt
@@ -65,7 +65,7 @@ def concat_images(
     mode: str = "h",
     return_image: bool = False,
 ) -> object:
-    """Return images side by side (`h`) or one under another (`v`), as an image or as the path of a file."""
+    """Join images side by side (`h`) or one under another (`v`). Return the image, or the path of a file with it."""
     from PIL import Image
 
     is_row = mode == "h"
@@ -105,14 +105,14 @@ def concat_images(
 
 
 concat_images_vlmeval = concat_images_ulmeval = concat_images
-"""The toolkits' names of this function."""
+"""The toolkits' names for `concat_images`."""
 
 
 def mmqa_display(
     question: Fields,
     target_size: int = -1,
 ) -> None:
-    """Print a row and, in a notebook, show its images."""
+    """Print a row's texts and, in a notebook, show its images."""
     row = {str(name).lower(): value for name, value in dict(question).items()}
     cells: list[str] = []
     if "image" in row:

@@ -1,4 +1,4 @@
-"""Loggers by name, and the two calls that upstream's scripts use to set them up."""
+"""Loggers for users' files, and the functions by which VLMEvalKit's scripts get and set up loggers."""
 
 import logging
 import sys
@@ -25,11 +25,11 @@ _FORMAT = logging.Formatter(
 GUEST_MODULE = "assay_guest_"
 """Prefix of the module names of user files in this process. Log lines leave it out."""
 logger_initialized: dict[str, bool] = {}
-"""Names of loggers that have their own handler."""
+"""Names of loggers for which a handler was set up."""
 
 
 class StderrHandler(logging.StreamHandler[TextIO]):
-    """Writes to the current standard error. Used until a script sets up its own console."""
+    """A handler that writes to the current standard error. It is used until a script sets up its own console."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -48,7 +48,7 @@ def get_logger(
     file_mode: str = "w",
     root: str = "vlmeval",
 ) -> logging.Logger:
-    """Return a logger with a name below the toolkit's; with `log_file` it also writes there.
+    """Return the logger `name`, below the toolkit's own logger. With `log_file`, it also writes to that file.
 
     It writes to standard error until a script calls `setup_logger`.
     """
@@ -79,7 +79,10 @@ def setup_logger(
     console: bool = True,
     reset: bool = False,
 ) -> logging.Logger:
-    """Return the toolkit's own logger, with a console and a file as requested, unless it is already set up."""
+    """Return the toolkit's own logger.
+
+    Unless that was done before, let it write to the console and a file, as requested.
+    """
     logger = logging.getLogger("vlmeval")
     is_default = all(isinstance(h, StderrHandler) for h in logger.handlers)
     if not is_default and not reset:
@@ -101,7 +104,7 @@ def setup_logger(
 
 
 def names_for(guest: "Guest") -> Record:
-    """Return `get_logger` for the files of one toolkit. Its loggers have names below the toolkit's."""
+    """Return `get_logger` for the user files that `guest` loads. Their loggers are below their toolkit's own logger."""
     kits = guest.dialect.split("+")
     if ROOT_LOGGER_NAME in kits:
         root = ROOT_LOGGER_NAME

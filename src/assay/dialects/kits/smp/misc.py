@@ -1,6 +1,6 @@
-"""Small helpers of the toolkits' `smp.misc`: names, lists, time, the machine and its environment.
+"""The toolkits' `smp.misc`: small helpers for names, lists, time, the machine and its environment.
 
-Text that upstream evaluates as Python is only parsed as a literal here.
+Text that the toolkits evaluate as Python is only parsed as a literal here.
 """
 
 import ast
@@ -52,14 +52,14 @@ def listinstr(
     lst: Iterable[str],
     s: str,
 ) -> bool:
-    """Return True if any of the texts occurs in `s`."""
+    """Return True if any text in `lst` occurs in `s`."""
     if as_upstream() and not isinstance(lst, list):
         raise AssertionError("listinstr takes a list")
     return any(piece in s for piece in lst)
 
 
 def splitlen(s: str, sym: str = "/") -> int:
-    """Return the number of pieces of a text."""
+    """Return the number of pieces into which `sym` splits `s`."""
     return len(s.split(sym))
 
 
@@ -69,7 +69,7 @@ def cn_string(s: str) -> bool:
 
 
 def d2df(D: Fields) -> "DataFrame":
-    """Return a dictionary as a data frame of one row."""
+    """Return a dictionary as a data frame with one row."""
     import pandas
 
     return pandas.DataFrame({name: [value] for name, value in D.items()})
@@ -81,9 +81,10 @@ def timestr(
     *,
     second: bool | None = None,
 ) -> str:
-    """Return the current time as `YYYYMMDDHHMMSS`, cut at the day, hour or minute if requested.
+    """Return the current time as `YYYYMMDDHHMMSS`, cut after the day, hour or minute if `granularity` says so.
 
-    With the documented revision's parameters, `timestr(second=True, minute=False)`, the year has two digits.
+    With the parameters of VLMEvalKit's documented revision, `timestr(second=True, minute=False)`, the year has two
+    digits.
     """
     now = time.strftime("%Y%m%d%H%M%S")
     if isinstance(granularity, bool) or second is not None or minute:
@@ -102,7 +103,7 @@ def timestr(
 
 
 def toliststr(s: object) -> list[str]:
-    """Return a cell as texts: the entries of a list literal (without running it), or the text itself."""
+    """Return a cell as a list of texts: the entries of a list literal (without running it), or the text itself."""
     if as_upstream():
         return _as_upstream(s)
     try:
@@ -123,7 +124,7 @@ def _as_upstream(s: object) -> list[str]:
 
 
 def istype(s: object, type: type) -> bool:
-    """Return True if a text is the literal of a value of that type: `istype("7", int)`. Nothing is run."""
+    """Return True if `s` is a Python literal of the given type: `istype("7", int)`. Nothing is run."""
     if isinstance(s, type):
         return True
     if not isinstance(s, str):
@@ -151,12 +152,12 @@ def extract_json_objects(
 
 
 def process_punctuation(inText: str) -> str:
-    """Return a text without punctuation, as in the VQA metric: marks beside blanks are cut, others become blanks."""
+    """Return a text without punctuation, as in the VQA metric. A mark becomes a space, unless it touches one."""
     return strip_marks(inText, as_vlmeval=True)
 
 
 def build_option_str(option_dict: Fields) -> str:
-    """Return options as lines with their letters after an introduction; empty ones are left out."""
+    """Return the options of a question as text: an introduction, then a line such as `A. blue` for each option."""
     lines = [
         f"{letter}. {text}\n"
         for letter, text in option_dict.items()
@@ -169,12 +170,12 @@ _CACHES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 
 def modelscope_flag_set() -> bool:
-    """Return True if `$VLMEVALKIT_USE_MODELSCOPE` requests ModelScope instead of the hub."""
+    """Return True if `$VLMEVALKIT_USE_MODELSCOPE` requests ModelScope for downloads, not the Hugging Face hub."""
     return os.environ.get("VLMEVALKIT_USE_MODELSCOPE") in ("1", "True")
 
 
 def HFCacheRoot() -> str:
-    """Return the folder of the hub's downloads."""
+    """Return the folder in which the Hugging Face hub's downloads are stored."""
     for name in _CACHES:
         folder = os.environ.get(name)
         if folder and os.path.exists(folder):
@@ -191,7 +192,10 @@ def get_cache_path(
     branch: str | None = "main",
     repo_type: str = "datasets",
 ) -> str | None:
-    """Return the newest snapshot of a repository in the hub's cache, or `None` if it was never downloaded."""
+    """Return the folder with the downloaded snapshot of a repository on the Hugging Face hub, or `None`.
+
+    It is the snapshot of `branch`, or the newest one if `branch` is None.
+    """
     repo = Path(HFCacheRoot()) / f"{repo_type}--{repo_id.replace('/', '--')}"
     if branch is not None:
         reference = repo / "refs" / branch
@@ -206,18 +210,18 @@ def get_cache_path(
 
 
 def proxy_set(s: str) -> None:
-    """Send all web traffic through this proxy from now on."""
+    """Set a proxy for all web requests of this process."""
     for key in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
         os.environ[key] = s
 
 
 def get_rank_and_world_size() -> tuple[int, int]:
-    """Return rank and world size from the environment. assay distributes work in its own way."""
+    """Return `$RANK` (0) and `$WORLD_SIZE` (1), for scripts that distribute work. assay does not use them."""
     return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
 def get_gpu_memory() -> list[int]:
-    """Return the free memory of each GPU in MiB; empty without a GPU."""
+    """Return the free memory of each GPU in MiB; an empty list without a GPU."""
     command = ["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits"]
     try:
         output = subprocess.run(
@@ -236,7 +240,7 @@ def githash(
     fallback: str = "unknown",
     digits: int | None = 8,
 ) -> str:
-    """Return the commit of the working folder, or `fallback` outside a repository."""
+    """Return the first `digits` of the working folder's git commit, or `fallback` outside a repository."""
     if digits is not None and not isinstance(digits, int):
         raise TypeError("digits must be None or an integer")
     try:
@@ -253,7 +257,7 @@ def githash(
 
 
 def load_env() -> None:
-    """Do nothing. Keys come from the environment, never from a file next to a package."""
+    """Do nothing. VLMEvalKit reads keys from a file next to its package; assay takes them from the environment only."""
 
 
 def version_cmp(
@@ -261,14 +265,14 @@ def version_cmp(
     v2: str,
     op: str = "eq",
 ) -> bool:
-    """Return True if two versions compare as `op` says: one of `eq`, `ge`, `lt` and so on."""
+    """Compare two version numbers by an operator: `eq`, `ge`, `lt` and so on."""
     from packaging import version
 
     return bool(getattr(operator, op)(version.parse(v1), version.parse(v2)))
 
 
 def gpt_key_set() -> bool:
-    """Return True if there is a judge: the run has one, or the environment has a key."""
+    """Return True if there is a judge: the run has one, or the environment has an API key."""
     from ..state import current
 
     if current().judge is not None:
