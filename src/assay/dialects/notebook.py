@@ -68,7 +68,10 @@ def _import(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> ModuleType:
-    """Import a module for an import statement. The parameters are those of `__import__`."""
+    """Import a module for an `import` statement: from an enabled toolkit if the importing code may use it.
+
+    The parameters are those of `__import__`.
+    """
     is_ours = level == 0 and globals is not None
     if is_ours:
         scope = globals or {}
@@ -83,7 +86,7 @@ def _import_module(
     name: str,
     package: str | None = None,
 ) -> ModuleType:
-    """Import a module for `importlib.import_module`, on behalf of the caller."""
+    """Import a module for `importlib.import_module`: from an enabled toolkit if the calling code may use it."""
     scope = sys._getframe(1).f_globals
     if name.startswith("."):
         module = None

@@ -21,7 +21,7 @@ class MessageModel:
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def use_custom_prompt(self, dataset: str | None) -> bool:
-        """Return True if the model's own `build_prompt` is used for a dataset in place of the dataset's."""
+        """Return True if the model builds the prompts for a dataset itself, by its own `build_prompt`."""
         return False
 
     def build_prompt(

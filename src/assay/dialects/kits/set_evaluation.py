@@ -69,7 +69,10 @@ class SetEvaluation:
         folder: Path,
         label: str | None,
     ) -> Path:
-        """Return the prediction file's path; `label` is the model's name if the original command is run."""
+        """Return the prediction file's path in `folder`.
+
+        `label` is the model's name if the toolkit's own command is used.
+        """
         raise NotImplementedError
 
     def surroundings(self) -> Surroundings:
@@ -100,7 +103,7 @@ class SetEvaluation:
         raise NotImplementedError
 
     def score_all(self, rows: Rows) -> Record:
-        """Return the numbers that `evaluate` returns, or the count of rows if it returns none."""
+        """Return the numbers that the user's `evaluate` returns, or the number of rows if it returns none."""
         if self.cell is None or self.writer is None:
             raise RuntimeError("an evaluation belongs to a run")
         if not rows:

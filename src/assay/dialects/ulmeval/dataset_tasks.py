@@ -88,7 +88,7 @@ def assay_benchmark(name: str) -> str | None:
 def upstreams_class(name: str) -> type | None:
     """Return ULMEvalKit's own class for one of its benchmarks, if its rules were chosen; else None.
 
-    Raise if there is no checkout of ULMEvalKit.
+    Raise if ULMEvalKit has neither a checkout here nor an installed package.
     """
     if assay_benchmark(name) is None or not is_upstream("ulmeval"):
         return None

@@ -96,11 +96,11 @@ class TextBaseDataset(TableDataset):
         return in_url, named
 
     def dump_image(self, line: object) -> list[str]:
-        """Return no images."""
+        """Return an empty list, because these rows have no images."""
         return []
 
     def build_prompt(self, line: "int | Series") -> list[dict[str, str]]:
-        """Return the prompt of a line: the text in the column `question`, or `prompt` if there is no such column."""
+        """Return the prompt of a line: the text in the column `question`, or in `prompt` without such a column."""
         line = self._assay_line(line)
         column = next(
             (name for name in self._assay_prompts if name in line),
@@ -289,7 +289,7 @@ def DATASET_TYPE(dataset: str, *, default: str = "T2I") -> str:
 
 
 def DATASET_MODALITY(dataset: str, *, default: str = "IMAGE") -> str:
-    """Return the modality of a benchmark, such as `IMAGE`, as its class declares."""
+    """Return the modality of a benchmark's prompts, such as `IMAGE`, as its class declares."""
     return _KNOWN.declared(dataset, "MODALITY", default)
 
 

@@ -198,7 +198,7 @@ def write_promised(
 ) -> list[str]:
     """Write a run's prediction file into today's folder, with a link in the folder above. Return the file's digest.
 
-    Files that `evaluate` wrote there get links, too. Without an answer, there is no file and no digest.
+    Files that `evaluate` wrote there get links, too. If nothing was answered, no file is written.
     """
     digests: list[str] = []
     files = files_of(today, stem)

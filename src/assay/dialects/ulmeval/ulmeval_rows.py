@@ -199,9 +199,9 @@ class GuestSamples(Samples):
 
     @property
     def head(self) -> Head:
-        """Return the facts about all samples that other sources take from their first rows. There is no column mapping.
+        """Return the facts about all samples that other sources take from their first rows.
 
-        The user's own `build_prompt` knows the columns.
+        They say nothing about columns, which the user's own `build_prompt` knows.
         """
         return Head(None, True, "unknown")
 
@@ -230,10 +230,7 @@ TABLES = "tables"
 
 
 def keep_table(data: GuestData, folder: Path) -> None:
-    """Copy the table of a dataset into a run folder, unless it is there.
-
-    If user code creates the rows, there is no table.
-    """
+    """Copy the table of a dataset into a run folder, unless it is there. Rows that user code creates have no table."""
     table: Path | None = vars(data.dataset).get(TABLE)
     if table is None or not table.is_file():
         return

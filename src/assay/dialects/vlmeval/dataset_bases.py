@@ -312,7 +312,7 @@ class TextBaseDataset(ImageBaseDataset):
         )
 
     def dump_image(self, line: object) -> list[str]:
-        """Return no images."""
+        """Return an empty list, because these rows have no images."""
         return []
 
     def build_prompt(self, line: "int | Series") -> Entries:

@@ -200,7 +200,7 @@ def _mean(scores: Iterable[Any]) -> float:
 
 
 def one_row(numbers: Fields) -> "DataFrame":
-    """Return named numbers as a data frame with one row."""
+    """Return a data frame with one row, and a column for each named number."""
     import pandas
 
     return pandas.DataFrame({name: [value] for name, value in numbers.items()})

@@ -241,7 +241,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
 
 
 def index_of_image(name: str, row: Fields) -> str | None:
-    """Return the index of the row whose image this row uses, by the benchmark's own rules; None if there is no rule."""
+    """Return the index of the row whose image this row uses, by the benchmark's own rules; None without such a rule."""
     index = whole_index(row.get("index"))
     if index is None:
         return None

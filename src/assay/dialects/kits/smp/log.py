@@ -79,9 +79,9 @@ def setup_logger(
     console: bool = True,
     reset: bool = False,
 ) -> logging.Logger:
-    """Return the toolkit's own logger.
+    """Return the toolkit's own logger, after adding a console handler and a file handler as requested.
 
-    Unless that was done before, let it write to the console and a file, as requested.
+    A logger that has handlers is returned unchanged, unless `reset` is True.
     """
     logger = logging.getLogger("vlmeval")
     is_default = all(isinstance(h, StderrHandler) for h in logger.handlers)
