@@ -188,7 +188,7 @@ class Guest:
         return importlib.import_module(name, package)
 
     def run_script(self, path: str | Path) -> Record:
-        """Run a script as `__main__` with the dialect's names importable, and return what it defined."""
+        """Run a script as `__main__` with the toolkit's names importable, and return the names that it defined."""
         file = Path(path).expanduser().resolve()
         code = compile(file.read_bytes(), str(file), "exec")
         scope: Record = {
@@ -544,7 +544,7 @@ class Guest:
     ) -> bool:
         """Return True if a module's source defines or imports an attribute.
 
-        It is not run; star imports are followed.
+        The module is not run. Star imports are followed.
         """
         file = self._file_of(name)
         if file is None or depth > 3:

@@ -9,7 +9,7 @@ from .shapes import Fields, Record
 
 
 def parameters_of(function: object) -> tuple[str, ...]:
-    """Return the names of a function's parameters, without a method's `self`; `*` and `**` stand for any."""
+    """Return the names of a function's parameters, without a method's `self`; `*` and `**` if it takes any others."""
     inner = getattr(function, "__func__", None)
     target = function if inner is None else inner
     try:

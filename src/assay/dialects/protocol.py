@@ -46,7 +46,10 @@ def error_of_rule(
     error: Exception,
     upstreams: type[Exception],
 ) -> Exception:
-    """Return `error`, converted to `upstreams`, the exception of the original toolkit, if the toolkit's rules apply."""
+    """Return `error`, or under the toolkit's own rules an exception of the type `upstreams` with the same message.
+
+    This is the type that the original toolkit raises.
+    """
     if is_upstream(dialect):
         return upstreams(str(error))
     return error

@@ -55,7 +55,7 @@ def recognise(reference: str, run: object) -> Sequence[Task] | None:
 
 
 def is_whole(reference: str) -> bool:
-    """Return True if a reference is a file or folder, or one name in it.
+    """Return True if a reference is a file, a folder, or a single name in one (`file.py:name`).
 
     `file.py:dataset/evaluator` has further parts, so the result is False.
     """
@@ -73,7 +73,10 @@ def _as_upstream(dialect: str) -> Any:
 
 
 def _is_chosen_from_a_folder(reference: str, run: object) -> bool:
-    """Return True for the bare name of a task in a folder that the run also lists, since the folder returns it."""
+    """Return True if a bare name is a task in a folder that the run also lists.
+
+    The folder's own entry returns that task.
+    """
     if Path(reference).suffix or Path(reference).exists():
         return False
     names: list[str] = []
@@ -182,7 +185,7 @@ def present_dialects() -> list[str]:
 
 
 def named_dialect(reference: str) -> tuple[str, str] | None:
-    """Return the dialect to which a name such as `lm_eval/gsm8k` belongs, and the reason."""
+    """Return the toolkit to which a name such as `lm_eval/gsm8k` belongs, and the reason."""
     for dialect, claims_name in _functions("claims_name"):
         reason = claims_name(reference)
         if reason is not None:
@@ -191,7 +194,7 @@ def named_dialect(reference: str) -> tuple[str, str] | None:
 
 
 def files_named(name: str, folder: Path) -> list[str]:
-    """Return the files of a folder that define a task of this name for another system."""
+    """Return the files in a folder that define a task of this name for another system, such as lm-eval."""
     for _, find_files in _functions("files_named"):
         files: list[str] = find_files(name, folder)
         if files:
@@ -229,7 +232,7 @@ def _claims(
 
 
 def _imports_of(path: Path) -> frozenset[str]:
-    """Return the dotted names that a file imports, without reading files that are not Python, such as large tables."""
+    """Return the dotted names that a file imports. A file that is not Python, such as a large table, is not read."""
     if path.suffix == ".py":
         return imported_names(path)
     return frozenset()

@@ -45,7 +45,7 @@ def encode_image_to_base64(
 ) -> str:
     """Return a Pillow image as base64, by default as PNG.
 
-    `target_size` above 0 limits its longer side; `fmt="JPEG"` replaces transparency by white.
+    `target_size` above 0 limits the image's longer side; `fmt="JPEG"` replaces transparency by white.
     """
     if as_upstream():
         return _encoded_as_upstream(img, target_size, fmt or "JPEG", max_file_size)

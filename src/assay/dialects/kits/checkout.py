@@ -55,7 +55,7 @@ class Checkout:
     model_folders: tuple[str, ...]
     own_dataset_files: frozenset[str]
     datasets_of: Callable[[Path], Sequence[tuple[Any, str]]]
-    """Loads a file and returns its dataset classes, each with the names of its datasets."""
+    """Function that loads a file and returns its dataset classes, each with the names of its datasets."""
 
     @property
     def dataset_folder(self) -> Path:

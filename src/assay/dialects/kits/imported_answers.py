@@ -81,7 +81,7 @@ def refuse_other_dataset(
 ) -> None:
     """Raise if a prediction file is not about a dataset.
 
-    It has rows that the dataset lacks, or a different question or option for an index.
+    This is so if it has rows that the dataset lacks, or a different question or option for an index.
     """
     questions = answers.questions
     where = str(answers.path)
@@ -178,9 +178,9 @@ class ImportedAnswers:
         return cell
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return an output for each request, from the row with the sample's id as index.
+        """Return an output for each request, from the row whose index is the sample's id.
 
-        Without an answer, it is a failure.
+        A row without an answer gives a failed output.
         """
         return [self.output_of(request.id) for request in requests]
 

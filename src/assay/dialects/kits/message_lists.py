@@ -34,7 +34,7 @@ def message_turns(
     value: object,
     media: Mapping[str, Media] = EMPTY,
 ) -> tuple[Message, ...]:
-    """Return the message list that a toolkit's prompt function returned as messages of assay.
+    """Convert the return value of a toolkit's prompt function to messages of assay.
 
     It may be `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a
     `role`), or a chat `[dict(role, content)]`. Raise `TypeError` or `ValueError` with the reason if it is something

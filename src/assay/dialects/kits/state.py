@@ -92,5 +92,5 @@ KITS = ("vlmeval", "ulmeval")
 
 
 def as_upstream() -> bool:
-    """Return True if the own rules of either toolkit were chosen over assay's."""
+    """Return True if VLMEvalKit's or ULMEvalKit's own rules were chosen over assay's."""
     return any(is_upstream(kit) for kit in KITS)

@@ -164,7 +164,7 @@ NONE = "Z"
 def can_infer(answer: object, choices: Fields) -> Letter:
     """Return the letter of the option that an answer names; `False` if there is none.
 
-    With VLMEvalKit's rules, that of the newest revision is used.
+    Under VLMEvalKit's rules, it is read as in the newest revision.
     """
     if chosen_rules() is ASSAY:
         rules = ASSAY

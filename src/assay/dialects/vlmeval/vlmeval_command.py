@@ -219,10 +219,7 @@ def _is_early(model: str) -> bool:
 
 
 def _writes_matches(options: RunOptions) -> bool:
-    """Return True if the run reads letters by rules.
-
-    The file about this is an Excel file, whatever `$PRED_FORMAT` is.
-    """
+    """Return True if the run reads letters by rules. Its `_prefetch` file is Excel, whatever `$PRED_FORMAT` is."""
     return any(
         getattr(scorer, "name", "") == "exact_matching"
         for scorer in _task(options).scorers

@@ -61,7 +61,7 @@ def _is_absent(row: Fields, name: str) -> bool:
 
 
 def options_of(row: Fields) -> dict[str, str]:
-    """Return the non-empty options of a row by letter."""
+    """Return the texts of a row's options by letter, without empty ones."""
     return {
         letter: str(row[letter])
         for letter in string.ascii_uppercase

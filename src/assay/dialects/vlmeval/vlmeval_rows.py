@@ -69,7 +69,7 @@ class Source:
         """Builds the prompt of a row about a video, for models that accept whole videos."""
         self._frame = frame
         self._indexes: dict[tuple[str, ...], Any] = {}
-        """The index of lines for each tuple of column names: to build one costs more than the line."""
+        """pandas indexes by column names, reused for all rows because building one takes longer than the Series."""
 
     @cached_property
     def types(self) -> Types:

@@ -87,7 +87,7 @@ class ExactMatching:
 
 
 def options_of_sample(sample: Sample) -> dict[str, str]:
-    """Return the non-empty options of a sample by letter."""
+    """Return the texts of a sample's options by letter, without empty ones."""
     return {
         letter: text
         for letter, text in zip(LETTERS, sample.choices, strict=False)
@@ -99,7 +99,7 @@ def options_of_sample(sample: Sample) -> dict[str, str]:
 class JudgedChoice(GivenModels):
     """Scores the chosen letter: by rules if they can read it, else by the judge.
 
-    It is drawn only under VLMEvalKit's rules.
+    A random letter is drawn only under VLMEvalKit's rules.
     """
 
     rule: RuleName = field(default_factory=chosen_rule)

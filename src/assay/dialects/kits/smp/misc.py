@@ -240,7 +240,7 @@ def githash(
     fallback: str = "unknown",
     digits: int | None = 8,
 ) -> str:
-    """Return the first `digits` of the working folder's git commit, or `fallback` outside a repository."""
+    """Return the first `digits` characters of the working folder's git commit, or `fallback` outside a repository."""
     if digits is not None and not isinstance(digits, int):
         raise TypeError("digits must be None or an integer")
     try:
