@@ -716,3 +716,24 @@ def test_an_empty_cell_of_options_is_an_open_question_unless_a_letter_is_right(
 
     assert [(sample.choices, sample.target) for sample in got.good] == [((), "blue")]
     assert "rows:2:options: the question has no options" in got.fault
+
+
+@pytest.mark.parametrize("name", ["references", "reference", "answers", "target"])
+def test_the_target_of_a_dialogue_is_the_reference_of_its_last_round(
+    name: str,
+) -> None:
+    row = {"turns": ["hi", "2+2?", "3+3?"], name: ["hello", "4", "6"]}
+
+    sample = find_columns(list(row), {}).sample(row, "x")
+
+    assert sample.target == "6"
+
+
+def test_several_references_of_a_dialogue_are_alternatives_unless_there_is_one_for_each_round() -> (
+    None
+):
+    row = {"turns": ["hi", "2+2?"], "answer": ["4", "four", "IV"]}
+
+    sample = find_columns(list(row), {}).sample(row, "x")
+
+    assert sample.targets == ("4", "four", "IV")

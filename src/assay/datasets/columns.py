@@ -187,7 +187,7 @@ class Columns:
                 self.messages,
                 self.turns,
             )
-            target = reference if target is None else target
+            target = reference if target is None else _last_reference(target, turns)
         elif self.input is not None:
             question = self._filled_column(row, self.input) or self.input
             question_text = as_input(row[question], question)
@@ -313,6 +313,15 @@ class Columns:
         else:
             gold = row[self.target]
         return not (isinstance(gold, str) and len(gold) == 1 and gold in LETTERS)
+
+
+def _last_reference(target: object, turns: Sequence[object]) -> object:
+    """Return the reference of the last round, if a list has one for each round; else the target itself."""
+    rounds = 1 + len(turns)
+    has_one_each = isinstance(target, (list, tuple)) and len(target) == rounds
+    if rounds > 1 and has_one_each:
+        return target[-1]
+    return target
 
 
 def tags_of(

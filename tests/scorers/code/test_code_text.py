@@ -6,7 +6,7 @@ Whether an answer passes by HumanEval's plain rule (prompt and completion, cut a
 
 import pytest
 
-from assay.scorers.code.code_text import completed, whole_program
+from assay.scorers.code.code_text import blocks, completed, whole_program
 
 BEFORE = "import math\n\ndef half(x):\n    return x / 2\n\n"
 SIGNATURE = 'def area(r: float) -> float:\n    """The area of a circle."""\n'
@@ -109,3 +109,11 @@ def test_a_program_of_cases_is_the_last_block_that_reads_its_input():
 
     assert whole_program(text, reads_input=True)[0] == "print(input()[::-1])\n"
     assert whole_program(text)[0] == "abc\n"
+
+
+def test_the_indentation_of_a_fence_is_not_part_of_its_code():
+    text = (
+        "1. The code:\n   ```python\n   def f(x):\n       return x\n\n   ```\n2. Done."
+    )
+
+    assert blocks(text) == ["def f(x):\n    return x\n\n"]

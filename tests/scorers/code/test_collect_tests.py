@@ -32,6 +32,35 @@ FILES = {
     "a call of pytest.main": "import sys\n\ndef test_double():\n    assert double(2) == 4\n\n"
     "if __name__ == '__main__':\n    sys.exit(pytest.main([__file__]))",
     "plain assertions": "assert double(2) == 4",
+    "a statement before tests": "import random\nrandom.seed(0)\nprint('start')\n\n"
+    "def test_double():\n    assert double(2) == 4",
+    "an assertion before tests": "assert double(3) == 6\n\ndef test_double():\n    assert double(2) == 4",
+    "an optional import": "try:\n    from solution import double\nexcept ImportError:\n    pass\n\n"
+    "def test_double():\n    assert double(2) == 4",
+    "a runner that only prints": f"{UNITTEST}\nunittest.TextTestRunner().run("
+    "unittest.defaultTestLoader.loadTestsFromTestCase(Doubles))",
+    "a class that inherits its base": "import unittest\n\nclass Base(unittest.TestCase):\n    x = 2\n\n"
+    "class Doubles(Base):\n    def test_it(self):\n        self.assertEqual(double(self.x), 4)",
+    "another name of TestCase": "from unittest import TestCase as TC, main\n\nclass Doubles(TC):\n"
+    "    def test_it(self):\n        self.assertEqual(double(2), 4)\n\nif __name__ == '__main__':\n    main()",
+    "a main function": "import unittest as ut\n\nclass Doubles(ut.TestCase):\n    def test_it(self):\n"
+    "        self.assertEqual(double(2), 4)\n\ndef main():\n    ut.main()\n\nmain()",
+    "an exit status": f"import sys\n{UNITTEST}\nresult = unittest.main(exit=False).result\n"
+    "sys.exit(not result.wasSuccessful())",
+    "an exit": "import sys\nassert double(2) == 4\nsys.exit(0)",
+    "a patched test": "from unittest.mock import patch\n\n@patch('os.getcwd')\ndef test_double(getcwd):\n"
+    "    assert double(2) == 4",
+    "hooks of pytest": "class TestDouble:\n    @classmethod\n    def setup_class(cls):\n        cls.y = 4\n"
+    "    def setup_method(self, method):\n        self.x = 2\n"
+    "    def test_it(self):\n        assert double(self.x) == self.y",
+    "a list of tests of one name": [
+        "def test():\n    assert double(2) == 4",
+        "def test():\n    assert double(0) == 0",
+    ],
+    "a list written as text": "['assert double(2) == 4', 'assert double(0) == 0']",
+    "a list written as JSON": '["assert double(2) == 4"]',
+    "tests under a condition": "import sys\nif sys.version_info > (3,):\n"
+    "    def test_double():\n        assert double(2) == 4",
 }
 needs_sandbox = pytest.mark.skipif(
     choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}"
@@ -52,15 +81,18 @@ def test_a_test_file_passes_right_programs_and_no_others(tests):
         "METADATA = {'author': 'x'}\n\ndef check(candidate):\n    assert candidate(2) == 4",
         "import unittest",
         "def test_double(case):\n    assert double(case) == 4",
+        "import random\nrandom.seed(0)\n\ndef check(candidate):\n    assert candidate(2) == 4",
+        "'a text'",
+        "[1, 2]",
+        "def test_a():\n    assert double(2) == 4\n\ndef test_b(tmp_path):\n    assert double(2) == 4",
     ],
 )
 def test_tests_that_call_nothing_are_a_fault_of_the_data(tests):
     found = score(Runs(), WRONG, tests=tests)
 
     assert found.outcome is Outcome.DATA_ERROR
-    assert "call nothing" in found.details["reason"] or "check nothing" in str(
-        found.details["reason"]
-    )
+    reasons = ("call nothing", "check nothing", "takes arguments", "neither code nor")
+    assert any(reason in found.details["reason"] for reason in reasons)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +105,14 @@ def test_tests_that_call_nothing_are_a_fault_of_the_data(tests):
     ],
 )
 def test_code_that_calls_what_it_tests_stays_as_it_is(tests):
-    assert runnable(tests) == tests
+    assert runnable([tests]) == tests
 
 
 def test_the_fault_names_what_is_defined():
     with pytest.raises(
         NothingRuns, match="the tests define check, helper and call nothing"
     ):
-        runnable("def check(f): ...\ndef helper(): ...")
+        runnable(["def check(f): ...\ndef helper(): ..."])
 
 
 @needs_sandbox

@@ -14,7 +14,7 @@ _MOST_TRIES = 40
 _BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
 _FENCE = re.compile(
     r"""
-    ^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#-]*)[^\n]*\n
+    ^(?P<indent>[ \t]*)(?:```+|~~~+)[ \t]*(?P<language>[\w+#-]*)[^\n]*\n
     (?P<code>.*?)
     (?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)
     """,
@@ -36,7 +36,16 @@ _DEFINITION = re.compile(r"^(?:(?:async\s+)?def|class)\s+([^\W\d]\w*)", re.MULTI
 
 def blocks(text: str) -> list[str]:
     """Return the contents of all fenced blocks. The last one may lack its closing fence."""
-    return [match["code"] for match in _FENCE.finditer(text)]
+    return [_code_of(match) for match in _FENCE.finditer(text)]
+
+
+def _code_of(match: re.Match[str]) -> str:
+    """Return the code of a fenced block, without the indentation of its fence, as within an entry of a list."""
+    code, indent = match["code"], match["indent"]
+    if not indent:
+        return code
+    lines = [line.removeprefix(indent) for line in code.splitlines(keepends=True)]
+    return "".join(lines)
 
 
 def last_block(text: str) -> str:
@@ -66,7 +75,7 @@ def whole_program(
         return (text, "text")
     marks = _LANGUAGE_MARKS.get(language, (language,))
     marked = [match for match in fenced if match["language"].lower() in marks]
-    programs = [match["code"] for match in marked or fenced]
+    programs = [_code_of(match) for match in marked or fenced]
     if tests:
         names = set(_NAME.findall(tests))
         tested = [

@@ -1,40 +1,50 @@
-"""Tests as a test file has them: functions named `test…`, `unittest` classes, a block for `__main__`.
+"""Test code that runs its tests when it is executed, as pytest and unittest would run them.
 
-Executing such a file defines tests and runs none, so every program would pass. The calls that pytest or unittest
-would make are added here.
+A test file defines functions named `test…` or classes of tests. Executing it runs none of them, so every program would
+pass. The missing calls are added here. Code that calls what it tests by itself needs none.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-DEFINITIONS = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Import,
-    ast.ImportFrom,
-    ast.Pass,
-    ast.Assign,
-    ast.AnnAssign,
-)
-"""Statements that run no test."""
-RUNNERS = ("unittest.main", "pytest.main")
-"""Calls that collect the tests of a file and run them."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FILLED_BY_DECORATORS = ("patch", "given")
+"""Parts of the names of decorators that pass the arguments of a test."""
 
 RUN_TESTS = """
-def _assay_run_tests(functions, classes):
+def _assay_run_tests(function_names, class_names):
     import asyncio
     import inspect
     import unittest
 
-    def call(function):
-        result = function()
+    def call(function, *optional):
+        wanted = len(inspect.signature(function).parameters) if optional else 0
+        result = function(*optional[:wanted])
         if inspect.iscoroutine(result):
             asyncio.run(result)
 
+    def hook(owner, name, *optional):
+        function = owner.get(name) if isinstance(owner, dict) else getattr(owner, name, None)
+        if function is not None:
+            call(function, *optional)
+
+    def is_collected(kind):
+        if not isinstance(kind, type):
+            return False
+        is_pytest = kind.__name__.startswith("Test") and kind.__init__ is object.__init__
+        return is_pytest or issubclass(kind, unittest.TestCase)
+
+    scope = globals()
+    functions = [scope[name] for name in function_names if name in scope]
+    kinds = [scope[name] for name in class_names if name in scope]
+    hook(scope, "setup_module", None)
     for function in functions:
+        hook(scope, "setup_function", function)
         call(function)
-    for kind in classes:
+        hook(scope, "teardown_function", function)
+    for kind in filter(is_collected, kinds):
         if issubclass(kind, unittest.TestCase):
             suite = unittest.defaultTestLoader.loadTestsFromTestCase(kind)
             result = unittest.TestResult()
@@ -44,44 +54,111 @@ def _assay_run_tests(functions, classes):
             for test in result.unexpectedSuccesses:
                 raise AssertionError(f"{test.id()}: passed, but should fail")
             continue
+        hook(kind, "setup_class")
         for name in dir(kind):
             if name.startswith("test"):
                 instance = kind()
-                getattr(instance, "setup_method", lambda: None)()
-                call(getattr(instance, name))
+                method = getattr(instance, name)
+                hook(instance, "setup_method", method)
+                call(method)
+                hook(instance, "teardown_method", method)
+        hook(kind, "teardown_class")
+    hook(scope, "teardown_module", None)
 """
 
 
 class NothingRuns(ValueError):
-    """The test code defines functions, but neither calls them nor names them as tests."""
+    """The test code would pass every program: it neither calls the program nor defines tests."""
 
 
-def runnable(code: str) -> str:
-    """Return test code that runs its tests when it is executed.
+def runnable(parts: Sequence[str]) -> str:
+    """Return the parts of test code as one text that runs all tests when it is executed.
 
-    Code that calls what it tests is returned as it is. Raise `NothingRuns` for code that would pass every program.
+    Each part may define tests of the same names as another. Code that is complete as it is stays unchanged. Raise
+    `NothingRuns` for code that would pass every program.
     """
+    whole = "\n".join(parts)
     try:
-        tree = ast.parse(code)
+        pieces = [TestCode(ast.parse(part)) for part in parts]
     except SyntaxError:
-        return code  # the sandbox says where
-    unguarded = list(_without_guards(tree.body))
-    statements = [line for line in unguarded if not _is_runner(line)]
-    has_runner = len(statements) < len(unguarded)
-    has_call = any(_acts(statement) for statement in statements)
-    if statements != tree.body:
-        code = ast.unparse(ast.Module(statements, []))
-    if has_call and not has_runner:
-        return code
-    functions, classes = _tests_in(statements)
-    if has_call:
-        functions = []  # the code calls its functions itself, and leaves the classes to unittest
-    if functions or classes:
-        tests = f"[{', '.join(functions)}], [{', '.join(classes)}]"
-        return f"{code}\n{RUN_TESTS}\n_assay_run_tests({tests})\n"
-    if has_call or any(_calls(statement) for statement in statements):
-        return code
-    raise NothingRuns(_describe(statements))
+        try:
+            # The parts are the lines of one code.
+            pieces = [TestCode(ast.parse(whole))]
+        except SyntaxError:
+            return whole  # the sandbox says where
+    if not any(piece.tests or piece.calls_program for piece in pieces):
+        raise NothingRuns(_describe(pieces))
+    if not any(piece.tests or piece.is_changed for piece in pieces):
+        return whole
+    return "\n".join([RUN_TESTS, *(piece.written() for piece in pieces)])
+
+
+@dataclass
+class TestCode:
+    """One piece of test code: its statements, and the tests that it defines without calling them."""
+
+    __test__ = False  # not a test of this repository, despite its name
+
+    tree: ast.Module
+    statements: list[ast.stmt] = field(init=False)
+    """The statements without calls of test runners, and with the content of `if __name__ == "__main__":`."""
+    functions: list[str] = field(init=False)
+    """The names of test functions that nothing calls."""
+    kinds: list[str] = field(init=False)
+    """The names of classes, which may be classes of tests."""
+    is_changed: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        before = ast.dump(self.tree)
+        unguarded = ast.Module(list(_without_guards(self.tree.body)), [])
+        runners = _names_of_runners(unguarded)
+        statements = _WithoutRunners(runners).visit(unguarded).body
+        self.statements = list(_without_exits(statements))
+        self.is_changed = ast.dump(ast.Module(self.statements, [])) != before
+        definitions = list(_definitions(self.statements))
+        called = _names_used(self.statements)
+        self.functions = []
+        for definition in definitions:
+            is_test = definition.name.startswith("test")
+            if (
+                is_test
+                and isinstance(definition, FUNCTIONS)
+                and definition.name not in called
+            ):
+                _check_arguments(definition)
+                self.functions.append(definition.name)
+        self.kinds = [
+            line.name for line in definitions if isinstance(line, ast.ClassDef)
+        ]
+
+    @property
+    def tests(self) -> bool:
+        """Whether there are tests to run. A class counts if it has a test method or a base that may have one."""
+        return bool(self.functions) or any(
+            isinstance(line, ast.ClassDef) and _may_have_tests(line)
+            for line in _definitions(self.statements)
+        )
+
+    @property
+    def calls_program(self) -> bool:
+        """Whether the statements assert something, or call a function that is neither imported nor built in."""
+        known = {*dir(builtins), *_names_bound(self.statements)}
+        own = {line.name for line in _definitions(self.statements)}
+        for node in _executed(self.statements):
+            if isinstance(node, ast.Assert | ast.Raise):
+                return True
+            if isinstance(node, ast.Call):
+                root = _root_of(node.func)
+                if root is None or root in own or root not in known:
+                    return True
+        return False
+
+    def written(self) -> str:
+        """Return the code with calls of its tests at the end."""
+        code = ast.unparse(ast.Module(self.statements, []))
+        if not self.tests:
+            return code
+        return f"{code}\n_assay_run_tests({self.functions!r}, {self.kinds!r})\n"
 
 
 def _without_guards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -98,70 +175,129 @@ def _is_guard(test: ast.expr) -> bool:
     return text in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
-def _is_runner(statement: ast.stmt) -> bool:
-    """Return True for a call of a test runner, alone or as the argument of `sys.exit`."""
-    if not isinstance(statement, ast.Expr):
-        return False
-    return any(
-        isinstance(node, ast.Call) and ast.unparse(node.func) in RUNNERS
-        for node in ast.walk(statement)
-    )
+def _names_of_runners(tree: ast.Module) -> frozenset[str]:
+    """Return the names by which the code calls `unittest.main` and `pytest.main`."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name in ("unittest", "pytest"):
+                    names.add(f"{alias.asname or alias.name}.main")
+        elif isinstance(node, ast.ImportFrom) and node.module in ("unittest", "pytest"):
+            for alias in node.names:
+                if alias.name == "main":
+                    names.add(alias.asname or "main")
+    return frozenset(names | {"unittest.main", "pytest.main"})
 
 
-def _acts(statement: ast.stmt) -> bool:
-    """Return True for a statement that does something, such as an assertion, a call or a loop."""
-    if isinstance(statement, ast.Expr):
-        return not isinstance(statement.value, ast.Constant)
-    return not isinstance(statement, DEFINITIONS)
+class _WithoutRunners(ast.NodeTransformer):
+    """Removes statements that only call a test runner, which would look for a file and then exit."""
+
+    def __init__(self, runners: frozenset[str]) -> None:
+        self.runners = runners
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """Replace a call of a runner, also as the argument of `sys.exit`, by `pass`."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and ast.unparse(part.func) in self.runners:
+                return ast.Pass()
+        return node
 
 
-def _calls(statement: ast.stmt) -> bool:
-    """Return True for an assignment that calls something."""
-    is_assignment = isinstance(statement, ast.Assign | ast.AnnAssign)
-    return is_assignment and any(
-        isinstance(node, ast.Call) for node in ast.walk(statement)
-    )
-
-
-def _tests_in(statements: Iterable[ast.stmt]) -> tuple[list[str], list[str]]:
-    """Return the names of the test functions and of the test classes."""
-    functions = []
-    classes = []
+def _without_exits(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements up to `sys.exit(status)`, which becomes an assertion that the status is a success."""
     for statement in statements:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            if statement.name.startswith("test") and not _needs_arguments(statement):
-                functions.append(statement.name)
-        elif isinstance(statement, ast.ClassDef) and _is_test_class(statement):
-            classes.append(statement.name)
-    return functions, classes
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        names = ("sys.exit", "exit", "quit", "os._exit")
+        if not isinstance(call, ast.Call) or ast.unparse(call.func) not in names:
+            yield statement
+            continue
+        if call.args:
+            fails = ast.UnaryOp(ast.Not(), call.args[0])
+            yield ast.fix_missing_locations(ast.Assert(fails))
+        return
 
 
-def _needs_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _definitions(
+    statements: Iterable[ast.stmt],
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Yield the functions and classes that the statements define, also within `if`, `try` and loops."""
+    for statement in statements:
+        if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+            yield statement
+            continue
+        for name in ("body", "orelse", "handlers", "finalbody"):
+            for inner in getattr(statement, name, ()):
+                yield from _definitions([inner])
+
+
+def _executed(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield the nodes that are executed with the module: all but the bodies of functions, classes and lambdas."""
+    waiting: list[ast.AST] = list(statements)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
+            continue
+        yield node
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def _names_used(statements: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that the code reads anywhere."""
+    names = set()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                names.add(node.id)
+    return names
+
+
+def _names_bound(statements: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that the executed statements import or assign."""
+    names = set()
+    for node in _executed(statements):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                names.add((alias.asname or alias.name).partition(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def _root_of(function: ast.expr) -> str | None:
+    """Return the first name of `a.b.c`; None for any other expression."""
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return function.id if isinstance(function, ast.Name) else None
+
+
+def _check_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """Raise if a test needs arguments that only fixtures of pytest provide."""
+    decorators = " ".join(map(ast.unparse, function.decorator_list))
+    if any(name in decorators for name in FILLED_BY_DECORATORS):
+        return
     arguments = function.args
-    positional = len(arguments.posonlyargs) + len(arguments.args)
-    has_required_keyword = any(default is None for default in arguments.kw_defaults)
-    return positional > len(arguments.defaults) or has_required_keyword
+    positional = [*arguments.posonlyargs, *arguments.args]
+    required = positional[: len(positional) - len(arguments.defaults)]
+    if required:
+        names = ", ".join(argument.arg for argument in required)
+        raise NothingRuns(f"the test {function.name} takes arguments ({names})")
 
 
-def _is_test_class(statement: ast.ClassDef) -> bool:
-    """Return True for a class that unittest or pytest collects."""
-    bases = [ast.unparse(base) for base in statement.bases]
-    if any(base.rpartition(".")[2].endswith("TestCase") for base in bases):
-        return True
+def _may_have_tests(statement: ast.ClassDef) -> bool:
+    """Return True for a class with test methods, or one that may inherit them from a class of tests."""
     has_tests = any(
-        isinstance(line, ast.FunctionDef | ast.AsyncFunctionDef)
-        and line.name.startswith("test")
+        isinstance(line, FUNCTIONS) and line.name.startswith("test")
         for line in statement.body
     )
-    return has_tests and statement.name.startswith("Test")
+    bases = " ".join(map(ast.unparse, statement.bases))
+    return has_tests or "Test" in bases
 
 
-def _describe(statements: Iterable[ast.stmt]) -> str:
-    names = [
-        line.name
-        for line in statements
-        if isinstance(line, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
+def _describe(pieces: Iterable[TestCode]) -> str:
+    names = []
+    for piece in pieces:
+        names += [line.name for line in _definitions(piece.statements)]
     if not names:
         return "the tests check nothing"
     return f"the tests define {', '.join(names[:3])} and call nothing"

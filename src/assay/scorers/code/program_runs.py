@@ -5,6 +5,7 @@ functions and raises if they are wrong, or cases with the input and the expected
 the sandbox is a `judge_error`, never a wrong answer.
 """
 
+import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,7 @@ from .collect_tests import runnable
 
 ROLE = "sandbox"
 LONGEST_SECONDS = 3600
+NO_TESTS = "tests are neither code nor a list of lines or cases"
 MISSING_MODULE = re.compile(
     r"ModuleNotFoundError: No module named '(?P<module>[\w.]+)'"
 )
@@ -80,7 +82,7 @@ class Runs(InSandbox):
         silence = no_answer(output)
         if silence:
             return silence
-        tests = self.tests or sample.fields.get(self.column)
+        tests = from_text(self.tests or sample.fields.get(self.column))
         if not tests:
             return no_tests(self.column)
         if self.until:
@@ -90,7 +92,10 @@ class Runs(InSandbox):
         if not text.strip():
             return Score.unparsed(reason="the answer has no text")
         limits = limits_of(self.timeout, self.memory_mb)
-        cases = cases_in(tests)
+        try:
+            cases = cases_in(tests)
+        except ValueError as error:
+            return data_error(str(error))
         if cases is not None:
             program, rule = whole_program(
                 text,
@@ -106,20 +111,17 @@ class Runs(InSandbox):
         elif self.language not in PYTHON:
             return data_error(f"{self.language} is tested by cases, not code")
         else:
-            parts = [
-                sample.fields.get(self.setup_column),
-                tests,
-                sample.fields.get(self.extra),
-            ]
+            extra = from_text(sample.fields.get(self.extra))
             try:
-                code = "\n".join(filter(None, map(code_in, parts)))
-                tests = runnable(code)
+                setup = "\n".join(code_in(sample.fields.get(self.setup_column)))
+                code = runnable([*code_in(tests), *code_in(extra)])
             except ValueError as error:
                 return data_error(str(error))
-            program, rule = whole_program(text, self.language, code)
+            written = "\n".join([setup, *code_in(tests), *code_in(extra)])
+            program, rule = whole_program(text, self.language, written)
             execution = ToRun(
                 program,
-                FunctionTests(tests, before=self.setup),
+                FunctionTests(f"{setup}\n{code}" if setup else code, before=self.setup),
                 limits=limits,
             )
         return await run_program(self.models, execution, rule)
@@ -167,35 +169,72 @@ async def run_program(
     )
 
 
-def cases_in(tests: object) -> tuple[Case, ...] | None:
-    """Return the cases in a list or its JSON; `None` if the tests are code."""
-    if isinstance(tests, str) and tests.lstrip().startswith("["):
+def from_text(tests: object) -> object:
+    """Return the list or mapping that a text holds as JSON or as Python writes it; anything else unchanged."""
+    if not isinstance(tests, str) or tests.lstrip()[:1] not in ("[", "{"):
+        return tests
+    for read in (json.loads, ast.literal_eval):
         try:
-            tests = json.loads(tests)
-        except ValueError:
-            return None
+            value = read(tests.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, (list, tuple, dict)):
+            return value
+    return tests
+
+
+def cases_in(tests: object) -> tuple[Case, ...] | None:
+    """Return the cases in a list, in one mapping, or in lists of inputs and outputs; None if the tests are code.
+
+    Raise `ValueError` for cases that cannot be given to a program as text.
+    """
+    if isinstance(tests, Mapping):
+        inputs, outputs = tests.get("inputs"), tests.get("outputs")
+        if isinstance(inputs, Sequence) and isinstance(outputs, Sequence):
+            if tests.get("fn_name") or len(inputs) != len(outputs):
+                raise ValueError("inputs and outputs are not those of a whole program")
+            pairs = zip(inputs, outputs, strict=True)
+            return tuple(Case(_as_text(one), _as_text(other)) for one, other in pairs)
+        tests = [tests]
     if isinstance(tests, str) or not isinstance(tests, Sequence) or not tests:
         return None
-    if not all(
-        isinstance(case, Mapping) and "input" in case and "output" in case
-        for case in tests
-    ):
+    if not any(isinstance(case, Mapping) for case in tests):
         return None
-    return tuple(Case(str(case["input"]), str(case["output"])) for case in tests)
+    cases = []
+    for case in tests:
+        is_case = isinstance(case, Mapping) and "input" in case and "output" in case
+        if not is_case:
+            raise ValueError(f"{NO_TESTS}: {str(case)[:60]!r}")
+        cases.append(Case(_as_text(case["input"]), _as_text(case["output"])))
+    return tuple(cases)
 
 
-def code_in(cell: object) -> str:
-    """Return the code in a cell, a text or a list of lines; empty for `None`."""
-    lines = [cell] if isinstance(cell, str) else cell
-    if lines is None:
+def _as_text(value: object) -> str:
+    """Return the input or output of a case as text: a list of texts as lines, nothing for None."""
+    if value is None:
         return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(line, str) for line in value):
+        return "\n".join(value)
+    raise ValueError(f"the input or output of a case is not text: {str(value)[:60]!r}")
+
+
+def code_in(cell: Any) -> list[str]:
+    """Return the code in a cell: one text, or the texts of a list; empty for None."""
+    if isinstance(cell, str):
+        lines = [cell]
+    elif cell is None:
+        lines = []
+    else:
+        lines = cell
     if not isinstance(lines, Sequence) or not all(
         isinstance(line, str) for line in lines
     ):
-        raise ValueError(
-            f"tests are neither code nor a list of lines or cases: {str(cell)[:60]!r}"
-        )
-    return "\n".join(lines).replace("\r\n", "\n")
+        raise ValueError(f"{NO_TESTS}: {str(cell)[:60]!r}")
+    return [line.replace("\r\n", "\n") for line in lines if line]
 
 
 def no_tests(column: str) -> Score:
