@@ -315,7 +315,7 @@ class Columns:
         return not (isinstance(gold, str) and len(gold) == 1 and gold in LETTERS)
 
 
-def _last_reference(target: object, turns: Sequence[object]) -> object:
+def _last_reference(target: Any, turns: Sequence[object]) -> object:
     """Return the reference of the last round, if a list has one for each round; else the target itself."""
     rounds = 1 + len(turns)
     has_one_each = isinstance(target, (list, tuple)) and len(target) == rounds
