@@ -88,9 +88,10 @@ def _hold_media(
     place: int,
     prompt_media: Sequence[Media],
 ) -> Output:
-    """Return the output with the media of one candidate in memory, because the model may overwrite its files.
+    """Return the output with the media of candidate number `place` read into memory.
 
-    A medium that came with the prompt is copied first: the prompt's own object keeps reading from its file.
+    The model may overwrite its files later. A medium that came with the prompt is copied first: the prompt's own object
+    keeps reading from its file.
     """
     candidate = output.candidates[place]
     parts = tuple(

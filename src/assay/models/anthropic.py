@@ -57,7 +57,7 @@ UNFINISHED = frozenset({"tool_use", "pause_turn"})
 BLOCKED = "blocked by content filtering policy"
 """Words that occur in the API's error if its filter stopped an answer."""
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
-"""The API's types of a tool choice, by assay's names for them."""
+"""The API's name for each of assay's tool choices. Any other tool choice is the name of a tool."""
 
 
 @dataclass
@@ -119,7 +119,7 @@ class Anthropic(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return the name, the URL and what is added to every request."""
+        """Return what identifies this model: its name, its URL, and the options that can change an answer."""
         return {
             **super().identity,
             "max_tokens": self.max_tokens,
@@ -127,7 +127,7 @@ class Anthropic(HttpModel):
         }
 
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return what one message request can hold."""
+        """Return the media and roles that a request to the Messages API can contain."""
         return CARRIER
 
     async def _answer(self, request: Request) -> Output:
@@ -152,7 +152,7 @@ class Anthropic(HttpModel):
         return without_seed(output, request)
 
     def _headers_for(self, body: Mapping[str, Any]) -> dict[str, str]:
-        """Return the headers: the key, and an API version that supports every member of the body."""
+        """Return the headers: the key, and an API version that supports every field of the body."""
         version = self.version
         if version == "auto":
             samples = any(name in body for name in SAMPLING)
@@ -238,7 +238,7 @@ def _option_fix(message: str) -> str:
 
 
 def _tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the members of a body that offer tools."""
+    """Return the fields of a request body that offer the prompt's tools to the model."""
     fields: dict[str, Any] = {}
     if prompt.tools:
         fields["tools"] = [
@@ -285,7 +285,7 @@ def _as_blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _message_content(message: Message) -> str | list[dict[str, Any]]:
-    """Return the text of a plain message, else its blocks, results first."""
+    """Return a message without tool calls as text or blocks; otherwise its blocks, tool results first."""
     parts = message.parts or ()
     if not message.calls and not message.results:
         return _plain_content(message)
@@ -309,7 +309,7 @@ def _plain_content(message: Message) -> str | list[dict[str, Any]]:
 
 
 def _thinking(part: Reasoning) -> list[dict[str, Any]]:
-    """Return the reasoning before a call, which the API checks by its signature; without one it is left out."""
+    """Return the reasoning before a tool call as a block; empty if it has no signature, which the API checks."""
     if not part.signature:
         return []
     block = {"type": "thinking", "thinking": part.text, "signature": part.signature}
@@ -389,7 +389,10 @@ def read_body(answer: object) -> Output:
 
 
 def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Return the parts without signatures of reasoning, unless there is a tool call: only then are they sent back."""
+    """Return the parts of an answer, without the signatures of its reasoning if it has no tool call.
+
+    Only reasoning before a tool call is sent back to the API, which then checks its signature.
+    """
     if any(isinstance(part, ToolCall) for part in parts):
         return tuple(parts)
     visible: list[Part] = []

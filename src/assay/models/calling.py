@@ -214,7 +214,7 @@ class Call:
     """How to call a user's function: the type of its first parameter, and its options."""
 
     takes: str
-    """`messages`, `dicts`, `text`, `prompt`, `request`, or `requests` for a whole batch."""
+    """What the first parameter receives: `messages`, `dicts`, `text`, `prompt`, `request`, or a batch: `requests`."""
     passes: tuple[str, ...]
     """Which of `options`, `seed` and `tools` are parameters of the function."""
     settings: frozenset[str] | None
@@ -414,7 +414,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def produced_kinds(returns: object) -> frozenset[str]:
-    """Return the kinds of media that a return annotation promises, or all kinds if it names none."""
+    """Return the output kinds that a return annotation names; text, image and audio if it names none."""
     type_name = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
     if type_name == "str":
         return frozenset({"text"})

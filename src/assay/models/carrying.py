@@ -55,21 +55,21 @@ class Carrier:
         return None
 
     def _unknown_role(self, message: Message) -> DataError:
-        """Return the fault of a message whose role the endpoint does not know."""
+        """Return the error for a message whose role the endpoint does not know."""
         fix = ROLES_FIX
         if message.role in CHAT_ROLES:
             fix = "map it with the task's `roles`, or choose another model"
         return DataError(f"{self.name} has no role {message.role!r}", fix=fix)
 
     def _late_system_turn(self) -> DataError:
-        """Return the fault of a system message after the first turn."""
+        """Return the error for a system message after the first turn."""
         return DataError(
             f"{self.name} takes system text only before the first turn",
             fix="put all system messages first",
         )
 
     def _unknown_medium(self, medium: Media, message: Message) -> DataError:
-        """Return the fault of a medium that the endpoint does not take, or not in this role."""
+        """Return the error for a medium that the endpoint does not take, or not in a message of this role."""
         where = ""
         fix = self.fix
         if message.role in INSTRUCTION_ROLES:

@@ -35,7 +35,7 @@ BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "produces": {"image": "produces=text,image", "audio": "produces=text,audio"}
     },
 }
-"""The option that lets an endpoint accept or produce further kinds, if its model can."""
+"""Input and output kinds that an endpoint supports only with an option: the option to set, by backend and kind."""
 
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
@@ -109,7 +109,7 @@ def models_that(part: str, kind: str) -> tuple[str, ...]:
 
 
 def fix_for_kind(model: Model, kind: str) -> str:
-    """Return how to ask about a kind of medium that a model does not accept: by what to install, or by other models."""
+    """Return advice for a kind of medium that a model does not accept: what to install, or which models accept it."""
     fixes: Mapping[str, str] = getattr(model, "media_fixes", {})
     if kind in fixes:
         return fixes[kind]
@@ -118,7 +118,7 @@ def fix_for_kind(model: Model, kind: str) -> str:
 
 
 def _spelled(name: str) -> str:
-    """Return a name as a user types it. The name of a backend includes the part after the slash."""
+    """Return the name of a model as a user types it. The name of a backend is completed, as in `hf/PATH_OR_ID`."""
     summary = registry.models.summary(name)
     if summary.startswith(f"{name}/"):
         return summary.partition(":")[0]

@@ -13,7 +13,7 @@ NAME = re.compile(r"(?P<kind>[a-z]+)(?::(?P<index>\d+))?")
 LIBRARIES = ("libnvidia-ml.so.1", "nvml.dll")
 ROCM = "/dev/kfd"
 VIDEO_LIBRARIES = ("torchvision", "av")
-"""What videos need: transformers' video processors use the first, the second decodes."""
+"""The libraries that videos need: transformers' video processors use torchvision, and av decodes the files."""
 
 
 def missing_device(device: str) -> str | None:

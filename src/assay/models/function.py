@@ -176,7 +176,7 @@ def _abilities(
     call: Call,
     likelihood: bool,
 ) -> tuple[Abilities, frozenset[str]]:
-    """Return what a model accepts and produces, and which of these two the user's code states."""
+    """Return what a model accepts and produces, and which of `accepts` and `produces` the user's code states."""
     declared = getattr(target, "abilities", None)
     if isinstance(declared, Abilities):
         return declared, frozenset({"accepts", "produces"})

@@ -77,9 +77,9 @@ FAILED = frozenset(
 """Finish reasons that are faults of the service, regardless of the text so far."""
 ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
 CHOICES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-"""The API's modes of function calling, by assay's names for a tool choice."""
+"""The API's mode of function calling for each of assay's tool choices."""
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
-"""Raw samples of 16 bits and one channel, without a file header."""
+"""Matches the MIME type of raw audio: 16-bit samples of one channel, without a file header."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
 
 
@@ -119,7 +119,7 @@ class Gemini(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return the name, the URL and what is added to every request."""
+        """Return what identifies this model: its name, its URL, and the options that can change an answer."""
         return {
             **super().identity,
             "thinking": self.thinking,
@@ -128,14 +128,14 @@ class Gemini(HttpModel):
 
     @property
     def formats(self) -> Formats:
-        """Return the formats that its documentation lists."""
+        """Return the image and audio formats that Gemini's documentation lists."""
         return {
             "image": {"png", "jpeg", "webp", "heic"},
             "audio": {"wav", "mp3", "aiff", "aac", "ogg", "flac"},
         }
 
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return what one request can hold."""
+        """Return the media and roles that a request can contain."""
         return CARRIER
 
     @property
@@ -248,7 +248,7 @@ def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def _tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the members of a body that offer tools."""
+    """Return the fields of a request body that offer the prompt's tools to the model."""
     if prompt.parallel_calls is not None:
         raise UsageError(
             "generateContent has no setting for parallel calls",
@@ -275,7 +275,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _contents(turns: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the turns. Consecutive results of tools form one turn, each with the name of its tool."""
+    """Return the messages as `contents`. Consecutive tool results form one turn, each with the name of its tool."""
     names: dict[str, str] = {}
     contents: list[dict[str, Any]] = []
     follows_results = False

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
 
 METADATA_CHUNKS = 64
-"""Megabytes at the start of a file that are searched for metadata. A vocabulary takes up to 20."""
+"""Megabytes at the start of a file that are searched for metadata. A vocabulary takes up to 20 megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Gguf(LocalModel):
     def _answer(self, request: Request) -> Output:
         """Generate the answers to one request.
 
-        Each draw has its own seed, so that the third answer is the same whether three or ten are requested.
+        Each candidate has its own seed, so that the third one is the same whether three or ten are requested.
         """
         started = time.perf_counter()
         if self._weigher is not None:
@@ -294,7 +294,7 @@ class Gguf(LocalModel):
         return Question(whole, prompt.is_chat)
 
     def _question_with_tools(self, prompt: Prompt) -> Question:
-        """Return the prompt as a text: calls are read here, not by llama.cpp, whose grammars change answers."""
+        """Return a prompt with tools as token ids. llama.cpp must not see the tools: its grammars change answers."""
         return Question({"prompt": list(self._prompts.encode(prompt))}, is_chat=False)
 
     def _draw(
@@ -303,10 +303,10 @@ class Gguf(LocalModel):
         request: Request,
         index: int,
     ) -> Output:
-        """Return one answer to a question.
+        """Return candidate number `index` as an answer to the question.
 
-        If only the last token of the prompt had to be computed, it is asked again without the cache,
-        because that rounds differently.
+        If the cache left only the last token of the prompt to compute, the question is asked again without the cache,
+        because llama.cpp rounds differently in that case.
         """
         chat = question.is_chat
         body = {**question.body, **self._options(request, index, chat=chat)}
@@ -328,7 +328,7 @@ class Gguf(LocalModel):
         return output
 
     def _weighed(self, request: Request) -> Output:
-        """Return the likelihoods of the continuations, or of the whole text, after as much context as fits."""
+        """Return the likelihoods of the continuations after as much of the context as fits, or of the whole text."""
         assert self._weigher is not None, "load comes first"
         self._last = None
         # llama.cpp counts the last token too, though it is only predicted.
@@ -445,7 +445,7 @@ def _computed_last_token_alone(answer: object) -> bool:
 
 
 def _added(outputs: Sequence[Output]) -> Usage | None:
-    """Return the token counts of several samples of one prompt. The prompt counts once."""
+    """Return the token counts of several answers to one prompt. The tokens of the prompt count once."""
     usages = [output.usage for output in outputs if output.usage is not None]
     if not usages:
         return None

@@ -70,7 +70,7 @@ class ServerTokenizer:
         return self._single(self._properties.get("eos_token"))
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """Return the ids of a text. Special tokens that are written out in the text are recognised."""
+        """Return the token ids of a text. Special tokens that are written out in the text are recognised."""
         body = {
             "content": text,
             "add_special": add_special_tokens,
@@ -85,7 +85,7 @@ class ServerTokenizer:
         *,
         skip_special_tokens: bool,
     ) -> str:
-        """Return the text of some ids. The server always writes special tokens out."""
+        """Return the text of token ids. Special tokens are always written out, because the server cannot skip them."""
         assert not skip_special_tokens
         text: str = self._asked("POST", "/detokenize", {"tokens": list(ids)})["content"]
         return text
@@ -101,7 +101,7 @@ class ServerTokenizer:
 
     @cached_property
     def plain(self) -> int:
-        """Id of some token that consists of whole characters."""
+        """The id of an ordinary token that consists of whole characters: the last token of "a"."""
         return self.encode("a", add_special_tokens=False)[-1]
 
     def apply_chat_template(
@@ -189,7 +189,7 @@ def _with_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class TooLong(Exception):
-    """Raised for a prompt that does not fit."""
+    """Raised for a prompt that does not fit into the context."""
 
     def __init__(self, tokens: int, context: int) -> None:
         super().__init__(f"{tokens} tokens, {context} fit")
@@ -262,9 +262,9 @@ class Engine:
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Sends a body to llama.cpp. Raises if it answers with an error."""
 LISTED = (256, 4096, 1_000_000)
-"""Numbers of most probable tokens to request, one after another, until a token that is not reported directly is listed.
+"""How many of the most probable tokens to request from llama.cpp, which may not report the wanted token otherwise.
 
-The last number is the size of the vocabulary.
+The numbers are tried in order until the wanted token is in the list. The last one is larger than any vocabulary.
 """
 FORCED = 1e6
 """A bias that leaves only one token. Reported values are those before the bias."""
@@ -304,7 +304,7 @@ class Weigher:
         return likelihoods, cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
-        """Compute a context, and return how many of its tokens came from the cache."""
+        """Load a context into the cache, and return how many of its tokens were there already."""
         # Tokens that were computed together can be reused; written tokens, and the one before them, cannot.
         last = self._context
         may_reuse = last is not None and context[: len(last)] != last
@@ -344,7 +344,10 @@ class Weigher:
         context: tuple[int, ...],
         continuation: tuple[int, ...],
     ) -> Likelihood:
-        """Compute the likelihood of a continuation token by token."""
+        """Compute a likelihood token by token.
+
+        Tokens that are only a part of a character cannot be computed otherwise.
+        """
         logprobs = []
         is_greedy = True
         before = context
@@ -360,7 +363,7 @@ class Weigher:
         before: tuple[int, ...],
         token: int,
     ) -> tuple[float, bool]:
-        """Return the log-probability of one token, and whether no token had a higher one."""
+        """Return the log-probability of `token` after the tokens `before`, and whether no token is more probable."""
         is_whole = self._vocabulary.is_whole(token)
         for listed in (1,) if is_whole else LISTED:
             body = {

@@ -41,7 +41,7 @@ class Client:
         init=False,
         repr=False,
     )
-    """Request heads by URL and headers; an endpoint has only a few."""
+    """The bytes of request heads by URL and headers. An endpoint has only a few different ones."""
     _reached: set[Origin] = field(
         default_factory=set,
         init=False,

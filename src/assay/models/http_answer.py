@@ -26,10 +26,10 @@ START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
 """First bytes of the reply of a server that expects TLS and receives plain text."""
 _FORBIDDEN = re.compile(rb"[\x00\x0a-\x0d]").search
-"""Characters that no parser allows in a header. Other control characters are accepted, and the connection is closed."""
+"""Finds characters that no parser allows in a header. After other control characters, the connection is closed."""
 _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
 _FOLDED = re.compile(rb"\n[ \t]").search
-"""A header that continues on the next line."""
+"""Finds a header that continues on the next line."""
 SMALL_PIECE = 4 * 1024
 """Smaller pieces of a body are joined, because a list of single bytes takes eight times their size."""
 JOINED_PIECE = 64 * 1024
@@ -100,9 +100,9 @@ class Answer:
         self._tail = b""
         """The last bytes that arrived."""
         self.size = 0
-        """Bytes of the body so far."""
+        """Number of bytes of the body that arrived so far."""
         self.is_plain = True
-        """Whether every parser would read it in the same way."""
+        """True if every HTTP parser would read this response in the same way."""
         self.is_followed = False
         """True if more bytes followed the response."""
 
@@ -113,7 +113,7 @@ class Answer:
 
     @property
     def expected(self) -> int:
-        """Bytes of the body as the head announces them; 0 if it does not."""
+        """Number of bytes of the body that the head announces; 0 if it announces none."""
         if self._has_head and not self._is_chunked:
             return int(self._headers.get("content-length", 0))
         return 0
@@ -296,7 +296,7 @@ class Answer:
         self._body.append(piece)
 
     def _join_small_pieces(self) -> None:
-        """Move the small pieces that came last to the body, as one."""
+        """Append the small pieces that arrived last to the body, as one piece."""
         if self._small:
             self._body.append(bytes(self._small))
             self._small.clear()

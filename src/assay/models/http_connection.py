@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self._limits = limits
         self._see_surplus = see_surplus
-        """Called with bytes that arrived while no request was open."""
+        """The callback for bytes that arrive while no request is open."""
         self.loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Reply] | None = None
@@ -152,7 +152,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether another request may be sent over it."""
+        """Whether another request may be sent over this connection."""
         return self._transport is not None and not self._transport.is_closing()
 
     async def exchange(self, data: bytes) -> Reply:

@@ -199,7 +199,7 @@ class HttpModel(ABC):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return the name, the URL and what is added to every request; a digest replaces each key."""
+        """Return what identifies this model: its name, its URL, and all options. A digest replaces each key."""
         return {self.scheme: self.name, **redact_options(self.written)}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
@@ -221,7 +221,7 @@ class HttpModel(ABC):
 
     @abstractmethod
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return what the request for a prompt can hold."""
+        """Return the media and roles that the request for a prompt can contain."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
         """Return why a request cannot carry the whole prompt, or None if it can."""
@@ -344,7 +344,10 @@ class HttpModel(ABC):
         )
 
     def _drawn_of(self, request: Request) -> list[Output]:
-        """Return the candidates of a request so far, kept per task: a task retries its request until it is done."""
+        """Return the list of candidates that a request has received so far. It is kept per asyncio task.
+
+        A failed request is repeated in the same asyncio task until it is complete, so each task needs only one list.
+        """
         previous, outputs = self._drawn.get(_this_task(), (None, []))
         if previous is not request:
             outputs = []
@@ -402,7 +405,7 @@ def as_declared(
 
 
 def enough(output: Output, expected: int) -> Output:
-    """Return the output, or a failure if the endpoint gave another number of candidates: pass@k needs all."""
+    """Return the output, or a failure if it has another number of candidates than expected: pass@k needs all."""
     count = len(output.candidates)
     if count == expected or not count:
         return output

@@ -26,7 +26,7 @@ P = ParamSpec("P")
 
 
 class Malformed(ValueError):
-    """A body that is JSON but not an answer. `passes` says whether a retry may help."""
+    """A body that is JSON but not an answer. `passes` is True if a retry may help."""
 
     def __init__(
         self,

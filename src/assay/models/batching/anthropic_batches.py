@@ -63,7 +63,7 @@ class AnthropicBatches(BatchApi):
         return id_of(batches[0]) if batches else ""
 
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
-        """Return one element of the list of requests."""
+        """Return a request as JSON: one element of the list that creates a batch."""
         entry = {"custom_id": custom_id, "params": request.body}
         return msgspec.json.encode(entry) + b","
 
@@ -87,7 +87,7 @@ class AnthropicBatches(BatchApi):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the batches of the same size that were created after `newest`, the oldest first."""
+        """Return the ids of the batches with `count` requests that were created after `newest`, the oldest first."""
         candidates: list[str] = []
         after = ""
         for _ in range(MOST_PAGES):
@@ -124,7 +124,7 @@ class AnthropicBatches(BatchApi):
         )
 
     async def results(self, status: BatchStatus) -> BatchResults:
-        """Return the lines of the results file."""
+        """Download the results file of a batch that ended, and return its replies."""
         batch_id = id_of(status.plain)
         if not status.plain.get("results_url"):
             raise ResultsGone(batch_id)

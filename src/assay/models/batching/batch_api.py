@@ -36,12 +36,12 @@ class BatchStatus:
     is_over_quota: bool = False
     """True if the batch was refused because too many requests are waiting. It may be sent again later."""
     plain: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The reply of the service, which says where the results are."""
+    """The service's reply about the state of the batch, unchanged. It says where the results are."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResults:
-    """The replies of a batch, in the order of the service."""
+    """The replies of a batch, in the order in which the service returned them."""
 
     replies: Sequence[BatchReply]
     broken_lines: int = 0
@@ -55,7 +55,10 @@ class ResultsGone(Exception):
 
 
 class BatchApi(ABC):
-    """The batch API of one endpoint. Every call makes one attempt, and raises `Refused` or `HttpFailure`."""
+    """The batch API of one endpoint. Every call makes one attempt, and raises `Refused` or `HttpFailure`.
+
+    A *marker* is a unique text that assay chooses for each batch, to find the batch again after a lost connection.
+    """
 
     title: ClassVar[str]
     paths: ClassVar[str]
@@ -63,7 +66,7 @@ class BatchApi(ABC):
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     finds_by_marker: ClassVar[bool] = True
-    """False if the list of batches does not show the marker, so that `find` returns candidates."""
+    """False if the service's list of batches does not contain markers. `find` then returns all batches that may fit."""
     has_several_candidates: ClassVar[bool] = True
     """False if a request can have only one candidate."""
 
@@ -120,7 +123,7 @@ class BatchApi(ABC):
         """Return one request of a batch as JSON."""
 
     def group_of(self, request: RecordedRequest) -> tuple[Any, ...]:
-        """Return the path and the headers, which all requests of a batch must share."""
+        """Return what all requests of a batch must have in common: the path and the headers."""
         return (request.path, tuple(sorted(request.headers.items())))
 
     async def upload(
@@ -149,7 +152,7 @@ class BatchApi(ABC):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the ids of batches that may have this marker: created after `newest`, with `count` requests."""
+        """Return the ids of batches that may have this marker: with `count` requests, and younger than `newest`."""
 
     @abstractmethod
     async def status(self, batch_id: str) -> BatchStatus:
@@ -217,7 +220,7 @@ def count_in(
     counts: Mapping[str, Any],
     *names: str,
 ) -> int:
-    """Return the sum of some counts, which may be written as text."""
+    """Return the sum of the counts under `names`. A count may be a number or its text; anything else counts as 0."""
     total = 0
     for name in names:
         value = counts.get(name)

@@ -21,7 +21,7 @@ class RecordedRequest:
     """One request as the adapter would send it."""
 
     path: str
-    """Below the base URL, such as `chat/completions`."""
+    """The path below the base URL, such as `chat/completions`."""
     headers: Mapping[str, str]
     body: Mapping[str, Any]
 
@@ -51,7 +51,7 @@ class BatchClient:
         body: Mapping[str, Any],
         headers: Mapping[str, str],
     ) -> Any:
-        """Record a request and fail, or return the reply of the batch as the HTTP client would."""
+        """Record a request and fail, or return the reply that was set for it as the HTTP client would."""
         reply = self.reply
         if reply is None:
             path = url.partition("?")[0].removeprefix(f"{self._place}/")

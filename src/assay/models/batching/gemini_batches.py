@@ -70,7 +70,7 @@ class GeminiBatches(BatchApi):
         return ""
 
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
-        """Return one element of the list of requests."""
+        """Return a request as JSON: one element of the list that creates a batch."""
         entry = {"request": request.body, "metadata": {"key": custom_id}}
         return msgspec.json.encode(entry) + b","
 
@@ -96,7 +96,7 @@ class GeminiBatches(BatchApi):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the batch with the name that holds the marker."""
+        """Return the name of the batch whose display name belongs to the marker; empty if there is none."""
         token = ""
         for _ in range(MOST_PAGES):
             reply = await self._get(
@@ -133,7 +133,7 @@ class GeminiBatches(BatchApi):
         )
 
     async def results(self, status: BatchStatus) -> BatchResults:
-        """Return the replies in the finished operation."""
+        """Return the replies of a batch that ended. They are part of `status.plain`."""
         entries = _inlined(status.plain)
         if entries is None:
             if _state_name(status.plain) in WITHOUT_RESULTS:

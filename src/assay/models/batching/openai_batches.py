@@ -52,7 +52,7 @@ class OpenAIBatches(BatchApi):
         return ""
 
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
-        """Return one line of the file."""
+        """Return a request as one line of the uploaded file."""
         line = {
             "custom_id": custom_id,
             "method": "POST",
@@ -100,7 +100,7 @@ class OpenAIBatches(BatchApi):
         newest: str,
         count: int,
     ) -> list[str]:
-        """Return the batch with the marker in its metadata, or of the uploaded file."""
+        """Return the ids of batches that have the marker in their metadata, or that use the uploaded file."""
         after = ""
         for _ in range(MOST_PAGES):
             reply = await self._get(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FIX = "check its name and the network, and that it was made for this model"
 _SHARED = ("vblora_vector_bank", "prompt_encoder")
-"""Weights that PEFT stores under another name than the one it reports as missing."""
+"""Weights that PEFT reports as missing although they are there: it stores them under another name."""
 
 
 def adapted(

@@ -27,7 +27,7 @@ class CannotShare(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How one layer attends."""
+    """How one layer computes attention: its scale, its sliding window and its soft cap (None without)."""
 
     scale: float
     window: int | None = None
@@ -35,7 +35,7 @@ class Style:
 
 
 class Plan(Protocol):
-    """What the tokens of one pass attend to."""
+    """Computes the attention of one pass, and decides which tokens each token attends to."""
 
     def attend(
         self,
@@ -45,7 +45,7 @@ class Plan(Protocol):
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Attend. Queries, keys, values and the result are heads by tokens by size."""
+        """Compute the attention of one layer. Inputs and result have the shape (heads, tokens, head size)."""
         ...
 
 
@@ -59,9 +59,9 @@ class RunningPass:
 
     plan: Plan
     masks: set[int | None] = field(default_factory=set)
-    """The windows of the masks that the model asked for; None for a mask without a window."""
+    """Sizes of the sliding windows in the masks that the model requested; None for a mask without a window."""
     used: set[int | None] = field(default_factory=set)
-    """The windows with which its layers attended."""
+    """Sizes of the sliding windows with which the layers attended."""
 
     def note_mask(self, settings: Mapping[str, Any]) -> None:
         """Note the window of a mask; raise `CannotShare` for masks that no plan supports."""
@@ -161,7 +161,7 @@ def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
 
 
 def sent(tensor: "Tensor", device: object) -> Any:
-    """Send a tensor to a device. A GPU and the caller continue during the transfer."""
+    """Copy a tensor to a device. The copy to a GPU runs in the background."""
     import torch
 
     if torch.device(device).type != "cuda":
@@ -181,7 +181,7 @@ class Once:
         device: object,
         make: Callable[[], Any],
     ) -> Any:
-        """Return the tensor of a name on a device; `make` is called for the first use."""
+        """Return the tensor with this name on a device; the first call makes it with `make`."""
         key = (name, device)
         if key not in self._tensors:
             self._tensors[key] = sent(make(), device)
@@ -205,19 +205,19 @@ class PrefixCache:
 
 @dataclass
 class Group:
-    """Segments of one pass with the same prefix."""
+    """Segments of one pass that continue the same prefix."""
 
     prefix: PrefixCache | None
     spans: list[tuple[int, int]]
     """Start and end of each segment in the pass. Segments follow each other without gaps."""
     ends: list[list[int]]
-    """For each segment and token, the end of the tokens that attend to it, counted from the start of the segment."""
+    """For each segment and token, the index in the segment after the last token that attends to it."""
     _tensors: Once = field(default_factory=Once)
     _masks: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
-        """Number of tokens of the prefix."""
+        """Number of tokens of the shared prefix."""
         if self.prefix is None:
             return 0
         return self.prefix.length
@@ -238,7 +238,7 @@ class Group:
         return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: object) -> tuple[Any, Any]:
-        """Return the indices from which to gather the tokens of each segment, and which of them are not padding.
+        """Return the index in the pass of each token of each segment, and a mask that is False for padding.
 
         Short segments are padded with their first token.
         """
@@ -257,7 +257,7 @@ class Group:
         return is_real.flatten().nonzero()[:, 0]
 
     def _steps(self) -> tuple[Any, Any]:
-        """Return the token numbers 0, 1, 2, … for each segment, and whether the segment is that long."""
+        """Return the token indices 0, 1, 2, … up to the longest segment, and which of them each segment has."""
         import torch
 
         sizes = integers([stop - start for start, stop in self.spans])[:, None]
@@ -271,7 +271,7 @@ class Group:
         dtype: object,
         device: object,
     ) -> Any:
-        """Return a mask to add to the scores: segments by 1 by tokens by (prefix and tokens)."""
+        """Return a mask to add to the attention scores, of the shape (segments, 1, tokens, prefix + tokens)."""
         import torch
 
         name = (window, dtype, device)
@@ -292,7 +292,7 @@ class Group:
         window: int | None,
         device: object,
     ) -> Any:
-        """Return which tokens each token may not attend to: segments by tokens by (prefix and tokens)."""
+        """Return which tokens each token may not attend to, in the shape (segments, tokens, prefix + tokens)."""
         import torch
 
         size = self.longest
@@ -327,7 +327,7 @@ class Group:
         positions: "Tensor",
         device: object,
     ) -> Any:
-        """Return which tokens are too far before a token to be in its attention window."""
+        """Return which tokens are outside the attention window of each token, because they come too long before it."""
         import torch
 
         indices, _ = self.index(device)
@@ -346,7 +346,7 @@ class PackedPlan:
     """The groups cover the pass from start to end, in order."""
     positions: Any
     keep: Callable[[int, Any, Any], None] | None = None
-    """Called with the layer, and the keys and values of every token."""
+    """Called with the layer number, and the keys and values of every token of the pass, to store them."""
 
     def attend(
         self,
@@ -379,7 +379,10 @@ class PackedPlan:
         lines: Sequence[Any],
         style: Style,
     ) -> Any:
-        """Attend for the segments of one group: tokens by heads by size in and out."""
+        """Compute attention within each segment of a group.
+
+        Inputs and output have the shape (tokens, heads, head size).
+        """
         if group.is_even:
             start = group.spans[0][0]
             stop = group.spans[-1][1]
@@ -408,7 +411,10 @@ class PackedPlan:
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Attend to the prefix and the tokens of segments: segments by heads by tokens by size."""
+        """Compute attention of segments to their prefix and themselves.
+
+        Inputs and output have the shape (segments, heads, tokens, head size).
+        """
         import torch
 
         fits_window = style.window is None or group.longest <= style.window
@@ -434,7 +440,7 @@ def sdpa(
     mask: "Tensor",
     scale: float,
 ) -> Any:
-    """Attend with torch's kernels; with a causal mask if none is given."""
+    """Compute attention with torch's kernels; without a mask, each token attends to those before it."""
     from torch.nn.functional import scaled_dot_product_attention
 
     groups = query.shape[1] // key.shape[1]
@@ -462,7 +468,7 @@ def attend_by_hand(
     mask: "Tensor",
     style: Style,
 ) -> Any:
-    """Attend with soft-capped scores, which torch's kernels do not support."""
+    """Compute attention with soft-capped scores, which torch's kernels do not support."""
     import torch
 
     groups = query.shape[1] // key.shape[1]
@@ -480,7 +486,7 @@ def capped(
     scores: "Tensor",
     softcap: float | None,
 ) -> Any:
-    """Apply the soft cap that some models are trained with."""
+    """Apply a soft cap to attention scores, as in models that are trained with one."""
     if softcap is None:
         return scores
     return (scores / softcap).tanh() * softcap

@@ -18,7 +18,7 @@ class Drawn:
 
     ids: Sequence[int]
     has_ended: bool | None = None
-    """True if the answer ended by itself; `None` if its last token decides."""
+    """True if the answer ended by itself. `None` if this is unknown: then it did if its last token is an end token."""
     prompt: Sequence[int] = ()
     """Token ids before the answer, if they are known."""
 
@@ -105,7 +105,7 @@ class Answers:
         length: int,
         strings: Sequence[str] = (),
     ) -> list[int]:
-        """Return the tokens after a prompt of `length` tokens, up to the first end token."""
+        """Return the generated tokens of a row, without its prompt of `length` tokens, up to the first end token."""
         ends = self.ends(strings)
         tokens = []
         for token in row[length:]:
@@ -120,7 +120,7 @@ class Answers:
         answer: Drawn,
         tokens: tuple[Token, ...] = (),
     ) -> Candidate:
-        """Return one answer, up to its end or its first stop string."""
+        """Return an answer as a candidate, with its text up to the first stop string."""
         stops = request.options.stop
         ends = self.ends(stops if answer.has_ended is None else ())
         ids = [token for token in answer.ids if token not in ends]
@@ -154,8 +154,8 @@ class Answers:
     ) -> Output:
         """Return all answers to a prompt of `length` tokens. A greedy answer is repeated `n` times.
 
-        `squeezed` is the number of tokens for an answer that was to have more, `cut` the number of tokens cut
-        from the prompt.
+        `squeezed` is the token limit of the answers if the context lowered it, else None. `cut` is the number of tokens
+        cut from the prompt.
         """
         repeats = request.options.n // len(candidates)
         repeated = tuple(candidates) * repeats
@@ -176,7 +176,7 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """Return the answers that rows have written; a failure if one of them could not continue."""
+        """Return the answers in finished rows as one output; a failure if a row failed."""
         for row in rows:
             if row.failure is not None:
                 return row.failure

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BLOCK = 64
-"""Keys that one step of the kernel reads."""
+"""Number of keys that one step of the kernel reads."""
 ROWS = 16
-"""Fewest query rows that a matrix product takes."""
+"""Smallest number of query rows that a matrix product of the kernel takes."""
 
 
 def attend_slots(
@@ -29,9 +29,9 @@ def attend_slots(
     lengths: "Tensor",
     style: Style,
 ) -> Any:
-    """Store the new key and value of every slot, and attend to all its tokens.
+    """Store the new key and value of every slot, and compute the attention of its new token to all its tokens.
 
-    Queries come as heads by slots by size, the result is slots by heads by size.
+    Queries have the shape (heads, slots, head size), the result has the shape (slots, heads, head size).
     """
     import torch
 
@@ -74,7 +74,7 @@ def attend_slots(
 
 @lru_cache(maxsize=1)
 def can_attend() -> bool:
-    """Return True if Triton is installed and computes attention here."""
+    """Return True if Triton is installed and its attention kernel gives correct results on this machine."""
     import torch
 
     try:
@@ -88,19 +88,19 @@ def fits_kernel(
     key: "Tensor",
     value: "Tensor",
 ) -> bool:
-    """Return True if the kernel takes these tensors: heads of 16, 32, 64 … numbers."""
+    """Return True if the kernel supports these tensors: the head size must be a power of two from 16 on."""
     size = query.shape[-1]
     is_usual = size == value.shape[-1] and size >= ROWS and size == _power_of_two(size)
     return is_usual and all(x.stride(-1) == 1 for x in (query, key, value))
 
 
 def _power_of_two(count: int) -> int:
-    """Return the next power of two."""
+    """Return the smallest power of two that is not less than `count`."""
     return 1 << (count - 1).bit_length()
 
 
 def _is_right(device: object) -> bool:
-    """Compare the kernel with plain attention on a small example."""
+    """Return True if the kernel and plain attention agree on a small example."""
     import torch
 
     generator = torch.Generator(device).manual_seed(0)
@@ -142,9 +142,9 @@ def _plain_attention(
     values: "Tensor",
     scale: float,
 ) -> Any:
-    """Return the attention output of one token, in single precision: heads by size.
+    """Return the attention output of one token in single precision, in the shape (heads, head size).
 
-    Keys and values come as tokens by key heads by size.
+    Keys and values have the shape (tokens, key heads, head size).
     """
     import torch
 
@@ -157,7 +157,7 @@ def _plain_attention(
 
 
 def fuse_norms(model: "PreTrainedModel") -> int:
-    """Compute RMS norms of half precision by one kernel each; return how many."""
+    """Replace each RMS norm of a half-precision model on CUDA by a single kernel; return how many were replaced."""
     import torch
     from torch.nn.functional import rms_norm
 

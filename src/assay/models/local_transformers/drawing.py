@@ -34,7 +34,7 @@ def _name_beginning(
     model: "PreTrainedModel",
     tokenizer: "PreTrainedTokenizerBase",
 ) -> None:
-    """Tell the model which token begins an image if its saved generation settings do not."""
+    """Tell the model which token begins an image and which one pads, if its generation settings do not."""
     settings = model.generation_config
     if not getattr(settings, "generation_kwargs", None):
         settings.generation_kwargs = {

@@ -39,7 +39,7 @@ TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
 """Largest allowed difference between shared and plain logits in half precision."""
 ROPE_BY_LENGTH = ("dynamic", "longrope")
-"""Position embeddings that depend on the longest sequence of a pass, so that other rows would change an answer."""
+"""Types of position embeddings that depend on the longest sequence of a pass, so that other rows change an answer."""
 SMALLEST_PACK = 128
 """If memory runs out, the number of tokens in one pass is halved until it reaches this limit."""
 SMALLEST_SEGMENT = 32
@@ -54,7 +54,10 @@ class Budget:
     pack: int
     """Tokens in one pass."""
     segment: int
-    """Most tokens that branch off within one segment. Attention compares each of them with the whole segment."""
+    """Largest number of tokens in one segment after its prefix.
+
+    Attention compares each of them with the whole segment.
+    """
 
     def halved(self) -> "Budget":
         """Return a budget of half the size, but at least `SMALLEST_PACK` and `SMALLEST_SEGMENT`."""
@@ -121,7 +124,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The token counts of a model that runs without an engine."""
+    """The token counts of a model that runs without an `Engine`, in the same attribute as the engine's."""
 
     count: TokenCount
 
@@ -130,7 +133,7 @@ class Engine:
     """A loaded causal language model that shares prefixes."""
 
     axes = 0
-    """Number of components of a position, if there are several."""
+    """Number of coordinates of a token's position (3 for time, height and width); 0 if positions are plain numbers."""
 
     def __init__(self, model: "PreTrainedModel", rows: int = 0) -> None:
         from .generate import Generator
@@ -147,7 +150,7 @@ class Engine:
         """Bytes for the keys and values of all slots."""
         self.can_capture = is_cuda and _is_on_one_device(model)
         self.eager_because: str | None = None
-        """Why the decode step is not a CUDA graph; empty if it is."""
+        """Why decode steps are not captured as a CUDA graph; None if they are."""
         # A prefix is freed as soon as nothing that is still to be computed names it.
         self._prefixes: WeakKeyDictionary[PrefixSpan, PrefixCache] = WeakKeyDictionary()
         self._last_prefix: tuple[PrefixSpan, tuple[int, ...]] | None = None
@@ -160,7 +163,7 @@ class Engine:
         plan: Plan,
         offsets: Sequence[int],
     ) -> Any:
-        """Run one pass over tokens at given positions; return the logits of the tokens at `offsets`."""
+        """Run one pass over tokens at given positions; return the logits of the tokens with the indices `offsets`."""
         import torch
 
         with torch.inference_mode(), passing(plan):
@@ -198,9 +201,9 @@ class Engine:
         sequences: Sequence[Sequence[int]],
         offsets: Sequence[int] = (),
     ) -> Any:
-        """Compute a shared prefix and cache it for its segments.
+        """Compute a shared prefix and cache its keys and values for the segments that follow it.
 
-        Return the logits of its own tokens at `offsets`.
+        Return the logits of its own tokens with the indices `offsets`.
         """
         import torch
 
@@ -287,7 +290,7 @@ class Engine:
                 self.release()
 
     def prefix(self, prefix_span: PrefixSpan | None) -> PrefixCache | None:
-        """Return the keys and values of a computed prefix."""
+        """Return the cached keys and values of a prefix that was computed."""
         if prefix_span is None:
             return None
         return self._prefixes[prefix_span]
@@ -298,7 +301,7 @@ class Engine:
         layouts: Sequence[Layout],
         offsets: Sequence[int],
     ) -> Any:
-        """Compute many segments in one pass, and return the logits of the tokens at `offsets`."""
+        """Compute many segments in one pass, and return the logits of the tokens with the indices `offsets`."""
         tokens: list[int] = []
         token_positions: list[int] = []
         for layout in layouts:
@@ -313,9 +316,9 @@ class Engine:
         subtrees: Sequence[Subtree],
         layouts: Sequence[Layout],
     ) -> list[Group]:
-        """Group neighbouring segments with one prefix and similar lengths.
+        """Group neighbouring segments with the same prefix and similar lengths.
 
-        Attention pads short ones to the longest.
+        Attention pads the segments of a group to the longest.
         """
         groups: list[Group] = []
         last: Subtree | None = None
@@ -360,9 +363,9 @@ def tolerance_of(dtype: object) -> float:
 
 
 def why_not(engine: Engine) -> str | None:
-    """Return why a model does not fit the engine, or None. A few prompts are computed to find out.
+    """Return why the engine cannot run a model, or None. A few prompts are computed to find out.
 
-    Writing is checked by `why_not_writing` before the first answer: a run of likelihoods does not need it.
+    Generation is checked by `why_not_writing` before the first answer: a run that only scores does not need it.
     """
     import inspect
 
@@ -388,7 +391,7 @@ def why_not(engine: Engine) -> str | None:
 
 
 def why_not_writing(engine: Engine) -> str | None:
-    """Return why the engine cannot write a model's answers, or None. It writes a few tokens to find out."""
+    """Return why the engine cannot generate a model's answers, or None. It generates a few tokens to find out."""
     model, usual = engine.model, engine.usual_attention
     try:
         with engine.count.paused():
@@ -406,10 +409,10 @@ def why_apart(
     shared: Callable[[], Sequence[Any]],
     check: Callable[[str | None], None] = lambda usual: None,
 ) -> str | None:
-    """Return why shared and plain passes do not give the same result, or None.
+    """Return why passes with shared prefixes and plain passes give different results, or None if they agree.
 
-    If they do, `part` uses the shared attention from now on, otherwise its usual one. `check` is called with the
-    name of the usual attention and may raise for further reasons.
+    If they agree, `part` uses the shared attention from now on, otherwise its usual one. `check` is called with the
+    name of the usual attention, and may raise for further reasons.
     """
     if depends_on_neighbours(part.config):
         return "its positions depend on the longest neighbour"
@@ -449,7 +452,7 @@ def _reason(error: Exception) -> str:
 
 
 def attention_of(part: Any) -> str | None:
-    """Return the name of the attention that a model uses."""
+    """Return the name of the attention implementation that a model uses."""
     name: str | None = getattr(part.config, "_attn_implementation", None)
     return name
 
@@ -479,9 +482,9 @@ def check_written(
     part: Any,
     usual: str | None,
 ) -> None:
-    """Raise if a token that the engine writes is not the most probable one.
+    """Raise if a token that the engine generates is not the most probable one.
 
-    Its tokens are computed again as a whole, by the `usual` attention of `part`.
+    The generated tokens are computed again in one pass, by the attention `usual` of `part`.
     """
     rows = probe_answers(engine, probe_rows(engine.model))
     if usual is not None:
@@ -503,7 +506,7 @@ def probe_answers(
     engine: Engine,
     prompts: Sequence[tuple[int, ...]],
 ) -> list[Row]:
-    """Generate a few tokens after each prompt, and return the rows with them."""
+    """Generate a few tokens after each prompt, and return the rows that contain them."""
     options = GenerateOptions()
     rows = [
         Row(prompt, options, PROBED, NeverStop(), random.Random) for prompt in prompts

@@ -16,21 +16,22 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 FEWEST, MOST = 4, 64
-"""Numbers of rows for which repacked weights are faster."""
+"""The smallest and the largest number of rows for which repacked weights are faster."""
 BLOCK, FEWEST_FILLED = 16, 7
-"""Without repacked weights: a full block, and the number of rows from which padding to it pays."""
+"""The size of a block, and the smallest number of rows that is padded to a block if weights are not repacked."""
 PAYS_AFTER = 8
-"""Products over a few rows before a layer's weights are repacked. A run that only scores continuations has
-hardly any.
+"""Number of products over a few rows that a layer computes before its weights are repacked.
+
+A run that only scores continuations has hardly any such products.
 """
 SHARE = 0.5
 """Share of the free memory for repacked weights."""
 APART = 1e-4
-"""Largest allowed difference between the two products, relative to the largest number in them."""
+"""Largest allowed difference between the plain and the repacked product, relative to the largest value in them."""
 
 
 class FewRows:
-    """The product of one linear layer, chosen by the number of rows."""
+    """Replaces the `forward` of one linear layer: few rows are multiplied in a faster way."""
 
     def __init__(self, module: Any, is_kept: bool) -> None:
         from torch.nn.functional import linear, pad
@@ -62,7 +63,7 @@ class FewRows:
         return self._padded_product(rows, count)
 
     def _padded_product(self, rows: object, count: int) -> Any:
-        """Multiply a full block filled up with zero rows, and return only the real rows."""
+        """Pad a few rows with zeros to a full block, multiply it, and return the products of the real rows."""
         block = self._pad(rows, (0, 0, 0, BLOCK - count))
         products = self._linear(block, self.module.weight, self.module.bias)
         return products[..., :count, :]
@@ -105,7 +106,7 @@ def _can_hasten(module: Any) -> bool:
 
 
 def drop_laid_out(model: "PreTrainedModel") -> None:
-    """Free the memory of repacked weights for good."""
+    """Free the memory of repacked weights. The layers use their plain weights from now on."""
     for module in model.modules():
         forward: Callable[..., Any] | None = vars(module).get("forward")
         if isinstance(forward, FewRows):
@@ -113,7 +114,7 @@ def drop_laid_out(model: "PreTrainedModel") -> None:
 
 
 def lay_out_weight(weight: "Tensor") -> Any:
-    """Return a layer's weights in the layout that `product` reads."""
+    """Return a layer's weights, repacked into the layout that `product` reads."""
     import torch
 
     return torch.ops.mkldnn._reorder_linear_weight(weight, BLOCK)

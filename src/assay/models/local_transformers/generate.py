@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 WINDOW = 8
-"""Passes of a captured graph between two checks of the written tokens."""
+"""Number of passes of a captured graph between two checks of the written tokens."""
 LENGTHS = 64
 """Slot lengths are multiples of this many tokens."""
 FEWEST = 8
@@ -41,11 +41,11 @@ class Generator:
         self._arrivals = threading.Lock()
         self._waiting: list[Row] = []
         self._prompts: list[tuple[tuple[int, ...], int]] = []
-        """The prompts in the slots, sorted, each with its slot. They remain after their row is done."""
+        """The prompt in each slot with the number of the slot, sorted. Prompts remain after their row is done."""
         self._steps: dict[Any, DecodeStep] = {}
 
     def submit(self, rows: Sequence[Row]) -> None:
-        """Queue rows; may be called while another thread drives."""
+        """Queue rows. May be called while another thread is generating."""
         with self._arrivals:
             self._arrived += rows
 
@@ -92,7 +92,7 @@ class Generator:
             self._prefill(wave)
 
     def _make_room(self) -> None:
-        """Make slots that are long and many enough, as far as memory allows."""
+        """Create slots, or make them more or longer, as active and waiting rows need it and memory allows."""
         active = [row for row in self.rows if row is not None]
         rows = [*active, *self._waiting]
         longest = max(_total(row) for row in rows) + WINDOW + 1
@@ -132,18 +132,18 @@ class Generator:
         self._prompts = remaining
 
     def _rounded(self, count: int) -> int:
-        """Return the number of slots of a pass for `count` rows.
+        """Return how many slots a pass has for `count` rows.
 
-        Graphs are captured for few sizes, so CUDA rounds up.
+        CUDA rounds up to a power of two, because graphs are captured for few sizes.
         """
         if not self.is_cuda:
             return count
         return max(FEWEST, 1 << (count - 1).bit_length())
 
     def _next_wave(self) -> list[tuple[Row, Segment]]:
-        """Return waiting rows with their slots, after copying shared prefixes.
+        """Choose waiting rows for free slots, copy prefixes that other slots have, and return rows and what to compute.
 
-        A row that shares its beginning with another row of the wave waits for the next wave, where it can copy that
+        A row that shares a beginning with another row of the same wave waits for the next wave, where it can copy that
         part.
         """
         assert self.cache is not None
@@ -183,7 +183,10 @@ class Generator:
         source: int,
         copies: dict[tuple[int, int], list[int]],
     ) -> int | None:
-        """Take a free slot that no row of the wave copies from; the row's own source slot last."""
+        """Take a free slot for a row, but none that a row of the wave copies from.
+
+        `source` is the slot that the row itself copies from. It is taken only if no other one is free.
+        """
         sources = {source for source, _ in copies}
         usable = [slot for slot in free if slot not in sources]
         if not usable:
@@ -195,7 +198,7 @@ class Generator:
         return slot
 
     def _resident(self, prompt: tuple[int, ...]) -> tuple[int, int]:
-        """Return how many tokens of a prompt are in a slot, and which slot has the most."""
+        """Return how many tokens of a prompt another slot has already, and the slot with the most."""
         best = (0, 0)
         index = bisect_left(self._prompts, (prompt, 0))
         neighbours = self._prompts[max(0, index - 1) : index + 1]
@@ -235,7 +238,7 @@ class Generator:
         self._retire()
 
     def _run_all_but_last(self, row: Row, segment: Segment) -> Segment:
-        """Compute a long prompt in pieces, and return the last one, which needs logits."""
+        """Compute all pieces of a long prompt but the last, and return the last piece."""
         pack = self.engine.budget.pack
         while segment.size > pack:
             piece = Segment(segment.slot, segment.start, pack)
@@ -248,7 +251,7 @@ class Generator:
         parts: Sequence[tuple[Row, Segment]],
         positions: Sequence[int],
     ) -> Any:
-        """Compute segments of rows; return the logits of these positions of the pass."""
+        """Compute segments of prompts in one pass; return the logits at these indices of the pass."""
         assert self.cache is not None
         tokens: list[int] = []
         for row, segment in parts:
@@ -273,7 +276,7 @@ class Generator:
         self._retire()
 
     def _active(self) -> list[tuple[int, Row]]:
-        """Return the rows being written, each with its slot."""
+        """Return the slots in use, each with the row being written there."""
         return [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
 
     def _write_greedy(
@@ -281,7 +284,7 @@ class Generator:
         active: Sequence[tuple[int, Row]],
         step: "DecodeStep",
     ) -> None:
-        """Write the most probable tokens of several passes, if all rows are greedy and a graph is captured."""
+        """Write the most probable token of each row; several tokens if the pass is a captured graph."""
         count = 1
         if step.is_captured:
             left = max(row.max_tokens - len(row.token_ids) for _, row in active)
@@ -304,7 +307,10 @@ class Generator:
             row.take(choice)
 
     def _width(self, count: int) -> int:
-        """Return the number of slots of the next pass. At the end of a run, gaps are closed to make it smaller."""
+        """Return how many slots the next pass covers.
+
+        At the end of a run, rows are moved together to make it smaller.
+        """
         width = min(self._rounded(count), len(self.rows))
         rows_beyond = [row for row in self.rows[width:] if row is not None]
         if not rows_beyond:
@@ -336,9 +342,9 @@ class Generator:
             self.cache.copy(sources, targets, longest)
 
     def _shared_prefix(self, active: Sequence[tuple[int, Row]]) -> int:
-        """Return how many tokens at the beginning all rows share.
+        """Return how many prompt tokens all active rows share, so that they are read once for all rows.
 
-        On a CPU they are read once for all rows; 0 on CUDA.
+        Return 0 if there are too few of them, and on CUDA.
         """
         if self.is_cuda or len(active) < 2:
             return 0
@@ -372,7 +378,7 @@ class Generator:
     # Memory and failures
 
     def drop(self) -> bool:
-        """Free all slots if no row is being written; return True if that freed any."""
+        """Free the memory of all slots if no row is being written; return True if that freed any."""
         if self.cache is None or any(row is not None for row in self.rows):
             return False
         self._clear()
@@ -385,7 +391,10 @@ class Generator:
         self._steps.clear()
 
     def _shrink(self) -> None:
-        """Continue with half as many slots; if there is only one, the longest row fails."""
+        """After an out-of-memory error, restart all rows with half as many slots.
+
+        If there was only one, the longest row fails.
+        """
         count = len(self.rows)
         begun = [row for _, row in self._active()]
         for row in begun:
@@ -558,7 +567,7 @@ class DecodeStep:
 
 
 def _tokens_of(rows: Sequence[Row]) -> float:
-    """Return the progress of some rows: the sum of what share of its maximum length each has written."""
+    """Return the progress of some rows: the sum, over the rows, of the written share of the maximum length."""
     total = 0.0
     for row in rows:
         total += 1.0 if row.is_done else len(row.token_ids) / row.max_tokens
@@ -581,7 +590,7 @@ def _shares_more(
     wave: Sequence[tuple[Row, Segment]],
     shared: int,
 ) -> bool:
-    """Return True if a row can copy more from the last row of a wave than from a slot now."""
+    """Return True if a row can copy more from the last row of the wave, once computed, than the `shared` tokens now."""
     if not wave:
         return False
     neighbour, _ = wave[-1]

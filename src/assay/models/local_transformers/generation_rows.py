@@ -37,7 +37,7 @@ class Stops(Protocol):
 
 
 class NeverStop:
-    """Ends no answer before its last token."""
+    """Lets every answer continue until its last allowed token."""
 
     def __call__(self, tokens: Sequence[int]) -> str | None:
         """Return None, to continue."""
@@ -57,18 +57,18 @@ class Row:
     """One answer being written."""
 
     prompt: tuple[int, ...]
-    """Token ids of the prompt. For models with media, the integer keys of its words and media."""
+    """Token ids of the prompt. For models with media, an integer key for each token of text and part of a medium."""
     options: GenerateOptions
     max_tokens: int
     stops: Stops
     new_draw: Callable[[], random.Random]
     """Returns the row's own random number generator, started anew."""
     shift: int = 0
-    """Difference between the position of a written token and its index."""
+    """Difference between the position of a written token, as the model counts it, and its index in the row."""
     model_penalty: float | None = None
     """The repetition penalty of the model's generation settings. It counts the prompt, too, as `generate` does."""
     prompt_ids: Sequence[int] | None = None
-    """Token ids of the prompt, if `prompt` has keys instead."""
+    """Token ids of the prompt, if `prompt` has keys (for models with media)."""
     written: list[Choice] = field(default_factory=list)
     token_ids: list[int] = field(default_factory=list)
     stop_reason: str | None = None
@@ -84,7 +84,7 @@ class Row:
 
     @property
     def prompt_array(self) -> Any:
-        """The prompt as an array, made once."""
+        """The prompt as a numpy array, created once."""
         import numpy as np
 
         if self._prompt_array is None:
@@ -147,7 +147,7 @@ def rows_of(
     stops: Stops,
     model_penalty: float | None = None,
 ) -> list[Row]:
-    """Return the rows to write for a request: one for each sampled candidate, a single one without sampling."""
+    """Return the rows to generate for a request: one for each candidate if it samples, otherwise a single one."""
     options = replace(
         request.options,
         n=1,
@@ -206,9 +206,9 @@ def _with_model_penalty(
     logits: "Tensor",
     rows: Sequence[Row],
 ) -> "Tensor":
-    """Return logits that are lowered for every token of a row's prompt and answer so far.
+    """Return the logits, lowered for each token that occurs in a row's prompt or answer so far.
 
-    All rows are lowered at once: one operation for each would take longer than the model on a GPU.
+    One operation handles all rows, since one for each row would take longer than the model on a GPU.
     """
     import numpy as np
     import torch

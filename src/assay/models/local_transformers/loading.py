@@ -179,7 +179,7 @@ class Source:
             return None
 
     def _side_file(self, name: str) -> Path | None:
-        """Return a file next to the configuration; `None` if there is none."""
+        """Return a file in the folder of the configuration, or of the hub repository; `None` if there is none."""
         if self.local is not None:
             file = self.local / name
             return file if file.is_file() else None
@@ -295,7 +295,7 @@ class Source:
         return self.device_map is None and device.partition(":")[0] == "cpu"
 
     def folder(self) -> str:
-        """Return the argument of `from_pretrained`: a folder or a hub name. A GGUF file is converted once."""
+        """Return what `from_pretrained` loads: a folder, or a hub name. A GGUF file is converted to a folder once."""
         if self.is_gguf:
             return str(converted(Path(self.path).expanduser()))
         local = self.local

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BATCH = 8
 BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""Inputs that have one value for each token id."""
+"""Tensors that have one value for each token of the prompt."""
 SLACK = 16
 """Padding tokens that cost less than a separate pass, besides a quarter of the shortest prompt."""
 T = TypeVar("T")
@@ -31,10 +31,10 @@ def group_requests(
     limits: Limits,
     fills: bool,
 ) -> Iterator[list[int]]:
-    """Yield groups of requests that can be computed together.
+    """Yield groups of indices of requests that can be computed in one batch.
 
-    The requests of a group have the same options, and neither sampling nor stop strings. With `fills` they may have
-    prompts of similar lengths; otherwise all their tensors have the same shapes.
+    The requests of a group have the same options, and neither sampling nor stop strings. With `fills` their prompts may
+    have similar lengths and are padded; otherwise all their tensors have the same shapes.
     """
     lengths = {index: length_of(tensors) for index, tensors in inputs.items()}
     groups: dict[Any, list[int]] = {}
@@ -56,7 +56,7 @@ def by_length(
     most: int,
     fills: bool = False,
 ) -> Iterator[list[T]]:
-    """Yield groups of at most `most` items with the same length, or with `fills` of similar lengths."""
+    """Yield groups of at most `most` items with the same length; with `fills`, lengths may differ a little."""
     group: list[T] = []
     for item in sorted(items, key=length):
         if group:
@@ -138,7 +138,7 @@ def handles_padding(
 
 
 def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
-    """Return the logits of the first two tokens: after the prompt, and after the cached prompt."""
+    """Return the logits of the first two generated tokens. The second ones use the cache of the prompt."""
     import torch
 
     settings = {
@@ -153,7 +153,7 @@ def _first_logits(model: "PreTrainedModel", inputs: Inputs) -> Sequence[Any]:
 
 
 def _shapes(inputs: Inputs, fills: bool) -> Any:
-    """Return the properties that inputs must have in common to be joined."""
+    """Return what inputs must have in common to be joined: the names and shapes of their tensors."""
     can_fill = fills and "input_ids" in inputs and "attention_mask" in inputs
     shapes = []
     for name, value in sorted(inputs.items()):

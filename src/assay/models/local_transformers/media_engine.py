@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BITS = 32
-"""A key consists of the number of its origin and, in the lowest bits, the token id or part number."""
+"""Number of low bits of a key that hold the token id or part number. The bits above hold the number of its origin."""
 MOST_ORIGINS = 4096
-"""Number of origins to remember. Cached prefixes of the previous batch refer to them."""
+"""Number of origins (see `Origin`) to remember. Cached prefixes of the previous batch refer to them."""
 ROOM = 256 << 20
 """Maximum size of encoded media in the cache, in bytes."""
 USUAL = frozenset(
@@ -33,17 +33,18 @@ USUAL = frozenset(
 )
 """Tensors that every language model receives."""
 TOGETHER = 8
-"""Number of media to encode at once."""
+"""Largest number of media to encode in one pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The medium that tokens belong to (None for words), and the shift of their positions."""
+    """What tokens with the same origin share: the medium they belong to (None for text), and shifts of positions."""
 
     piece: bytes | None
     shifts: Any
-    """Difference from plain positions: axes by parts of a medium, or axes by 1 for words; `None` if positions are
-    plain.
+    """Differences from consecutive positions; `None` if there are none.
+
+    The shape is (axes, parts of the medium), or (axes, 1) for text. Axes are the coordinates of a position.
     """
 
 
@@ -53,7 +54,7 @@ class Keys:
     def __init__(self) -> None:
         self.origins = [Origin(None, None)]
         self.axes = 0
-        """Number of components of a position; 0 if all positions are plain."""
+        """Number of coordinates of a token's position; 0 if a position is one number."""
         self._index: dict[tuple[bytes | None, bytes], int] = {}
 
     def of(
@@ -62,7 +63,7 @@ class Keys:
         pieces: Sequence[Piece],
         positions: "Tensor",
     ) -> tuple[int, ...]:
-        """Return the keys of a prompt. `positions` are axes by tokens, `None` for plain positions."""
+        """Return the keys of a prompt. `positions` has the shape (axes, tokens); `None` means consecutive positions."""
         import numpy as np
 
         keys = np.asarray(ids, dtype=np.int64)
@@ -91,7 +92,7 @@ class Keys:
         ids: Sequence[int],
         shift: int,
     ) -> tuple[int, ...]:
-        """Return the keys of words that follow a prompt, at positions shifted by `shift`."""
+        """Return the keys of text that follows a prompt, whose positions are shifted by `shift`."""
         import numpy as np
 
         if shift:
@@ -105,7 +106,7 @@ class Keys:
         piece: bytes | None,
         shifts: "np.typing.NDArray[np.int64] | None",
     ) -> int:
-        """Return the number that a key stores for an origin of positions; 0 for words at plain positions."""
+        """Return the number of the origin with this medium and these shifts; 0 for text at consecutive positions."""
         if piece is None and (shifts is None or not shifts.any()):
             return 0
         name = (piece, b"" if shifts is None else shifts.tobytes())
@@ -149,7 +150,7 @@ class MediaEngine(Engine):
         plan: Plan,
         offsets: Sequence[int],
     ) -> Any:
-        """Run one pass over keys at positions, and return the logits of the tokens at `offsets`."""
+        """Run one pass over tokens, given by their keys; return the logits of the tokens with the indices `offsets`."""
         import torch
 
         with torch.inference_mode():
@@ -166,7 +167,7 @@ class MediaEngine(Engine):
 
     @property
     def axes(self) -> int:  # type: ignore[override]
-        """The number of components of a position; 0 if positions are plain."""
+        """The number of coordinates of a position; 0 if a position is one number."""
         return self.keys.axes
 
     def decode(
@@ -193,7 +194,7 @@ class MediaEngine(Engine):
         super().forget()
 
     def _embedded(self, keys: Sequence[int]) -> tuple[Any, Any]:
-        """Return the embeddings of keys, and the shifts of their positions: axes by tokens, or `None`."""
+        """Return the embeddings of the tokens with these keys, and their position shifts: (axes, tokens) or None."""
         import numpy as np
         import torch
 
@@ -226,7 +227,7 @@ class MediaEngine(Engine):
         origins: "Tensor",
         parts: Any,
     ) -> Any | None:
-        """Return the shifts of positions, axes by tokens; `None` if all positions are plain."""
+        """Return the shifts of token positions in the shape (axes, tokens); `None` if no position is shifted."""
         import numpy as np
         import torch
 
@@ -246,7 +247,7 @@ class MediaEngine(Engine):
         return torch.from_numpy(shifts)
 
     def _features(self, digests: Sequence[bytes]) -> Mapping[bytes, Any]:
-        """Return encoded media. Each is encoded when it is first needed."""
+        """Return the encoded media with these digests. Each is encoded when it is first needed, and kept."""
         missing = {}
         for digest in digests:
             if digest not in self._encoded:
@@ -287,7 +288,7 @@ class MediaEngine(Engine):
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
-        """Return the embeddings that the model's own code passes to its language model, which is not run."""
+        """Return the embeddings that the model's own code computes from inputs, without running its language model."""
 
         def stop(
             _: object,
@@ -311,7 +312,7 @@ class MediaEngine(Engine):
 
     @contextmanager
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
-        """Record the arguments of each call of the language model."""
+        """Yield a list to which each call of the language model inside the block adds its arguments."""
         calls: list[Mapping[str, Any]] = []
 
         def record(
@@ -325,7 +326,7 @@ class MediaEngine(Engine):
             yield calls
 
     def _only(self, offsets: Sequence[int]) -> Any:
-        """Compute only the logits of these positions inside the block."""
+        """Inside the block, compute logits only for the tokens with the indices `offsets`."""
         indices = integers(offsets)
 
         def select(
@@ -354,9 +355,9 @@ def in_full_precision() -> Iterator[None]:
 
 
 def check_given(arguments: Mapping[str, Any]) -> None:
-    """Raise if prefixes cannot be shared: the model attends to later tokens, or has inputs beyond embeddings.
+    """Raise if prefixes cannot be shared: the model attends to later tokens, or has inputs besides embeddings.
 
-    In half precision the numbers alone may not show it.
+    In half precision, a comparison of logits alone may not show this.
     """
     import torch
 
@@ -382,7 +383,7 @@ def check_given(arguments: Mapping[str, Any]) -> None:
 
 
 class _Reached(Exception):
-    """Raised when the language model is called."""
+    """Raised in place of running the language model, with the embeddings it would receive."""
 
     def __init__(self, embeddings: "Tensor") -> None:
         super().__init__("reached")

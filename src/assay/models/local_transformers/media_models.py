@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
-"""Errors that a model's own code raises for a prompt whose media it cannot separate."""
+"""Errors that show that the media of a prompt could not be separated, as the model's own code raises them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,15 @@ class Prepared:
     inputs: dict[int, dict[str, Any]]
     failed: dict[int, Output]
     marked: dict[int, Marked] = field(default_factory=dict)
-    """Prompts with their media separated, by the index of the request; only those whose prefixes can be shared."""
+    """Prompts with their media separated, by index of the request.
+
+    Prompts whose prefixes cannot be shared are missing.
+    """
     pairs: dict[int, list[Pair]] = field(default_factory=dict)
-    """The continuations of each prompt; or the pieces of a text without media that is scored from its first token."""
+    """The continuations to score after each prompt, by index of the request.
+
+    For a text without media that is scored from its first token: the pieces of the text.
+    """
 
     def without(self, outputs: Mapping[int, Output]) -> dict[int, dict[str, Any]]:
         """Return the inputs of requests that are not answered yet."""
@@ -67,7 +73,7 @@ class MediaModel:
 
     sharing: Sharing | None = None
     plain_because: str | None = "its words are not shown to the model"
-    """Why prefixes are not shared; `None` if they are."""
+    """Why common prefixes are not computed once; `None` if they are."""
     opening = 0
     """Number of tokens that the model always writes before its answer."""
 
@@ -88,14 +94,14 @@ class MediaModel:
         self.settings = settings
         self.engine: Any = self._engine()
         self.apart_because: str | None = None
-        """Why the last batch could not be computed in one piece."""
+        """Why the last batch had to be computed in parts; `None` if it did not."""
         self.asks_for_more = more_settings(model, settings)
-        """Settings of the user or the model that only the model's own `generate` supports."""
+        """Generation settings of the user or the model that only the model's own `generate` supports."""
         self.answers = Answers(model, renderer.tokenizer)
         self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
-        """Return the token counter. From the first call on, prefixes are shared if the model allows it."""
+        """Create the engine, or a token counter if the model cannot have one. Decide whether prefixes are shared."""
         try:
             with in_full_precision():
                 self.sharing = Sharing(
@@ -170,7 +176,7 @@ class MediaModel:
             prepared.marked[index] = self.sharing.read(prepared.inputs[index])
 
     def _shares_writing(self, request: Request) -> bool:
-        """Return True if the engine writes the answer to a request, False if the model's own `generate` does."""
+        """Return True if the answer is generated with shared prefixes, False if by the model's own `generate`."""
         return not self.asks_for_more
 
     @in_full_precision()
@@ -193,7 +199,7 @@ class MediaModel:
         return [outputs[index] for index in range(len(requests))]
 
     def _shared(self, prepared: Prepared, answer: Answer) -> dict[int, Output]:
-        """Answer requests with shared prefixes. Requests that cannot be answered this way are left out."""
+        """Answer requests with shared prefixes, by index. Requests that cannot be answered this way are missing."""
         group = list(prepared.marked)
         if not group:
             return {}
@@ -210,7 +216,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Write answers token by token, all prompts together."""
+        """Generate the answers to a group of requests together, with shared prefixes."""
         prompts = [prepared.marked[index] for index in group]
         requests = [prepared.requests[index] for index in group]
         rows_of_prompts = []
@@ -287,7 +293,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Answer similar prompts by the model's own `generate`."""
+        """Answer a group of requests with similar prompts by the model's own `generate`."""
         requests = [prepared.requests[index] for index in group]
         inputs = [prepared.inputs[index] for index in group]
         outputs = self.plain.write(requests, inputs)
@@ -324,7 +330,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Return the likelihoods after one prompt, as the model itself computes them."""
+        """Return the likelihoods for a single request, computed by the model's own code."""
         [index] = group
         inputs = move_to_model(prepared.inputs[index], self.model)
         pairs = prepared.pairs[index]
@@ -334,7 +340,7 @@ class MediaModel:
         }
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
-        """Return the likelihoods of texts without media from their first token."""
+        """Return the likelihoods of texts without media that are scored from their first token."""
         group = []
         planned = []
         for index, request in enumerate(prepared.requests):
@@ -349,7 +355,7 @@ class MediaModel:
         group: Sequence[int],
         prepared: Prepared,
     ) -> dict[int, Output]:
-        """Compute the likelihoods of all continuations together."""
+        """Compute the likelihoods of the continuations of all requests together."""
         prompts = [prepared.marked[index] for index in group]
         pairs = [prepared.pairs[index] for index in group]
         likelihoods = self._sharing.weigh(prompts, pairs)
@@ -372,7 +378,7 @@ class SpeechModel(MediaModel):
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Return the failure of a clip longer than one window, if the model has no timestamps to continue from."""
+        """Return the failure of a clip that the model cannot read at once, if it has no timestamps to continue from."""
         settings = self.model.generation_config
         if getattr(settings, "no_timestamps_token_id", None):
             return None

@@ -26,14 +26,14 @@ class Piece:
     """One medium, or all media of a kind if their tensors cannot be separated."""
 
     digest: bytes
-    """Digest of the tensors. One image that was prepared in two ways has two digests."""
+    """Digest of the tensors. An image that was prepared in two ways has two digests."""
     tensors: Mapping[str, Any]
     mark: int
-    """The placeholder token that is repeated in the prompt, once for each part of the medium."""
+    """Id of the placeholder token, which the prompt repeats once for each part of the medium."""
     positions: tuple[int, ...]
-    """The positions of its tokens in the prompt."""
+    """The positions of the placeholder tokens in the prompt."""
     beside: Mapping[str, Any]
-    """The values of per-token inputs at these positions."""
+    """The values at these positions of the tensors in `BESIDE`, such as the attention mask."""
 
 
 def marks_of(config: "PretrainedConfig") -> dict[str, int]:
@@ -105,7 +105,7 @@ def _values_at(
     inputs: Mapping[str, Any],
     positions: Sequence[int],
 ) -> dict[str, Any]:
-    """Return the values of per-token inputs at these positions."""
+    """Return the values that the tensors in `BESIDE`, such as the attention mask, have at these positions."""
     values = {}
     for name in BESIDE:
         if name in inputs:
@@ -117,9 +117,10 @@ def _tensors_of_each(
     tensors: Mapping[str, Any],
     runs: int,
 ) -> list[dict[str, Any]]:
-    """Return the tensors of each medium; if they cannot be separated, return them as one medium.
+    """Return the tensors of each medium, or all as one medium if they cannot be separated.
 
-    A medium has one row of each tensor, or as many patches as its grid has.
+    `runs` is the number of media in the prompt, each a run of placeholders. A medium has one row of each tensor, or as
+    many patches as its grid has.
     """
     import torch
 
@@ -157,7 +158,7 @@ def _are_in_one_row(
     tensors: Mapping[str, Any],
     runs: int,
 ) -> bool:
-    """Return True if all images of a prompt, or all tiles of them, make up one row."""
+    """Return True if the tensors have a single row for all images (or image tiles) of the prompt, `runs` in number."""
     pixels = tensors.get("pixel_values")
     if pixels is None or pixels.dim() != 5:
         return False
@@ -204,7 +205,7 @@ def group_pieces(
 
 
 def _shape_of(piece: Piece) -> tuple[int, list[tuple[str, tuple[int, ...]]]]:
-    """Return the kind of a medium, and the names and shapes of its tensors."""
+    """Return the placeholder token of a medium, and the names and shapes of its tensors."""
     shapes = []
     for name, value in sorted(piece.tensors.items()):
         shapes.append((name, tuple(getattr(value, "shape", ()))))

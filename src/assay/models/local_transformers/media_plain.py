@@ -32,7 +32,7 @@ from .text import filler_of
 
 @dataclass
 class PlainWriter:
-    """Writes answers with one model."""
+    """Generates answers with the model's own `generate`."""
 
     model: Any
     answers: Answers
@@ -82,7 +82,7 @@ class PlainWriter:
         return self.answers.output(request, candidates, length, squeezed)
 
     def squeezed(self, request: Request, length: int) -> int | None:
-        """Return the token limit of an answer if the context shortens it after a prompt of `length` tokens."""
+        """Return the token limit of an answer if the context lowers it after a prompt of `length` tokens, else None."""
         if "max_new_tokens" in self.settings or "max_length" in self.settings:
             return None
         return room_for(request.options, self.limits, length + self.opening)[1]
@@ -103,7 +103,7 @@ class PlainWriter:
         request: Request,
         index: int,
     ) -> list[Drawn]:
-        """Return what each row of one batch wrote, including the end token."""
+        """Generate the answers to one batch, and return the tokens of each row, including its end token."""
         length = length_of(inputs)
         penalties = Penalties(request.options)
         settings = self.settings_for(request, length, penalties)
@@ -138,9 +138,9 @@ class PlainWriter:
         settings: dict[str, Any],
         inputs: Inputs,
     ) -> Ending:
-        """Record where answers to audio clips end.
+        """Add an object to the `generate` arguments that records where answers to audio clips end, and return it.
 
-        Speech models remove their end tokens, so an answer alone does not show it.
+        Speech models remove their end tokens, so the answer alone does not show it.
         """
         tensors = [value for value in inputs.values() if hasattr(value, "shape")]
         ending = Ending(
@@ -193,7 +193,10 @@ class PlainWriter:
             yield
 
     def _fits(self, group: Sequence[Inputs]) -> bool:
-        """Return True if prompts can be computed together. For different lengths the first two are tested."""
+        """Return True if a group of prompts can be computed together.
+
+        If lengths differ, the shortest and longest are tested.
+        """
         short, long = group[0], group[-1]
         if length_of(short) == length_of(long):
             return True
@@ -221,7 +224,7 @@ class Weigher:
     ) -> list[Likelihood]:
         """Return the likelihood of each continuation of one prompt, whose tensors are on the device.
 
-        Letters need one pass for all, because their last token is only predicted.
+        Continuations of one token need only one pass together, because their token is predicted and never read.
         """
         tally = Tally(pairs)
         numbers_of: dict[tuple[int, ...], list[int]] = {}
@@ -263,4 +266,4 @@ class Weigher:
 
 
 class _Unclear(Exception):
-    """Raised if an answer reached its limit and it is unknown which one."""
+    """Raised if an answer of a batch reached its token limit and it is unknown which answer it was."""

@@ -40,10 +40,10 @@ NOT_FOR_SAMPLING = (
     "device",
     "video_metadata",
 )
-"""Settings of a video processor that it does not pass on to its choice of frames."""
+"""Settings of a video processor that its method for choosing frames does not take."""
 
 _WINDOWS = ("frame_length", "win_length", "n_fft")
-"""Names under which feature extractors store the number of samples in a frame."""
+"""Names of the attribute in which feature extractors store the number of samples in a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Film:
 
 
 class MediaRenderer(Renderer):
-    """Renders prompts for one processor. What is shown, checked and sent are the same token ids."""
+    """Renders prompts with one processor. The same token ids are shown to users, checked, and sent to the model."""
 
     def __init__(
         self,
@@ -114,11 +114,11 @@ class MediaRenderer(Renderer):
         )
 
     def weighed(self, prompt: Prompt) -> tuple[dict[str, Any], list[Pair]]:
-        """Return the tensors of a prompt, and its continuations.
+        """Return the tensors of a prompt, and its continuations as token ids.
 
-        Context and continuation are encoded together, so that the tokens at the boundary are those of the model: a
-        text alone may begin with an extra blank, and the end of the context may form one token with it. Such an end
-        then belongs to the continuation.
+        Context and continuation are encoded together, because a tokenizer may add a blank before a text that is encoded
+        alone, or may join the end of the context and the continuation in one token. Such a token belongs to the
+        continuation.
         """
         inputs = self.inputs(prompt)
         text = self.text(prompt)
@@ -146,7 +146,7 @@ class MediaRenderer(Renderer):
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Output | None:
-        """Return the failure of a prompt whose tensors do not contain an audio clip to its end."""
+        """Return the failure of a prompt whose tensors contain only the beginning of an audio clip, else None."""
         clips = [part for part in prompt.media if isinstance(part, Audio)]
         if not clips:
             return None
@@ -160,7 +160,7 @@ class MediaRenderer(Renderer):
         return audio_too_long(max(lengths) / self.rate, limit / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
-        """Return the arguments for encoding a text. They prevent a second beginning-of-sequence token."""
+        """Return arguments for encoding a text that prevent a second beginning-of-sequence token."""
         bos = getattr(self.tokenizer, "bos_token", None)
         if bos and text.startswith(bos):
             return {"add_special_tokens": False}
@@ -181,7 +181,7 @@ class MediaRenderer(Renderer):
             ) from error
 
     def shown(self, prompt: Prompt) -> str:
-        """Return the prompt as the model reads it.
+        """Return the prompt as the model reads it, for users.
 
         Repeated placeholders are written with their count: `<image>×576`.
         """
@@ -207,7 +207,7 @@ class MediaRenderer(Renderer):
         return super()._templated(messages, opens, tools)
 
     def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Return a message in the form that the template reads: a list of parts, or one text with placeholders."""
+        """Return a message as the chat template needs it: a list of parts, or one text with placeholders."""
         content = message["content"]
         if isinstance(content, list) and self._reads_parts:
             return {**message, "content": list(map(self._part_for_template, content))}
@@ -223,18 +223,21 @@ class MediaRenderer(Renderer):
         return {**message, "content": text}
 
     def _part_for_template(self, part: dict[str, Any]) -> dict[str, Any]:
-        """Return a part that the template writes: the processor's token instead of a medium that it leaves out."""
+        """Return a part of a message, or the processor's token as text if the template would leave the medium out."""
         kind = part["type"]
         if kind == "text" or self._writes(kind):
             return part
         return {"type": "text", "text": self._token(kind)}
 
     def _writes(self, kind: str) -> bool:
-        """Return True if the template writes anything for a kind of medium. Older ones know images and no videos."""
+        """Return True if the template writes anything for a kind of medium.
+
+        Older templates know images and no videos.
+        """
         return self._between(kind) != self._between("")
 
     def _between(self, kind: str) -> str:
-        """Return what the template writes for a turn with a medium between two words; without it for ""."""
+        """Return the rendered turn of a medium between two marker words; for the kind "", of the two words alone."""
         if kind not in self._turns:
             content = [
                 {"type": "text", "text": MARKS[0]},
@@ -252,7 +255,10 @@ class MediaRenderer(Renderer):
 
     @cached_property
     def _reads_parts(self) -> bool:
-        """Return True if the template reads lists of parts. Other templates would print a list as Python does."""
+        """Return True if the template can read content as a list of parts.
+
+        Other templates print the list as Python would.
+        """
         word = MARKS[0]
         part = {"type": "text", "text": word}
         try:
@@ -263,7 +269,7 @@ class MediaRenderer(Renderer):
         return word in text and not printed
 
     def _with_marks(self, message: Message) -> Message:
-        """Return a message with placeholders instead of its media."""
+        """Return a message with placeholder texts instead of its media."""
         if message.parts is None:
             return message
         parts = []
@@ -273,20 +279,20 @@ class MediaRenderer(Renderer):
         return Message(message.role, tuple(parts))
 
     def _mark(self, kind: str) -> str:
-        """Return the placeholder of a medium: from the chat template, or else the processor's token."""
+        """Return the placeholder of a kind of medium: from the chat template, or else the processor's token."""
         if kind not in self._marks:
             self._marks[kind] = self._written_mark(kind) or self._token(kind)
         return self._marks[kind]
 
     def _token(self, kind: str) -> str:
-        """Return the processor's token for a medium, `<image>` if it names none."""
+        """Return the processor's token for a kind of medium; `<image>` and so on if it names none."""
         token = getattr(self.processor, f"{kind}_token", None)
         if isinstance(token, str):
             return token
         return f"<{kind}>"
 
     def _written_mark(self, kind: str) -> str:
-        """Return what the chat template writes between two words for a medium there; empty if it moves the medium."""
+        """Return what the chat template writes for a medium between two words; empty if it moves the medium."""
         if not self.has_template or not self._reads_parts:
             return ""
         _, _, rest = self._between(kind).partition(MARKS[0])
@@ -333,9 +339,9 @@ class MediaRenderer(Renderer):
         return film
 
     def _frames_to_take(self, metadata: Mapping[str, Any]) -> list[int]:
-        """Return the numbers of the frames to take: those that the processor chooses, or some at equal distances.
+        """Return the indices of the video frames to take: those that the processor chooses, or evenly spaced ones.
 
-        A processor chooses frames if its configuration or the user says so.
+        The processor chooses if its configuration or the user says so.
         """
         from transformers.video_utils import VideoMetadata
 
@@ -370,7 +376,7 @@ class MediaRenderer(Renderer):
 
 
 class SpeechRenderer(MediaRenderer):
-    """Renders the only audio clip of a prompt. The model does not see words."""
+    """Renders prompts of speech-to-text models: a single audio clip. Words of the prompt are not sent to the model."""
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Return the tensors of the audio clip."""
@@ -392,11 +398,11 @@ class SpeechRenderer(MediaRenderer):
         return {**inputs, "return_timestamps": True}
 
     def text(self, prompt: Prompt) -> str:
-        """Return the placeholder of the audio."""
+        """Return the placeholder of the audio clip, since the model reads nothing else."""
         return self._mark(self._audio(prompt).kind)
 
     def shown(self, prompt: Prompt) -> str:
-        """Return the placeholder of the audio."""
+        """Return the placeholder of the audio clip, since the model reads nothing else."""
         return self.text(prompt)
 
     def preflight(

@@ -33,7 +33,7 @@ PLAIN_SETTINGS = frozenset(
     }
     | {"transformers_version", "_from_model_config"}
 )
-"""A model's own generation settings that are ignored, because the request's options decide or answers do not change."""
+"""Settings in a model's generation configuration that are ignored: they change no answer, or the request decides."""
 NOTHING_AT_ONE = frozenset(
     {
         "repetition_penalty",
@@ -58,7 +58,7 @@ def room_for(
 ) -> tuple[int, int | None]:
     """Return the token limit of an answer after a prompt of `length` tokens.
 
-    The second value is the same number if the context shortens the answer, else None.
+    The second value is the same limit if the context lowered it, else None.
     """
     if options.max_tokens is None:
         most = limits.max_tokens
@@ -72,7 +72,7 @@ def more_settings(
     model: "PreTrainedModel",
     settings: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return settings of the user or the model that only the model's own `generate` supports."""
+    """Return the settings of the user or the model that only the model's own `generate` supports."""
     config = getattr(model, "generation_config", None)
     if config is None:
         model_settings = {}
@@ -125,7 +125,7 @@ def finite_only(model: "PreTrainedModel") -> Any:
 
 
 class Penalties:
-    """Penalties of a request for `generate`. They count generated tokens only, not the prompt."""
+    """Applies the penalties of a request inside `generate`. They count generated tokens only, not the prompt."""
 
     def __init__(self, options: GenerateOptions) -> None:
         self.options = options
@@ -150,10 +150,10 @@ class Penalties:
 
 
 class Ending:
-    """Records which answers of a batch reached their limit, without ending any.
+    """Records which answers of a batch reach their token limit.
 
-    Needed when `generate` removes the end token and processes a long clip in several turns, each with the same
-    limit.
+    It is needed when `generate` removes the end tokens, and when it reads a long clip in several turns, each with the
+    same limit.
     """
 
     def __init__(
@@ -193,16 +193,16 @@ class Ending:
 
     @property
     def is_unclear(self) -> bool:
-        """Return True if an answer reached its limit and its row is unknown.
+        """Return True if an answer reached its limit and it is unknown which.
 
-        The row is unknown if rows change places between turns.
+        That happens if rows change places between turns.
         """
         return (
             self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
         )
 
     def reached_limit(self, row: int, count: int) -> bool:
-        """Return True if the answer in a row reached its limit."""
+        """Return True if the answer in a row, with `count` tokens, reached its limit."""
         if not self._sees_rows:
             return count >= self.room
         if self.rows == 1:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
-"""Returns the logits after a prompt's tensors and further tokens, computed by the model itself."""
+"""A function that returns the logits of further tokens after a prompt, computed by the model's own code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Marked:
     ids: tuple[int, ...]
     pieces: Sequence[Piece]
     positions: Any
-    """Positions, axes by tokens; `None` for plain positions."""
+    """Positions of the tokens, in the shape (axes, tokens); `None` if they are consecutive numbers."""
 
     @property
     def shift(self) -> int:
-        """The shift of positions after the prompt."""
+        """How much later the position after the prompt is than its number of tokens."""
         if self.positions is None:
             return 0
         return int(self.positions.max()) + 1 - len(self.ids)
@@ -47,13 +47,13 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Keyed(Pair):
-    """A continuation to score whose context has media."""
+    """A continuation to score after a context with media, as keys of tokens (see `media_engine.Keys`)."""
 
     keys: tuple[int, ...] = ()
 
     @property
     def computed(self) -> tuple[int, ...]:
-        """The keys to compute."""
+        """The keys of all tokens but the last, which is only predicted and never read."""
         return self.keys[:-1]
 
 
@@ -72,7 +72,7 @@ class Sharing:
         self.marks = marks_of(model.config)
         self.engine = MediaEngine(model, rows)
         self.plain_because = self._why_not(plainly)
-        """Why prefixes are not shared; `None` if they are."""
+        """Why common prefixes are not computed once; `None` if they are."""
 
     def read(self, inputs: Mapping[str, Any]) -> Marked:
         """Separate the media of a prompt's tensors. No device is needed."""
@@ -186,7 +186,7 @@ def _positions(
     model: "PreTrainedModel",
     inputs: Mapping[str, Any],
 ) -> Any:
-    """Return the positions of a prompt with media, computed by the model's own code; `None` for plain positions."""
+    """Return the positions of a prompt's tokens, computed by the model's own code; `None` if they are consecutive."""
     import torch
 
     inner = getattr(model, "model", None)
@@ -209,7 +209,7 @@ def _positions(
 
 
 def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
-    """Return two images, each of one color, or two tones."""
+    """Return two different media of a kind for a test: images of a single color, or tones."""
     import numpy as np
 
     if kind == "image":

@@ -51,7 +51,7 @@ def _number(
     *names: str,
     default: int = 1,
 ) -> int:
-    """Return the first of the named numbers that the configuration has."""
+    """Return the first number that the configuration has under one of these names."""
     for name in names:
         value = getattr(config, name, None)
         if value:

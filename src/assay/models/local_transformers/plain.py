@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BATCH = 8
-"""Sequences to score in one pass."""
+"""Number of sequences to score in one pass."""
 
 
 class PlainText:
@@ -88,7 +88,7 @@ class PlainText:
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
     def _can_pad(self) -> bool:
-        """Return True if a prompt padded on the left gives the same logits."""
+        """Return True if the model gives the same logits for a prompt that is padded on the left."""
         if self._pads is None:
             long, short, *_ = probe_rows(self.model)
             self._pads = not depends_on_neighbours(
@@ -97,7 +97,7 @@ class PlainText:
         return self._pads
 
     def _can_join(self) -> bool:
-        """Return True if two prompts of one length give the same logits together. RWKV's do not."""
+        """Return True if the model gives the same logits for two prompts of one length in one batch. RWKV's do not."""
         if self._joins is None:
             long, short, *_ = probe_rows(self.model)
             self._joins = self._gives_the_same([short, long[: len(short)]])

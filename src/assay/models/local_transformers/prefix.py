@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 MIN_SAVED = 32
 """Tokens that a separate prefix must save, because it costs a pass of its own."""
 WORTH_KEEPING = 64
-"""Minimum length at which the common prefix of all sequences is cached, because the next batch may share it."""
+"""Smallest length of the prefix of all sequences at which it is kept in the cache for the next batch."""
 
 
 @dataclass(slots=True)
 class Node:
-    """Tokens `start` to `stop`, which all sequences below this node share, like everything before them."""
+    """A node of the tree: the tokens `start` to `stop` of all sequences below it, which are equal up to `stop`."""
 
     start: int
     stop: int
     row: int
-    """Index of one of the sequences below this node, from which the tokens are read."""
+    """Index of one of the sequences below this node. The tokens of the node are read from it."""
     children: list["Node"] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    """Sequences that end at this node."""
+    """Indices of the sequences that end at this node."""
     below: int = 0
-    """Number of tokens of all nodes below this one."""
+    """Total number of tokens of all nodes below this one."""
 
     def walk(self) -> Iterator["Node"]:
         """Yield this node and all nodes below it, parents first."""
@@ -42,7 +42,7 @@ class Node:
             stack.extend(reversed(node.children))
 
     def rows(self) -> Iterator[int]:
-        """All sequences that pass through this node."""
+        """Yield the indices of all sequences that pass through this node."""
         for node in self.walk():
             yield from node.ends
 
@@ -89,7 +89,10 @@ def _groups(
     low: int,
     high: int,
 ) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of sorted sequences that share more than `length` tokens."""
+    """Yield index ranges of neighbouring sorted sequences that share more than `length` tokens.
+
+    `shared` has the number of tokens that each sequence shares with the next one.
+    """
     first = low
     for index in range(low, high):
         is_last = index + 1 == high
@@ -102,7 +105,7 @@ def common(
     a: Sequence[int],
     b: Sequence[int],
 ) -> int:
-    """Return how many tokens two sequences of one type have in common at the start."""
+    """Return how many tokens two sequences share at their beginnings. Both must have the same type."""
     size = min(len(a), len(b))
     if a[:size] == b[:size]:
         return size
@@ -131,33 +134,33 @@ def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") 
     weakref_slot=True,
 )
 class PrefixSpan:
-    """A shared prefix that continues its parent. Its keys and values are freed with it."""
+    """A shared prefix that continues its parent. Its cached keys and values are freed together with this object."""
 
     row: int
     start: int
     stop: int
     parent: "PrefixSpan | None"
     rows: tuple[int, ...]
-    """The sequences that begin with it."""
+    """Indices of the sequences that begin with this prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """A segment: everything below a prefix that is computed in one pass."""
+    """A segment: the part of the tree below a prefix that is computed in one pass."""
 
     node: Node
     prefix: PrefixSpan | None
 
     @property
     def start(self) -> int:
-        """End of the prefix. Tokens of parent nodes after it are computed again here."""
+        """The end of the prefix, where this segment starts. It computes later tokens of parent nodes again."""
         if self.prefix is None:
             return 0
         return self.prefix.stop
 
     @property
     def size(self) -> int:
-        """Number of tokens to compute."""
+        """Number of tokens to compute in this segment."""
         return self.node.stop - self.start + self.node.below
 
 
@@ -168,10 +171,10 @@ def steps(
     pack: int,
     prefix: PrefixSpan | None = None,
 ) -> Iterator[PrefixSpan | Subtree]:
-    """Yield what to compute, each prefix before its segments.
+    """Yield the prefixes and segments to compute, each prefix before its segments.
 
-    A node becomes a segment if at most `segment` tokens branch off below it and the whole has at most `pack`. A
-    longer node becomes a prefix if that saves anything, and is otherwise repeated before each of its children.
+    A node becomes a segment if at most `segment` tokens branch off below it and it has at most `pack` tokens in all. A
+    longer node becomes a prefix if that saves anything; otherwise its tokens are repeated before each of its children.
     `prefix` is the part of the root that is cached already.
     """
     stack = [(root, prefix)]
@@ -207,17 +210,17 @@ def _prefix_spans(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A segment laid out in a line, parents before children."""
+    """The tokens of a segment in one sequence, parents before children."""
 
     tokens: list[int]
     positions: list[int]
     ends: list[int]
-    """For each token, the end of the tokens in the line that attend to it."""
+    """For each token, the index in the layout after the last token that attends to it."""
     paths: dict[int, list[tuple[int, int]]]
-    """For each sequence that ends here: (position, index in the line) of the start of each node on its path."""
+    """For each sequence of this segment and each node on its path: the first position, and its index in the layout."""
 
     def offset_of(self, row: int, position: int) -> int:
-        """Return the index in the line of the token at a position of a sequence; -1 if it is in the prefix."""
+        """Return the index in the layout of the token at a position of a sequence; -1 if the token is in the prefix."""
         for start, offset in reversed(self.paths[row]):
             if position >= start:
                 return offset + position - start
@@ -228,9 +231,9 @@ def lay_out(
     subtree: Subtree,
     sequences: Sequence[Sequence[int]],
 ) -> Layout:
-    """Lay out the tokens of a segment in a line.
+    """Arrange the tokens of a segment in one sequence.
 
-    Each token is visible to its own node and the nodes below it.
+    Each token is visible to later tokens of its own node and to the nodes below it.
     """
     layout = Layout([], [], [], {})
     root_path: list[tuple[int, int]] = []

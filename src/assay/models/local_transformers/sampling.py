@@ -24,12 +24,12 @@ class Choice:
 
 
 def is_greedy(options: GenerateOptions) -> bool:
-    """Return True if the most probable token is taken."""
+    """Return True if the options always choose the most probable token."""
     return not options.temperature
 
 
 def has_penalties(options: GenerateOptions) -> bool:
-    """Return True if earlier tokens change the choice of the next one."""
+    """Return True if the options let earlier tokens change the choice of the next one."""
     return bool(
         options.repetition_penalty
         or options.frequency_penalty
@@ -126,7 +126,10 @@ def penalised(
 
 
 def repeated(logits: "Tensor", penalty: "float | Tensor") -> Any:
-    """Return logits lowered by a repetition penalty. The caller passes only those of tokens that occurred before."""
+    """Return logits lowered by a repetition penalty.
+
+    The caller passes only the logits of tokens that occurred before.
+    """
     import torch
 
     return torch.where(logits > 0, logits / penalty, logits * penalty)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LOGIT_CELLS = 16_000_000
-"""Number of logits to evaluate in one piece."""
+"""Maximum number of logits that are evaluated at once, to limit memory."""
 
 
 class Tally:
-    """Sums of log-probabilities, one for each pair.
+    """Sums the log-probabilities of the continuation of each pair.
 
     The results of a pass stay on its device until they are read, because reading waits for the pass.
     """
@@ -30,16 +30,17 @@ class Tally:
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.pairs = pairs
         self._computed: list[tuple[list[int], Any, Any]] = []
-        """Pairs, each with log-probabilities and whether no token had a higher one."""
+        """By piece of logits: indices of pairs, log-probabilities of their tokens, and whether each was the best."""
 
     def add(
         self,
         logits: "Tensor",
         predictions: Sequence[tuple[int, int, int]],
     ) -> None:
-        """Add the logits of several positions.
+        """Add the log-probabilities of predicted tokens.
 
-        Each prediction names a position in the logits, a pair and a token index.
+        Each prediction has the row of `logits` that predicts the token, the index of its pair, and its index in the
+        pair.
         """
         import torch
 
@@ -65,7 +66,7 @@ class Tally:
             self._computed.append((pairs, values, is_greedy))
 
     def results(self) -> list[Likelihood]:
-        """Return the sum for each pair. A pair without tokens has likelihood 1."""
+        """Return the likelihood of each pair: the sum of its log-probabilities. It is 1 for a pair without tokens."""
         logprobs: list[list[float]] = [[] for _ in self.pairs]
         greedy = [True] * len(self.pairs)
         for pairs, values, is_greedy in self._computed:
@@ -135,7 +136,7 @@ def _weigh_prefix(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
-    """Compute a prefix, and add the tokens of continuations that it contains."""
+    """Compute a prefix, and add the tokens of continuations that it predicts to the tally."""
     start = prefix_span.start
     predicted: list[tuple[int, int]] = []
     for row in prefix_span.rows:
@@ -160,7 +161,7 @@ def _weigh_segments(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
-    """Compute segments in one pass, and add the tokens of continuations in them."""
+    """Compute segments in one pass, and add the tokens of continuations that they predict to the tally."""
     layouts = [lay_out(subtree, sequences) for subtree in subtrees]
     predicted: list[tuple[int, int, int]] = []
     start = 0

@@ -20,7 +20,7 @@ FLASH_HEAD = 256
 
 @dataclass(slots=True)
 class SlotCache:
-    """Keys and values, layer by layer: slots by tokens by heads by head size."""
+    """Keys and values of each layer, in the shape (slots, tokens, heads, head size)."""
 
     count: int
     length: int
@@ -35,7 +35,7 @@ class SlotCache:
         key: "Tensor",
         value: "Tensor",
     ) -> None:
-        """Write tokens to their positions; keys and values come as heads by tokens by size."""
+        """Store keys and values of the shape (heads, tokens, head size) at positions of slots."""
         for tensors, line in ((self.keys, key), (self.values, value)):
             if layer not in tensors:
                 heads, _, size = line.shape
@@ -50,7 +50,7 @@ class SlotCache:
         targets: list[int],
         length: int,
     ) -> None:
-        """Copy the first tokens of one slot to others, or from several slots one by one."""
+        """Copy the first `length` tokens of one slot to all targets, or of several slots to one target each."""
         for tensor in self._tensors():
             tensor[targets, :length] = tensor[source, :length]
 
@@ -60,7 +60,7 @@ class SlotCache:
             tensor[slot] = 0
 
     def resize(self, count: int, length: int) -> None:
-        """Make more or longer slots. Layers are resized one at a time, so that only one exists twice."""
+        """Make more or longer slots. Layers are resized one at a time, so that memory holds only one of them twice."""
         slots = slice(min(count, self.count))
         tokens = slice(min(length, self.length))
         for tensors in (self.keys, self.values):
@@ -78,7 +78,7 @@ class SlotCache:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The part of a prompt that goes through the model: `size` tokens from `start` on."""
+    """The part of a prompt in a slot that goes through the model: `size` tokens from index `start` on."""
 
     slot: int
     start: int
@@ -114,7 +114,7 @@ class PrefillPlan:
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Return the attention of the segments; input and output are heads by tokens by size."""
+        """Compute the attention of the segments. Inputs and result have the shape (heads, tokens, head size)."""
         import torch
 
         once = self._once
@@ -154,7 +154,7 @@ class PrefillPlan:
         values: "Tensor",
         style: Style,
     ) -> Any:
-        """Return the attention of one segment, computed by plain attention."""
+        """Compute the attention of one segment without flash attention."""
         tokens = slice(part.stop)
         key = keys[part.slot, tokens].transpose(0, 1)[None]
         value = values[part.slot, tokens].transpose(0, 1)[None]
@@ -197,7 +197,7 @@ class PrefillPlan:
         return integers(slots)
 
     def _starts(self) -> Any:
-        """Return the start of each segment in the pass, and the end of the last one."""
+        """Return the index at which each segment starts in the pass, and the end of the last one."""
         starts = [0]
         for part in self.segments:
             starts.append(starts[-1] + part.size)
@@ -231,10 +231,10 @@ class DecodePlan:
             dtype=torch.int32,
             device=positions.device,
         )
-        """The number of tokens that each slot's token attends to, itself included."""
+        """For each slot, the number of tokens that its next token attends to, itself included."""
         self.longest = cache.length
         self.shared = 0
-        """Tokens that all rows share, read from one slot for all of them."""
+        """Number of tokens at the beginning that all rows share. They are read once, from one slot."""
         self.shared_slot = 0
         edges = torch.arange(
             width + 1,
@@ -257,7 +257,7 @@ class DecodePlan:
         value: "Tensor",
         style: Style,
     ) -> Any:
-        """Return the attention of the tokens; input and output are heads by slots by size."""
+        """Compute the attention of the next tokens. Inputs and result have the shape (heads, slots, head size)."""
         device = query.device
         positions = self.positions.to(device)
         cache = self.cache
@@ -299,7 +299,7 @@ class DecodePlan:
         values: "Tensor",
         style: Style,
     ) -> Any:
-        """Return the attention of the tokens: slots by key heads by query heads of each by size."""
+        """Compute attention by plain products, in the shape (slots, key heads, query heads for each, head size)."""
         # Query heads that share a key head become the tokens of one short query.
         heads = keys.shape[2]
         queries = query.transpose(0, 1).unflatten(1, (heads, -1))
@@ -349,7 +349,7 @@ class DecodePlan:
         mask: "Tensor",
         style: Style,
     ) -> Any:
-        """Attend to the shared tokens as one product, to the others slot by slot."""
+        """Compute attention to the shared tokens as one product and to the others slot by slot, and join both."""
         import torch
 
         look = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -378,7 +378,7 @@ class DecodePlan:
         first: int,
         query: "Tensor",
     ) -> Any:
-        """Return the mask to add to the scores: slots by 1 by 1 by tokens from `first` on."""
+        """Return a mask to add to the attention scores, of the shape (slots, 1, 1, tokens from `first` on)."""
         import torch
 
         name = (window, first, query.device)
@@ -402,7 +402,7 @@ def zeros(
     shape: Sequence[int],
     like: Any,
 ) -> Any:
-    """Return zeros. On a CPU the memory is only used when it is written to."""
+    """Return zeros with the dtype and device of `like`. On a CPU they occupy memory only once they are written to."""
     import numpy as np
     import torch
 
@@ -436,9 +436,9 @@ def flash(
     longest: int,
     style: Style,
 ) -> Any:
-    """Attend over slots with flash attention: tokens by heads by size in and out.
+    """Compute attention over slots with flash attention. Inputs and result have the shape (tokens, heads, head size).
 
-    `starts` and `key_starts` say where the queries and the keys of each row begin, `lengths` how many keys it sees.
+    `starts` and `key_starts` say where the queries and the keys of each row begin, `lengths` how many keys it has.
     Nothing is padded, and the GPU does not wait for the CPU.
     """
     import torch

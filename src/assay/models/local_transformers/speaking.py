@@ -25,7 +25,7 @@ def can_speak(config: Mapping[str, Any]) -> bool:
 
 
 def writes_and_speaks(config: Mapping[str, Any]) -> bool:
-    """Return True if the configuration has a language model, with or without a part that speaks its answer."""
+    """Return True if the configuration is of a model that writes text and may also speak it (Qwen2.5-Omni)."""
     return config.get("model_type") == "qwen2_5_omni" and "thinker_config" in config
 
 
@@ -52,7 +52,7 @@ class VoiceModel:
         return [self._prepared(request) for request in requests]
 
     def _prepared(self, request: Request) -> Prepared | Output:
-        """Return the token ids of the only text of a prompt; a failure if it has several."""
+        """Return a request with the token ids of its only text; a failure if the prompt has several texts or none."""
         check_options(request.options, self.where, reports=False)
         texts = []
         for message in request.prompt.messages:

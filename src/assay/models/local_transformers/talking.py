@@ -41,7 +41,7 @@ class TalkingModel(MediaModel):
         self.voice = {
             name: value for name, value in settings.items() if name.startswith(OF_VOICE)
         }
-        """Settings of the speaking part alone."""
+        """The settings of the part of the model that speaks."""
         further = {
             name: value for name, value in settings.items() if name not in self.voice
         }
@@ -122,7 +122,7 @@ class TalkingModel(MediaModel):
         )
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
-        """Return the settings of the writing part and those of the speaking part."""
+        """Return the arguments of `generate`: for the part of the model that writes, and for the part that speaks."""
         talker = self.whole.config.talker_config
         ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
         settings = self.plain.settings_for(request, length, Penalties(request.options))

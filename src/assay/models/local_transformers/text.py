@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The rows to write for one request, ready for the device."""
+    """The rows to generate for one request, with what is needed to make its output."""
 
     request: Request
     rows: list[Row]
     cut: int = 0
     """Number of tokens cut from the prompt."""
     squeezed: int | None = None
-    """Token limit of an answer that the context shortens; None if it fits."""
+    """The token limit of the answers if the context lowered it; None if it did not."""
 
 
 class TextModel:
@@ -64,7 +64,7 @@ class TextModel:
     def prepare_likelihood(
         self, requests: Sequence[Request]
     ) -> list[tuple[Request, Planned]]:
-        """Plan what to score. No device is needed."""
+        """Pair the continuations of each request with its context. No device is needed."""
         planned = []
         for request in requests:
             plan = plan_pairs(
@@ -81,11 +81,11 @@ class TextModel:
         return weigh_planned(prepared, lambda pairs: weigh_words(self, pairs))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
-        """Return the rows to write for each request. No device is needed."""
+        """Prepare the rows to generate for each request; a failure if it cannot be answered. No device is needed."""
         return [self._answering(request) for request in requests]
 
     def check_writing(self) -> None:
-        """Decide before the first answer whether the engine writes it. Scoring does not wait for this."""
+        """Decide before the first answer whether the engine generates it. Runs that only score skip this test."""
         if self.has_checked_writing:
             return
         if self.plain_because is None:
@@ -93,12 +93,12 @@ class TextModel:
         self.has_checked_writing = True
 
     def submit(self, prepared: Sequence[Output | Answering]) -> None:
-        """Queue rows, so that a caller that is already driving the engine can start them."""
+        """Queue rows, so that a thread that is already generating can start them."""
         if self.plain_because is None:
             self.engine.generator.submit(_rows(prepared))
 
     def generate(self, prepared: Sequence[Output | Answering]) -> list[Output]:
-        """Write the answers of submitted requests."""
+        """Generate the answers to submitted requests."""
         rows = _rows(prepared)
         if rows and self.plain_because is not None:
             self.plain.write(rows, self.engine.rows, self.engine.count.meter)
@@ -159,7 +159,7 @@ def _rows(prepared: Sequence[Output | Answering]) -> list[Row]:
 
 
 def filler_of(tokenizer: "PreTrainedTokenizerBase") -> int:
-    """Return the token with which short prompts are padded."""
+    """Return the token that fills up short prompts in a batch."""
     for name in ("pad_token_id", "eos_token_id"):
         token = getattr(tokenizer, name, None)
         if token is not None:

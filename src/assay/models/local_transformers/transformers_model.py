@@ -44,14 +44,14 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "omni": frozenset({"text", "image", "audio"}),
 }
 WATCHING = ("vision", "omni")
-"""Kinds of models some of which take videos."""
+"""Kinds of models that may accept videos, depending on their weights."""
 HEARING = ("audio", "speech", "omni")
 WITH_TOOLS = ("text", "vision", "audio", "omni")
 CPU_BATCH = 64
 CUDA_BATCH = 512
 """Requests per batch on CUDA. Two batches are in flight, enough for all slots."""
 USUAL_LENGTH = 2048
-"""Number of tokens that a prompt is assumed to have before the first one is seen."""
+"""Number of tokens that a prompt is assumed to have, to compute how many answers fit into memory."""
 VIDEOS_AT_ONCE = 8
 """Number of requests with videos to prepare at once, because their tensors take much memory."""
 UNLIMITED = 1 << 20
@@ -323,7 +323,10 @@ class LocalTransformers(LocalModel):
         self._meter = meter
 
     def fit_memory(self) -> str:
-        """Print how many answers are written at once. The number follows from the free memory after loading."""
+        """Return how many answers are generated at once, in words.
+
+        The number follows from the free memory after loading.
+        """
         engine = self._ready().engine
         if not isinstance(engine, Engine):
             return "one request at a time, as this kind of model is asked"
@@ -334,7 +337,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def counted(self) -> TokenCount:
-        """Return the tokens and passes counted so far."""
+        """Return the number of tokens and passes computed so far."""
         count: TokenCount = self._ready().engine.count
         return count
 
