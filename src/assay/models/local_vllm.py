@@ -116,7 +116,7 @@ SAMPLED = (
     "repetition_penalty",
     "logprobs",
 )
-"""Options that have the same name in vLLM."""
+"""Generation options that have the same name in assay and in vLLM."""
 
 
 @dataclass
@@ -357,7 +357,7 @@ class LocalVllm(LocalModel):
         requests: Sequence[Request],
         call: Callable[[list[Any]], Any],
     ) -> dict[int, Output]:
-        """Send all requests in one call to vLLM.
+        """Send requests, given by their indices, in one call to vLLM; return their outputs by index.
 
         If the call fails, the caller repeats it in halves to isolate the faulty request.
         """
@@ -403,7 +403,7 @@ class LocalVllm(LocalModel):
         )
 
     def _read(self, request: Request, result: "RequestOutput") -> Output:
-        """Return the output of one request."""
+        """Convert vLLM's result of one request to an output."""
         ids = result.prompt_token_ids or ()
         candidates = []
         for completion in result.outputs:
@@ -438,7 +438,7 @@ class LocalVllm(LocalModel):
         completion: "CompletionOutput",
         prompt: Sequence[int],
     ) -> str:
-        """Return the written text, with the marks of reasoning that vLLM or the chat template left out."""
+        """Return the text of an answer, with the reasoning marks that vLLM or the chat template removed."""
         if request.think_tags is False:
             return str(completion.text)
         tokenizer = self.renderer.tokenizer

@@ -35,7 +35,7 @@ HOSTED = frozenset({
     "groq", "huggingface", "mistral", "openrouter", "perplexity", "sagemaker", "together", "together_ai", "vertex",
     "vertex_ai", "xai",
 })  # fmt: skip
-"""Services that inspect_ai and litellm put before the slash."""
+"""Names of hosted services that inspect_ai and litellm put before the slash, as in `azure/NAME`."""
 SERVERS = {
     "ollama": 11434,
     "sglang": 30000,
@@ -75,7 +75,7 @@ HTTP_DROPPED = (
     "custom_prefix_token_id",
     "use_fast_tokenizer",
 )
-"""Options of lm-eval's endpoint models that do not affect what assay sends."""
+"""Options of lm-eval's endpoint models that assay ignores, because they do not change what it sends."""
 
 Rule = Callable[[Mapping[str, Any]], Naming]
 
@@ -132,7 +132,7 @@ def takes_device(name: str) -> bool:
 
 
 def _is_ours(name: str) -> bool:
-    """Return True if a name, or the part before its slash, is a model of assay."""
+    """Return True if a name, or the part before its slash, already belongs to a model of assay."""
     scheme = name.partition("/")[0]
     return (
         name in registry
@@ -179,7 +179,7 @@ def _folder(
     path: Path,
     args: Mapping[str, Any],
 ) -> Naming:
-    """Translate a path to the backend that reads it, by the files in the folder."""
+    """Translate the path of a folder with weights to the backend that can load it, judged by its files."""
     if (path / "config.json").is_file():
         return Naming(f"hf/{name}", args, f"--model {name} is hf/{name} here")
     if (path / "model_index.json").is_file():
@@ -235,7 +235,10 @@ def _local(
     scheme: str,
     renamed: Mapping[str, str],
 ) -> Rule:
-    """Return the rule for a backend in this process, such as `vllm` with `pretrained=PATH`."""
+    """Return a function that translates lm-eval's arguments of a local model, such as `pretrained=PATH`, for a backend.
+
+    `renamed` has assay's name for each option with another name.
+    """
 
     def rule(args: Mapping[str, Any]) -> Naming:
         weights = args.get("pretrained") or args.get("model")
@@ -256,7 +259,7 @@ def _local(
 
 
 def _endpoint(scheme: str, **more: object) -> Rule:
-    """Return the rule for an endpoint, such as `local-chat-completions` with `model=NAME,base_url=URL`."""
+    """Return a function that converts endpoint arguments (`model=NAME,base_url=URL`) to assay's name and options."""
 
     def rule(args: Mapping[str, Any]) -> Naming:
         model = args.get("model") or args.get("pretrained")
@@ -278,7 +281,7 @@ def _renamed(
     names: Mapping[str, str],
     drop: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return options under assay's names, without those to drop."""
+    """Return options under assay's names, without those in `drop`."""
     return {
         names.get(option, option): value
         for option, value in args.items()
@@ -287,7 +290,7 @@ def _renamed(
 
 
 def _bare_url(url: object) -> object:
-    """Remove the API path from a URL, which other tools require and assay adds itself."""
+    """Return a URL without the API path, such as `/chat/completions`, which assay adds itself."""
     if not isinstance(url, str):
         return url
     bare = url.rstrip("/")
@@ -318,4 +321,4 @@ BACKENDS: Mapping[str, Rule] = {
         ("dummy", "mock_llm", "mockllm"), lambda args: Naming("scripted", args)
     ),
 }
-"""Names of backends in lm-eval and evalscope, folded, with the rule that translates each."""
+"""Functions that translate arguments of lm-eval and evalscope, by the name of the backend in lower case with `_`."""

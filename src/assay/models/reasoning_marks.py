@@ -72,7 +72,7 @@ def opening_mark(
 
 
 def continue_reasoning(output: Output, request: Request) -> Output:
-    """Return an output whose texts begin with the opening mark that the prompt ends with, if a model continues it.
+    """Return an output whose texts begin with the reasoning mark at the end of the prompt, if the model continued it.
 
     A prompt for completion and a prefilled assistant turn are continued. A user turn is answered, even if it ends
     with a mark.
@@ -93,7 +93,7 @@ def continue_reasoning(output: Output, request: Request) -> Output:
 
 
 def _begun_with(mark: str, candidate: Candidate) -> Candidate:
-    """Return a candidate whose text begins with a mark."""
+    """Return a candidate whose text begins with the mark. It is added only if it is missing."""
     if not candidate.parts:
         return candidate
     first, *others = candidate.parts

@@ -42,7 +42,7 @@ class _Answer(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """The fields needed to find a line again; the rest is read on demand."""
+    """The fields of a journal line by which it is found; the rest of the line is read when needed."""
 
     kind: str = ""
     id: str = ""
@@ -202,7 +202,7 @@ class Replay:
         line: Mapping[str, Any],
         offsets: Sequence[int],
     ) -> list[Any]:
-        """Return the whole prompt of a later round. Its line has only the messages after the previous round."""
+        """Return all messages of a prompt from a later round, whose line has only those after the previous round."""
         prompt = list(line.get("prompt") or ())
         while line.get("follows"):
             number = line.get("round", 0) - 1
@@ -268,7 +268,7 @@ def _owner(
     head: _Head,
     owners: dict[str, str],
 ) -> str:
-    """Return the model that owns an answer. A key belongs to one model; other names with the same key are copies."""
+    """Return the model that gave an answer. A key belongs to the first model with it; lines of others are copies."""
     if head.key:
         return owners.setdefault(head.key, head.model)
     return head.model

@@ -179,7 +179,7 @@ def ended_by_length(
 
 
 def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, list[str]]:
-    """Return the output with a token count that is not smaller than its texts require, and notes on the change.
+    """Return the output with a token count that fits its texts, and notes on a correction.
 
     With several candidates, some servers count the tokens of only one.
     """
@@ -211,7 +211,7 @@ def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
 
 
 def _fewest_tokens(candidate: Candidate, request: Request) -> int:
-    """Return the smallest number of tokens that a candidate can have."""
+    """Return the smallest number of tokens that a candidate may have, judged by its tokens, stop reason and words."""
     if candidate.tokens:
         return len(candidate.tokens)
     if candidate.stop_reason == "length" and request.options.max_tokens is not None:

@@ -78,7 +78,7 @@ def _behind_urls(
     scheme: str,
     args: Mapping[str, Any],
 ) -> Model:
-    """Return a model, or a pool of servers if `base_url` names several."""
+    """Build a model, or a pool of one model per server if `base_url` has several URLs."""
     urls = urls_of(args.get("base_url"))
     if len(urls) < 2 or not hasattr(thing, "url_env"):
         return _adapted(thing, scheme, args)
@@ -118,7 +118,7 @@ def _adapted(
     name: str,
     args: Mapping[str, Any],
 ) -> Model:
-    """Build a class that is already a model as it is, and adapt everything else."""
+    """Return a model: a class that is a model itself is built, anything else is adapted."""
     if (
         inspect.isclass(thing)
         and hasattr(thing, "abilities")
@@ -148,7 +148,7 @@ def _add_options_to_identity(
     args: Mapping[str, Any],
     name: str,
 ) -> None:
-    """Replace the identity of an object if its class has one identity for all options."""
+    """Add the options of a model to its identity, because its class has one identity for all options."""
     try:
         object.__setattr__(model, "identity", with_options(identity, args))
     except AttributeError as error:

@@ -119,7 +119,7 @@ def normalize_numbers(output: Output) -> Output:
 
 
 def _counted(usage: Usage) -> Usage:
-    """Return the usage with only the counts that are valid."""
+    """Return the usage without counts that are negative, too large or not numbers."""
     counts = {
         name: count for name in COUNTS if (count := getattr(usage, name)) is not None
     }
@@ -135,7 +135,7 @@ def _counted(usage: Usage) -> Usage:
 
 
 def _listed(ids: object) -> Any:
-    """Return the numbers of an array, a list or a range as a tuple, and anything else unchanged."""
+    """Return token ids as a tuple if they are an array, a list or a range; anything else unchanged."""
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
     if isinstance(ids, (list, range)):
@@ -204,7 +204,10 @@ def _is_token(token: object) -> bool:
 
 
 def _is_plain(value: object) -> bool:
-    """Return True if JSON can hold the value. Unknown types are written as text, so only endless structures fail."""
+    """Return True if a value can be written as JSON.
+
+    Unknown types are written as text, so only endless structures fail.
+    """
     try:
         json.dumps(
             value,
@@ -223,7 +226,7 @@ ROUNDING = 1e-3
 
 
 class WrongShape(TypeError):
-    """The model did not return one value for each request."""
+    """Raised if a model did not return one value for each request."""
 
 
 def matched(
@@ -299,7 +302,7 @@ def _answered(
     request: Request,
     reference: str,
 ) -> Output:
-    """Return an output with as many answers as were requested, or the failure of the sample."""
+    """Return an output with as many candidates as requested unchanged; else the failure of the sample."""
     if not output.candidates:
         return _failed(f"{reference} returned {described(output)}; {BUILT}")
     for candidate in output.candidates:

@@ -36,7 +36,7 @@ from .tool_syntaxes import (
 )
 
 TOOL_SYNTAX = "tool_syntax"
-"""The option of models that says how their calls are written."""
+"""The option of a model that names the syntax in which it writes tool calls."""
 
 INSTRUCTIONS = """\
 You can call functions. Each line between the tags describes one of them: its name, its purpose and the JSON schema of \
@@ -58,7 +58,7 @@ ONE_CALL = "\nCall at most one function at a time."
 
 @dataclass(frozen=True, slots=True)
 class ToolWriting:
-    """How tools are shown to one model, and the syntax in which it writes calls."""
+    """How tools are shown to one model, and the syntax in which it writes tool calls."""
 
     syntax: ToolSyntax | None
     """The syntax of its calls; None if the chat template takes tools in a syntax that no reader knows."""
@@ -66,7 +66,7 @@ class ToolWriting:
     """True if tools are written into the system prompt."""
 
     def fault(self, prompt: Prompt) -> DataError | None:
-        """Return why a prompt cannot be asked with its tools, or None if it can."""
+        """Return why a prompt with tools cannot be sent to this model, or None if it can."""
         if not prompt.tools or prompt.tool_choice == "none":
             return None
         if self.syntax is None:
@@ -89,7 +89,7 @@ class ToolWriting:
         )
 
     def asked(self, request: Request) -> Request:
-        """Return the request to send. It is changed only if tools are written into the prompt."""
+        """Return the request to send: with tools as text if they are written into the prompt, otherwise unchanged."""
         if not self.is_prompted:
             return request
         prompt = written_prompt(request.prompt)
@@ -98,7 +98,7 @@ class ToolWriting:
         return replace(request, prompt=prompt)
 
     def read(self, output: Output, request: Request) -> Output:
-        """Return an output in which the calls in the text are parts. A request without tools has no calls."""
+        """Return an output whose text is split into text and tool calls. A request without tools has no calls."""
         is_text = not request.prompt.tools or output.error is not None
         if is_text or self.syntax is None:
             return output
@@ -122,7 +122,10 @@ def choose_writing(
     template: str | None,
     where: str,
 ) -> ToolWriting:
-    """Return how a model with this chat template is shown tools. `option` is the user's choice of a syntax."""
+    """Return how tools are shown to a model with this chat template.
+
+    `option` is the syntax that the user chose, if any.
+    """
     is_native = template is not None and takes_tools(template)
     if option == PROMPTED or (option is None and not is_native):
         return ToolWriting(HERMES, is_prompted=True)
@@ -152,7 +155,7 @@ def read_calls(
     syntax: ToolSyntax,
     request: Request,
 ) -> Candidate:
-    """Return a candidate in which the calls in the answer are parts. Its reasoning is not searched for calls."""
+    """Return a candidate whose answer is split into text and tool calls. Its reasoning is not searched for calls."""
     separated = candidate.separated(request.think_tags)
     parts: list[Part] = []
     has_calls = False
@@ -185,7 +188,7 @@ def speaks_of_tools(prompt: Prompt) -> bool:
 
 
 def written_prompt(prompt: Prompt) -> Prompt:
-    """Return a prompt with tools, calls and results as text."""
+    """Return a prompt with its tools, tool calls and results written as text."""
     if not speaks_of_tools(prompt):
         return prompt
     messages = [_as_text(message) for message in prompt.messages]
@@ -228,7 +231,7 @@ def _with_system(
 
 
 def _as_text(message: Message) -> Message:
-    """Return a message with its calls and results as the instructions describe them."""
+    """Return a message whose tool calls and results are written as the instructions describe them."""
     if message.parts is None or not (message.calls or message.results):
         return message
     parts: list[Part] = []
@@ -282,10 +285,10 @@ def template_messages(
     template: str,
     plain: Callable[[Message], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Return the messages of a conversation with tools as chat templates read them.
+    """Return the messages of a conversation with tools in the form that the chat template reads.
 
-    `plain` spells a message without calls. Results become turns of the role `tool`. A template that does not read
-    `tool_calls` gets the calls as the text that the model wrote.
+    `plain` converts a message without calls. Results become turns of the role `tool`. If the template does not read
+    `tool_calls`, the calls are inserted as the text that the model would write.
     """
     reads_calls = "tool_calls" in template
     spelled: list[dict[str, Any]] = []
@@ -320,7 +323,7 @@ def _template_call(call: ToolCall, syntax: ToolSyntax) -> dict[str, Any]:
 
 
 def _call_id(call_id: str, syntax: ToolSyntax) -> str:
-    """Return an id of the length that the template demands, the same one for equal ids."""
+    """Return a call id with the length that the template demands. Equal ids stay equal."""
     length = syntax.id_length
     is_fine = length is None or (len(call_id) == length and call_id.isalnum())
     if is_fine or length is None:

@@ -29,14 +29,14 @@ MOST_DIGITS = 300
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The calls in a text, and the text around them."""
+    """The tool calls in a text, and the text around them."""
 
     calls: tuple[ToolCall, ...] = ()
     words: str = ""
 
 
 class NoCall(ValueError):
-    """Raised if a text is not a call."""
+    """Raised if a text is not a tool call."""
 
 
 Reader = Callable[[str], Reading]
@@ -45,12 +45,12 @@ Writer = Callable[[Sequence[ToolCall]], str]
 
 @dataclass(frozen=True, slots=True)
 class ToolSyntax:
-    """One way of writing calls."""
+    """One syntax in which models write tool calls."""
 
     name: str
     reader: Reader
     write: Writer
-    """Returns calls as the model would write them, for chat templates that leave calls out of a conversation."""
+    """Returns calls as the model would write them. Needed for chat templates that leave calls out of a conversation."""
     marks: tuple[str, ...] = ()
     """Texts that may be special tokens of the model. They are kept when an answer is decoded."""
     null_content: bool = False
@@ -75,7 +75,7 @@ class ToolSyntax:
 
 
 def _call_of(value: object, *, needs_arguments: bool = False) -> ToolCall:
-    """Return the call in an object such as `{"name": …, "arguments": {…}}`."""
+    """Return the tool call in an object such as `{"name": …, "arguments": {…}}`; raise `NoCall` if there is none."""
     if not isinstance(value, Mapping):
         raise NoCall
     inner = value.get("function")
@@ -179,7 +179,7 @@ _LLAMA_ENDS = re.compile(r"<\|(?:eom_id|eot_id)\|>")
 
 
 def _read_llama3(text: str) -> Reading:
-    """Return calls that follow the tag, or that are the whole text."""
+    """Return calls in Llama's syntax: those after `<|python_tag|>`, or JSON that is the whole text."""
     text = _LLAMA_ENDS.sub("", text)
     before, tag, after = text.partition(_PYTHON_TAG)
     body = after if tag else before
@@ -218,7 +218,7 @@ _PYTHONIC_BLOCK = re.compile(
 
 
 def _read_pythonic(text: str) -> Reading:
-    """Return calls between marks, or the calls that are the whole text."""
+    """Return calls in Python syntax: those between marks, or the list of calls that is the whole text."""
     block = _PYTHONIC_BLOCK.search(text)
     if block is not None:
         words = text[: block.start()] + text[block.end() :]
@@ -256,7 +256,7 @@ def _python_call(node: ast.expr) -> ToolCall:
 
 
 def _dotted_name(node: ast.expr) -> str:
-    """Return `a.b.c`."""
+    """Return the name in a Python expression, such as `a.b.c`; raise `NoCall` if it is not a name."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)
@@ -272,7 +272,7 @@ def _keyword_values(node: ast.Call) -> dict[str, Any]:
 
 
 def _value(node: ast.expr) -> object:
-    """Return the value of an argument without executing code. A bare name becomes a text."""
+    """Return the value of an argument in a Python expression, without executing code. A bare name becomes a text."""
     if isinstance(node, ast.Constant):
         if node.value is Ellipsis:
             return "..."
@@ -388,7 +388,7 @@ _MISTRAL_CALL = re.compile(
 
 
 def _read_mistral(text: str) -> Reading:
-    """Return the calls after the mark, or those of a text that is a list of calls as a whole."""
+    """Return calls in Mistral's syntax: those after `[TOOL_CALLS]`, or a list of calls that is the whole text."""
     before, mark, after = text.partition(_TOOL_CALLS)
     if not mark:
         body = before.strip().removesuffix("</s>")
@@ -429,7 +429,7 @@ _GRANITE_MARK = re.compile(r"<\|tool_call\|>|</?tool_call>|<function_call>")
 
 
 def _read_phi(text: str) -> Reading:
-    """Return the calls of blocks, or of the older spelling `functools[{…}]`."""
+    """Return calls in Phi's syntax: in blocks between marks, or in the older form `functools[{…}]`."""
     if "<|tool_call|>" not in text:
         return _read_blocks(text, _FUNCTOOLS)
     calls: list[ToolCall] = []
@@ -445,7 +445,7 @@ def _read_phi(text: str) -> Reading:
 
 
 def _read_granite(text: str) -> Reading:
-    """Return the calls after the marks: one list, or one object after each mark."""
+    """Return calls in Granite's syntax, after the marks: one list, or one object after each mark."""
     first = _GRANITE_MARK.search(text)
     if first is None:
         raise NoCall

@@ -73,7 +73,10 @@ def not_computed(
     missing: Iterable[str],
     model: "torch.nn.Module",
 ) -> list[str]:
-    """Return the missing weights that are not sine and cosine tables, such as Whisper's positions."""
+    """Return the missing weights that cannot be computed.
+
+    Tables of sines and cosines, such as Whisper's positions, can be computed and are left out.
+    """
     names = list(missing)
     if not names:
         return names
@@ -89,7 +92,7 @@ def not_computed(
 def _is_waves(tensor: "torch.Tensor") -> bool:
     """Return True if a table has a sine for each cosine, in any order: the squares of a row add up to half its width.
 
-    The numbers decide, because models of one family differ: some compute this table, others learn it.
+    The values decide and not the name, because some models of one family compute this table, and others learn it.
     """
     if (
         tensor.is_meta

@@ -26,20 +26,23 @@ WITHOUT_TOPS = (
     "and no answer counts as the one greedy decoding would give"
 )
 MOST_CERTAIN = 2
-"""A text with more tokens than this has at least one whose log-probability is not 0."""
+"""A text with more tokens than this has at least one token whose log-probability is not 0."""
 NEAR = 0.01
-"""Log-probabilities whose difference is smaller count as equal, because servers round them."""
+"""Log-probabilities that differ by less than this count as equal, because servers round them."""
 
 
 class CannotWeigh(HttpFailure):
-    """The server reports no log-probabilities, and would report none for the next text either."""
+    """Raised if the server reports no log-probabilities of a given text.
+
+    It would report none for other texts either.
+    """
 
     def __init__(self, what: str, way: Way) -> None:
         super().__init__("bad_response", _lacks(what, way), retryable=False)
 
 
 class Misaligned(CannotWeigh):
-    """The server reports log-probabilities, but not those of the text it was sent."""
+    """Raised if the server reports log-probabilities that do not belong to the text it was sent."""
 
     def __init__(self, reason: str) -> None:
         HttpFailure.__init__(
@@ -51,7 +54,7 @@ class Misaligned(CannotWeigh):
 
 
 class Choices(NamedTuple):
-    """A server's reports on several texts, in their order."""
+    """A server's reports on several texts, in the order of the texts, and the token usage."""
 
     entries: tuple[Mapping[str, Any], ...]
     usage: Usage | None
@@ -73,8 +76,8 @@ def question(
 ) -> dict[str, Any]:
     """Return the body of a request that scores one text, or several at once.
 
-    It asks for one new token, which is thrown away: not every server can write none, and the token shows whether
-    the report is aligned.
+    It asks for one new token, which is thrown away: not every server can generate none, and the token shows whether the
+    reported log-probabilities belong to the text.
     """
     body: dict[str, Any] = {
         "model": name,
@@ -148,7 +151,10 @@ def chat_questions(
     request: Request,
     way: Way,
 ) -> list[dict[str, Any]]:
-    """Return one body for each continuation, as the beginning of the answer; only `prompt_logprobs` reads chats."""
+    """Return one request body for each continuation, which is sent as the beginning of the assistant's answer.
+
+    Raise unless the log-probabilities come from `prompt_logprobs`, since `echo` cannot read a chat.
+    """
     if way == "echo" or request.prompt.rolling:
         raise UsageError(
             f"model 'openai/{name}' measures plain text only, and the prompt is a chat",
@@ -190,7 +196,7 @@ def texts_of(request: Request) -> list[str]:
 
 
 def _weighed_parts(request: Request) -> list[str]:
-    """Return the part of each text that is scored: all of it, or the continuation with the blanks before it."""
+    """Return the part of each text that is scored: all of it, or the continuation and the blanks directly before it."""
     prompt = request.prompt
     if prompt.rolling:
         return [prompt.text]
@@ -237,7 +243,7 @@ def _column(
     name: str,
     count: int,
 ) -> Sequence[Any]:
-    """Return a column of a report, such as the log-probabilities. It has an entry for each token, or None."""
+    """Return a list of a server's report, such as `token_logprobs`: an entry for each token, None where missing."""
     entries = report.get(name) or [None] * count
     if len(entries) != count:
         raise Misaligned(f"`{name}` has {len(entries)} entries for {count} tokens")
@@ -257,7 +263,7 @@ def _check_covered(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise unless the reported tokens cover the given text and the text that the server added."""
+    """Raise if the server added text to the given one without reporting a token for it."""
     echoed = choice.get("text")
     if not isinstance(echoed, str) or not echoed.startswith(text):
         return
@@ -311,7 +317,10 @@ def _check_written(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise if the token generated at temperature 0 has no log-probability, or is not the most likely alternative."""
+    """Raise if the token that the server generated has no log-probability, or is not the most likely alternative.
+
+    It was generated at temperature 0, so anything else means that the report is wrong.
+    """
     for token, value, top, begin in zip(tokens, values, tops, begins, strict=True):
         if begin < len(text):
             continue
@@ -351,7 +360,7 @@ def _fit(
     tokens: Sequence[str],
     text: str,
 ) -> bool:
-    """Return True if the offsets increase and most plain tokens occur in the text at their offsets."""
+    """Return True if the reported token offsets increase, and most tokens occur in the text at their offsets."""
     if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
         return False
     same = different = 0
@@ -392,9 +401,9 @@ def _weight(
     *,
     whole: bool = False,
 ) -> Likelihood:
-    """Return the summed log-probability of the tokens that overlap `part`, the end of the text.
+    """Return the sum of the log-probabilities of the tokens that overlap `part`, the end of the text.
 
-    The first token of a `whole` text is left out if the server puts no token before it.
+    The first token of a `whole` text does not count if the server puts no token before it.
     """
     if not part:
         return Likelihood(0.0, True, 0)

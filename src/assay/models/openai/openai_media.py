@@ -37,7 +37,7 @@ def modalities(
     voice: str,
     audio_format: str,
 ) -> dict[str, Any]:
-    """Return the members of a chat body that request more than text."""
+    """Return the fields of a chat request that ask for audio or images in addition to text."""
     kinds = list(dict.fromkeys(("text", *produces)))
     fields: dict[str, Any] = {"modalities": kinds}
     if "audio" in produces:
@@ -76,7 +76,7 @@ def image_form(
     fields: Mapping[str, Any],
     images: Sequence[Media],
 ) -> tuple[bytes, str]:
-    """Return the drawing request with the images to edit, as a form and its content type."""
+    """Return an image editing request as a multipart form and its content type."""
     if len(images) == 1:
         name = "image"
     else:
@@ -139,7 +139,7 @@ def audio_form(
     request: Request,
     more: Mapping[str, Any],
 ) -> tuple[bytes, str]:
-    """Return the audio to transcribe, as a form and its content type.
+    """Return a transcription request as a multipart form and its content type.
 
     Text next to the audio is not sent: the endpoint would take it for preceding speech, not for an instruction.
     """
@@ -213,7 +213,7 @@ def _plain(value: object) -> str:
 
 
 def _usage(usage: object) -> Usage | None:
-    """Read token counts, if the endpoint reports tokens; some report seconds."""
+    """Return the token counts of a reply; None if the endpoint reports seconds instead of tokens."""
     if isinstance(usage, Mapping) and "input_tokens" in usage:
         return read_usage(usage, "input", "output")
     return None

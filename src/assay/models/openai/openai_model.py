@@ -51,7 +51,7 @@ BEYOND_THE_API = ("top_k", "min_p", "repetition_penalty")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One kind of server program: the options that it adds to the public API, and their names."""
+    """A server program, such as vLLM: the options that it adds to the public API, and its names for them."""
 
     name: str
     knows: frozenset[str] = frozenset()
@@ -89,7 +89,7 @@ OWNER_OF_LLAMA_CPP_PYTHON = "me"
 
 
 def needs_server(options: GenerateOptions) -> bool:
-    """Return True if the request sets an option whose name depends on the server's software."""
+    """Return True if the request sets an option that the public API lacks and that servers name differently."""
     return any(getattr(options, name) is not None for name in BEYOND_THE_API)
 
 
@@ -97,7 +97,7 @@ def recognised(
     listed: object,
     headers: Mapping[str, str],
 ) -> Server:
-    """Return the server that sent this list of models, or `UNKNOWN`."""
+    """Return the server program that sent this list of models and these headers, or `UNKNOWN`."""
     if headers.get("server", "").lower().startswith("llama.cpp"):
         return LLAMA_CPP
     models = mapping_in(listed).get("data")
@@ -150,7 +150,7 @@ OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "speech": (("text",), ("audio",)),
     "transcriptions": (("text", "audio"), ("text",)),
 }
-"""The kinds of media that the APIs other than chat and completions accept and produce."""
+"""What the APIs other than chat and completions accept and produce, as (inputs, outputs)."""
 OWN_CARRIERS: Mapping[str, Carrier] = {
     "responses": replace(CHAT, name="a request of the Responses API"),
     "images": Carrier("the images endpoint", media=frozenset({"image"})),
@@ -180,7 +180,7 @@ class OpenAI(HttpModel):
     accepts: tuple[str, ...] = ACCEPTS
     produces: tuple[str, ...] = PRODUCES
     likelihood_by: Weighing = "none"
-    """How the server reports likelihoods of given texts: `echo` with `logprobs`, or vLLM's `prompt_logprobs`."""
+    """How the server reports likelihoods of given texts: by `echo` with `logprobs`, or by vLLM's `prompt_logprobs`."""
     think_tags: bool | str | tuple[str, str] | None = None
     """How the server marks reasoning in the text. None recognises all known forms, False none."""
     tool_syntax: str | None = None
@@ -271,7 +271,10 @@ class OpenAI(HttpModel):
 
     @property
     def formats(self) -> Formats:
-        """Return the accepted media formats: only WAV and MP3 for the public chat, others too for transcriptions."""
+        """Return the accepted media formats.
+
+        The public chat API takes audio as WAV and MP3 only, transcriptions take more.
+        """
         if self.api == "transcriptions":
             return {"audio": {*PLAIN_AUDIO, "m4a", "mp4", "webm"}}
         is_public = self._place.startswith(self.public_url)
@@ -281,7 +284,7 @@ class OpenAI(HttpModel):
         }
 
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return what the request for a prompt can hold, depending on its API."""
+        """Return the media and roles that the request for a prompt can contain, depending on its API."""
         if self.api in OWN_CARRIERS:
             return OWN_CARRIERS[self.api]
         weighs = prompt.continuations is not None or prompt.rolling
@@ -352,7 +355,10 @@ class OpenAI(HttpModel):
         return check_reply(output, request, self.name, reply_model, self._tags)
 
     async def _server_for(self, request: Request) -> Server:
-        """Return the server program. It is identified once, if the name of a requested option depends on it."""
+        """Return the server program behind the URL.
+
+        It is identified once, if the name of a requested option depends on it.
+        """
         if self._url == self.public_url or not needs_server(request.options):
             if self._url == self.public_url:
                 return PUBLIC
@@ -406,7 +412,7 @@ class OpenAI(HttpModel):
         return without_seed(output, request)
 
     async def _draw(self, request: Request) -> Output:
-        """Ask for images, new or edited from those of the prompt."""
+        """Ask for images: new ones, or edited copies of the images in the prompt."""
         is_public = self._url == self.public_url
         fields = media.image_fields(self.name, request, inline=not is_public)
         images = request.prompt.media

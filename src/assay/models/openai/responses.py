@@ -91,7 +91,7 @@ def question(name: str, request: Request) -> dict[str, Any]:
 
 
 def _tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the members that offer tools. Schemas are sent as they are, so `strict` is off."""
+    """Return the fields of a request body that offer tools. `strict` is off, because schemas are sent as they are."""
     fields: dict[str, Any] = {}
     if prompt.tools:
         fields["tools"] = [
@@ -109,7 +109,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
-    """Convert one message to items: tool results, text and calls are separate items."""
+    """Convert one message to items of `input`: tool results, text and calls are separate items."""
     items: list[dict[str, Any]] = []
     for result in message.results:
         output = {"call_id": result.call_id, "output": _content(result.parts)}
@@ -137,7 +137,7 @@ def _is_blank(part: Part) -> bool:
 
 
 def _item(message: Message) -> dict[str, Any]:
-    """Convert one message of text and media. Its parts are those of a chat message under other names."""
+    """Convert one message of text and media to an item of `input`."""
     return {"role": message.role, "content": _content(message.parts or ())}
 
 
@@ -235,7 +235,7 @@ def _call(item: Mapping[str, Any]) -> ToolCall:
 
 
 def _is_commentary(item: Mapping[str, Any]) -> bool:
-    """Return False for a message with an answer. What a model says while it works has the phase `commentary`."""
+    """Return True for a message that the model wrote while working (phase `commentary`), False for an answer."""
     return item.get("type") != "message" or item.get("phase") == "commentary"
 
 

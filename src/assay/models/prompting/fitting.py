@@ -18,7 +18,7 @@ POLICIES = ("refuse", "left", "middle")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum lengths of prompts and answers, and how many answers are written at once."""
+    """Maximum lengths of prompts and answers, and how many answers are generated at once."""
 
     context: int
     max_tokens: int
@@ -33,9 +33,9 @@ def fit(
     usual: int,
     policy: str,
 ) -> tuple[int, int]:
-    """Return how many tokens of a prompt to keep, and how many its answer may have.
+    """Return how many tokens of a prompt to keep, and how many tokens its answer may have.
 
-    `usual` is the length of an answer if no limit was set.
+    `usual` is the maximum length of an answer for which neither task nor user set one.
     """
     if max_tokens is None:
         requested = usual
@@ -55,9 +55,9 @@ def fitted(
     policy: str,
     refuse: Callable[[int, int], Output],
 ) -> tuple[list[Pair], int] | Output:
-    """Cut the contexts of pairs to fit the model.
+    """Cut the contexts of pairs so that each pair has at most `longest` tokens to compute.
 
-    Return the pairs and the largest number of tokens cut, or the failed output if a pair cannot be cut to fit.
+    Return the pairs and the largest number of tokens cut, or the failed output if a pair cannot be cut enough.
     """
     over = max((len(pair.computed) - longest for pair in pairs), default=0)
     if over <= 0:
@@ -81,7 +81,7 @@ def cut_pair(
     longest: int,
     policy: str = "left",
 ) -> Pair:
-    """Return the pair with as much of its context as fits, at least one token."""
+    """Return the pair with as much of its context as fits into `longest` tokens, at least one token."""
     drop = min(len(pair.computed) - longest, pair.start - 1)
     if drop <= 0:
         return pair
@@ -94,7 +94,7 @@ def shortened(
     length: int,
     policy: str,
 ) -> tuple[int, ...]:
-    """Return `length` of the tokens: the last ones, or with `middle` half from each end."""
+    """Return `length` of the tokens: the last ones, or with the policy `middle` half from each end."""
     if len(tokens) <= length:
         return tuple(tokens)
     if policy == "middle":
@@ -123,7 +123,7 @@ def cut_details(
     cut: int | None,
     squeezed: int | None = None,
 ) -> Mapping[str, Any]:
-    """Return details for the record: tokens cut from the prompt, and the limit of an answer that reached it."""
+    """Return an output's details about lengths: the tokens cut from the prompt, and the lowered limit of its answer."""
     details = {}
     if cut:
         details["truncated_tokens"] = cut

@@ -29,7 +29,10 @@ class LocalModel(ABC):
     """How the model writes tool calls: by default as its chat template shows. `prompted` puts tools into the prompt."""
 
     def _check_options(self, least: Mapping[str, int]) -> None:
-        """Raise for invalid options, and read the chat template."""
+        """Raise for invalid options, and read the chat template.
+
+        `least` has the smallest value of each integer option.
+        """
         check_counts(self, {"max_tokens": 1, **least}, self.path)
         if self.truncate not in POLICIES:
             raise UsageError(
@@ -58,7 +61,7 @@ class LocalModel(ABC):
         return self._prompts.tool_writing.fault(prompt)
 
     def _can_take_tools(self, has_template: bool | None) -> bool:
-        """Return True unless it is a base model, which has no chat template."""
+        """Return False for a base model, which has no chat template, unless tools are written into the prompt."""
         return has_template is not False or self.tool_syntax == PROMPTED
 
     def _with_calls(
@@ -66,7 +69,7 @@ class LocalModel(ABC):
         outputs: Sequence[Output],
         requests: Sequence[Request],
     ) -> list[Output]:
-        """Return the outputs with the calls in their texts as parts."""
+        """Return the outputs with the tool calls in their texts as separate parts."""
         read: list[Output] = []
         for output, request in zip(outputs, requests, strict=True):
             if request.prompt.tools:
@@ -98,7 +101,7 @@ class LocalModel(ABC):
         candidates: Sequence[Candidate],
         room: int,
     ) -> int | None:
-        """Return the shortened limit of the answers if one of them reached it; else None."""
+        """Return the limit `room` if the context made it smaller than requested and an answer reached it; else None."""
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
         if ended_early and room < self._answer_length(request):
             return room
@@ -110,7 +113,7 @@ def check_counts(
     least: Mapping[str, int],
     where: str,
 ) -> None:
-    """Raise for options that are not integers or are too small. `None` leaves the choice to the model."""
+    """Raise for options that are not integers or are smaller than `least`. `None` leaves the choice to the model."""
     for name, smallest in least.items():
         value = getattr(options, name)
         if value is not None and (

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A continuation to score: all tokens, and the index where it starts."""
+    """A continuation to score after its context: the tokens of both, and the index where the continuation starts."""
 
     tokens: tuple[int, ...]
     start: int
 
     @property
     def computed(self) -> tuple[int, ...]:
-        """The tokens to compute. The last token is only predicted."""
+        """The tokens that the model reads: all but the last one, which is only predicted."""
         return self.tokens[:-1]
 
 

@@ -57,7 +57,7 @@ class PromptFault:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The text that a chat template writes around a question, its answer and a second question."""
+    """The texts that a chat template writes before, between and after a question, its answer and a second question."""
 
     before: str
     after_question: str
@@ -65,7 +65,7 @@ class Around:
     at_end: str
 
     def opens_at_once(self) -> str | None:
-        """Return the marker that opens the turns of all roles, if it directly follows an unclosed turn."""
+        """Return the marker that opens each turn if it directly follows a turn that was not closed, else None."""
         # The first marker that the answer's turn has too, since nothing is closed before it was opened. A marker of one
         # role alone is none of them: it closes the turn before, and some models end their answers with it.
         opener = next(
@@ -97,7 +97,10 @@ class Around:
         return begun != ended and begun.startswith(ended)
 
     def ends_answer(self, stop: str) -> bool:
-        """Return True if a stop string is the mark that closes an answer. It may also close the question."""
+        """Return True if a stop string is the text with which the template closes an answer.
+
+        It may close questions, too.
+        """
         closing = self.after_answer.lstrip()
         marker = _MARKER.match(closing)
         return closing.startswith(stop.lstrip()) and (
@@ -125,7 +128,7 @@ class Renderer:
 
     @cached_property
     def tool_writing(self) -> ToolWriting:
-        """How tools are shown to the model, by its chat template."""
+        """How tools are shown to the model, chosen by its chat template and the option `tool_syntax`."""
         return choose_writing(self.tool_syntax, self._tool_template, self.where)
 
     @property
@@ -225,7 +228,7 @@ class Renderer:
 
     @cached_property
     def _added_after(self) -> int:
-        """Return how many tokens the tokenizer adds after a text.
+        """Return how many tokens, such as an end-of-text token, the tokenizer adds after a text.
 
         They would end the text before the model continues.
         """
@@ -238,7 +241,7 @@ class Renderer:
         return added
 
     def pairs(self, prompt: Prompt) -> list[Pair]:
-        """Return the token ids of each continuation after the context.
+        """Return the pair of context and continuation, as token ids, for each continuation of a prompt.
 
         Context and continuation are encoded together, because the tokenizer may join text across their boundary.
         """
@@ -287,7 +290,7 @@ class Renderer:
         return self._need_prefix(), tuple(tokens)
 
     def _need_prefix(self) -> int:
-        """Return the token before a text: the beginning-of-sequence token, or else the end-of-text token."""
+        """Return the token to put before a text: the beginning-of-sequence token, or else the end-of-text token."""
         for name in ("bos_token_id", "eos_token_id"):
             token = getattr(self.tokenizer, name, None)
             if token is not None:
@@ -320,7 +323,7 @@ class Renderer:
         return set()
 
     def _around(self) -> Around | None:
-        """Return the template's texts around turns; `None` without a template, or if it drops a message."""
+        """Return the texts that the template writes around turns; `None` if it drops a message or there is none."""
         if not self.has_template:
             return None
         roles = ("user", "assistant", "user")
@@ -343,7 +346,7 @@ class Renderer:
         )
 
     def _always_ends_alike(self) -> bool:
-        """Return True if the template ignores `add_generation_prompt`: a prompt ends alike with and without it."""
+        """Return True if the template ignores `add_generation_prompt`: prompts end alike with and without it."""
         messages = [{"role": "user", "content": MARKS[0]}]
         try:
             return self._templated(messages) == self._templated(messages, opens=False)
@@ -446,7 +449,7 @@ def seam(
     *,
     is_empty: bool,
 ) -> int:
-    """Return the index of the first token of a continuation in the tokens of the whole text.
+    """Return where a continuation begins in `whole`, the tokens of the context and the continuation encoded together.
 
     A token across the boundary belongs to the continuation, like all after it: "un" with "happy" is scored as
     "unhappy". Every continuation has at least one token, unless it is empty.
@@ -465,7 +468,7 @@ def special_ids(
     tokenizer: "PreTrainedTokenizerBase",
     strings: Sequence[str],
 ) -> set[int]:
-    """Return the ids of the strings that are single special tokens, because decoded answers never contain them."""
+    """Return the ids of those strings that are a single special token, which decoded answers never contain."""
     special = set()
     for string in strings:
         ids = tokenizer.encode(string, add_special_tokens=False)

@@ -20,7 +20,7 @@ Planned = tuple[list[Pair], int] | Output
 
 
 def not_finite(what: str = NOT_FINITE) -> Output:
-    """Return the failure of an answer whose numbers are not finite."""
+    """Return the failed output for logits that are not finite."""
     return Output.failed("non_finite", what, retryable=False)
 
 
@@ -36,7 +36,7 @@ def plan_pairs(
     policy: str,
     refuse: Callable[[int, int], Output] = too_long,
 ) -> Planned:
-    """Pair the continuations of a request, or its whole text, with as much context as fits the model."""
+    """Pair the continuations of a request, or pieces of its whole text, with as much context as fits the model."""
     if request.prompt.rolling:
         first, tokens = renderer.whole_text(request.prompt)
         return windows(tokens, first, longest), 0

@@ -101,9 +101,9 @@ class Specialist(ABC):
 
     batch_size: ClassVar[int] = 1
     label: ClassVar[str]
-    """The name used in its error messages."""
+    """The model's name in error messages."""
     draws: ClassVar[bool] = False
-    """True if two candidates of one request differ."""
+    """True if the candidates of one request may differ, because the model uses random numbers."""
     ranges: ClassVar[Ranges] = {}
     """The smallest and largest valid value of each option that is a number."""
     _engine: Any = field(
@@ -151,7 +151,7 @@ class Specialist(ABC):
         return [self._timed(request) for request in requests]
 
     def _timed(self, request: Request) -> Output:
-        """Answer a request `n` times, one at a time.
+        """Answer a request with `n` candidates, and measure the time.
 
         A model without randomness computes its answer once and repeats it.
         """

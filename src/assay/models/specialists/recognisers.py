@@ -33,7 +33,7 @@ FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.16
 """Length of a pause in seconds, over which loudness is averaged."""
 PAUSE_LEVEL = 0.2
-"""The highest loudness of a pause, relative to the loudness of the speech."""
+"""The highest loudness that still counts as a pause, relative to the loudness of the speech."""
 SILENCE_LEVEL = 0.002
 SILENCE_PART = 0.02
 """A piece is silent if it is below this level and below this share of the recording's speech level.
@@ -236,7 +236,7 @@ class Recogniser(Specialist):
 
     @property
     def _additions(self) -> list[str]:
-        """Return how the audio was processed before the engine, for the record."""
+        """Return notes on how the audio was changed before recognition, such as added silence, for the record."""
         return []
 
     @abstractmethod

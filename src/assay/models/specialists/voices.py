@@ -51,7 +51,7 @@ class Espeak(Specialist):
     """A language, optionally with a variant, such as `en-us+f3`."""
     words_per_minute: int = 160
     pitch: int = 50
-    """0 to 100."""
+    """How high the voice is, from 0 to 100."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -159,15 +159,15 @@ TEXT, SPEECH = "text.txt", "speech.wav"
 
 @dataclass
 class Program(Specialist):
-    """A program that reads one file and writes another."""
+    """A speech synthesiser that is a program: it reads a text file and writes an audio file."""
 
     abilities = SPEAKS
     program: ClassVar[str]
     apt: ClassVar[str]
     named_by: ClassVar[str]
-    """The program that is called to print the version."""
+    """The program whose `--version` names the version."""
     arguments: ClassVar[tuple[str, ...]]
-    """The arguments for reading the text and writing the audio."""
+    """The command-line arguments of the program, with the text file to read and the audio file to write."""
     voice: str
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ class WorkerUnfit(ModelError):
 
 
 class WorkerProcess:
-    """One process that runs one class."""
+    """A process that builds one worker class and answers requests with it."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class WorkerProcess:
         message: Mapping[str, Any],
         seconds: float,
     ) -> dict[str, Any]:
-        """Write one line and read the next one."""
+        """Send a message as one line to the process, and return the next line that it writes."""
         process = self._process
         assert (
             process is not None

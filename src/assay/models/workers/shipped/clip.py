@@ -54,7 +54,7 @@ class Clip:
         }
 
     def image_features(self, image: object) -> torch.Tensor:
-        """Return the projected features of one image as a row."""
+        """Return the features of one image in CLIP's common space, as one row."""
         import torch
 
         inputs = self.processor(images=image, return_tensors="pt").to(self.device)
@@ -65,7 +65,7 @@ class Clip:
             return self.model.visual_projection(vision.pooler_output)
 
     def words(self, texts: list[str]) -> torch.Tensor:
-        """Return the projected features of texts, one row each.
+        """Return the features of texts in CLIP's common space, one row each.
 
         A text beyond the model's limit is cut, as is usual.
         """

@@ -43,7 +43,7 @@ OTHER_NAMES = {
     "airplane": "aeroplane", "motorcycle": "motorbike", "couch": "sofa", "tv": "tvmonitor",
     "potted plant": "pottedplant", "dining table": "diningtable",
 }  # fmt: skip
-"""Names of GenEval's classes, and what other label sets call the same thing."""
+"""GenEval's names of classes, and the names of the same things in other label sets."""
 
 
 class Detector:
@@ -138,7 +138,7 @@ class Detector:
         image: Image,
         names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
-        """Detect objects with a model that has numbered classes."""
+        """Detect objects with a model that knows a fixed set of classes. Return them by class name."""
         class_names = {self.number_of(name): name for name in names}
         outputs = self._look(image)
         (result,) = self.processor.post_process_object_detection(
@@ -165,7 +165,7 @@ class Detector:
         image: Image,
         names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
-        """Detect objects with a model that takes class names as text."""
+        """Detect objects with a model that takes class names as text. Return them by class name."""
         is_grounded = self.model.config.model_type in (
             "grounding-dino",
             "mm-grounding-dino",
@@ -210,7 +210,7 @@ class Detector:
         image: Image,
         names: list[str],
     ) -> dict[str, list[dict[str, Any]]]:
-        """Detect objects with an instance segmenter.
+        """Detect objects with an instance segmenter. Return them by class name.
 
         A box encloses the mask. A score is the product of the scores of class and mask.
         """
@@ -248,9 +248,9 @@ class Detector:
         return ranked(detections)
 
     def number_of(self, name: str) -> int:
-        """Return the number of a class.
+        """Return the detector's number for a class name.
 
-        Raise for a class that the detector does not know, since it cannot be judged missing.
+        Raise for a class that the detector does not know, since it cannot say that such an object is missing.
         """
         for label in (name, OTHER_NAMES.get(name, name)):
             if label.lower() in self.labels:
@@ -271,7 +271,7 @@ class Detector:
 
 
 class Colors:
-    """Chooses the colour of an object: the one of ten whose phrases are nearest according to CLIP."""
+    """Chooses one of ten colours for an object: the one whose descriptions CLIP finds most similar to the image."""
 
     def __init__(
         self,
@@ -312,7 +312,7 @@ class Colors:
         return COLORS[int((features @ self._words(name).T).argmax())]
 
     def _words(self, name: str) -> torch.Tensor:
-        """Return one row for each colour: the normalized mean of its normalized phrases."""
+        """Return a row of features for each colour: the normalized mean of its normalized descriptions."""
         import torch
 
         if name not in self._known:

@@ -145,7 +145,7 @@ class Inception:
 
 
 def blocks() -> list[tuple[str, list[list[tuple[str, Any]]]]]:
-    """Return the eleven blocks in order."""
+    """Return the eleven blocks of the network in order: their names and the layers of each branch."""
     listed = [
         (f"Mixed_5{letter}", _wide(pool))
         for letter, pool in zip("bcd", (32, 64, 64), strict=True)

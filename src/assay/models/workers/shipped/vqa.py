@@ -179,9 +179,9 @@ class Vqa:
         yes: tuple[str, ...],
         no: tuple[str, ...],
     ) -> tuple[float, float]:
-        """Return the summed probabilities of the first tokens of the two words, each spelling counted once.
+        """Return the probability that the next word is yes, and that it is no, over all spellings of each.
 
-        A token with which both begin, such as a single blank, counts for neither.
+        A token with which both words begin, such as a single blank, counts for neither.
         """
         tokenizer = self.processor.tokenizer
         probable = logits.float().softmax(-1)
