@@ -16,22 +16,22 @@ class TaskProgress:
     expected: int | None = None
     done: int = 0
     reused: int = 0
-    """Samples among `done` that an earlier run had answered."""
+    """How many of the samples in `done` an earlier run had answered."""
     outcomes: dict[str, int] = field(default_factory=dict)
     state: str = "waiting"
     """One of waiting, loading, running, scoring, finished; stopped if it ended early."""
     first_errors: dict[str, str] = field(default_factory=dict)
-    """For each outcome, the first sample with it, and the reason."""
+    """For each outcome, the id of the first sample that ended so, with the reason."""
     replicas: dict[int, str] = field(default_factory=dict)
     """State of each replica by number: starting, ready, working or lost."""
     meter: Meter = field(default_factory=Meter)
-    """Progress of the model inside its current batches."""
+    """Progress of the model within the batches that it is working on."""
     tokens: Mapping[str, float] = field(default_factory=dict)
     """Tokens of the answers so far, as counted by backends: `input_tokens`, `output_tokens`."""
     batches: str = ""
     """State of the batches at a batch API, such as `batch_1: 120 of 500 done`."""
     restarts: int = 0
-    """Replicas that died and were replaced."""
+    """Number of replicas that died and were replaced."""
 
     def count(self, outcome: str) -> None:
         """Count one score."""

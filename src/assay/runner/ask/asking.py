@@ -24,7 +24,7 @@ from ..events import TaskProgress
 from .work import Answers, Job
 
 Stored = Sequence[Answered | None]
-"""The answers of one sample and epoch in the journal, by round."""
+"""The answers that the journal has for one sample and epoch, by round; None for a round without an answer."""
 
 
 @dataclass(eq=False)
@@ -40,19 +40,19 @@ class Asking:
     writer: RunWriter
     progress: TaskProgress
     cache: ResponseCache | None = None
-    """The cache that runs share."""
+    """The response cache that several runs share."""
     budget: ErrorBudget | None = None
     """Failures stop the run only if there is a budget. A helper shares budget and progress with the task it serves."""
     role: str = ""
-    """The role of a helper model; empty for the model itself."""
+    """The role of a helper model, such as `judge`; empty for the model that is evaluated."""
     may_ask: bool = True
     """False if the model must not be asked. A failure in an earlier run then counts as the answer."""
     spending: SpendingLimit | None = None
     """The limit of `--budget`, if there is one."""
     prices: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Prices of a million tokens of this model."""
+    """The prices of a million tokens of this model."""
     remarks: Remarks = field(default_factory=Remarks)
-    """Notes about the answers; not used for helpers."""
+    """Notes about the answers for the end of the run; not used for helpers."""
     think_tags: ThinkTags = None
     """How reasoning is marked in the answers: see `think_tags_of`."""
     tokens: dict[str, float] = field(default_factory=dict, init=False)
@@ -85,10 +85,10 @@ class Asking:
         *,
         moves: bool = False,
     ) -> Answered | None:
-        """Return the answer of the journal to a request, or None.
+        """Return the journal's answer to a request, or None.
 
-        It is looked up by sample and epoch, else by key, which also finds it after rows moved or the model was
-        renamed. With `moves`, such an answer is also written under its new sample or model.
+        It is looked up by sample and epoch, else by key, which also finds it if rows have moved or the model was
+        renamed. With `moves`, an answer that was found by its key is also written under its new sample or model.
         """
         if self.is_new:
             return None
@@ -172,7 +172,7 @@ class Asking:
             raise refused
 
     def judge(self, answers: Answers) -> None:
-        """Raise if the error budget is used up."""
+        """Raise if an answer has an error and the error budget is used up."""
         if any(output.error is not None for _, output in answers):
             self.check()
 
@@ -240,7 +240,7 @@ class Asking:
 
     @cached_property
     def _failures(self) -> dict[str, Answered]:
-        """Return the failed requests of an earlier run, by key. A run that must not ask counts them as answers."""
+        """Return the failed requests of an earlier run by key. They count as answers if the model must not be asked."""
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
         return {
             answer.key: answer

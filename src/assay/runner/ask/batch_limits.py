@@ -23,15 +23,15 @@ KNOWN = ("requests", "megabytes", "poll", "rounds", "price")
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """How large batches are, how often their state is checked, and what they cost."""
+    """How large batches may be, how often their state is checked, and what they cost."""
 
     requests: int
     size: int
-    """The most bytes of one batch."""
+    """Maximum size of one batch in bytes."""
     poll: float = POLL_SECONDS
     """Seconds between two checks of a batch, after the first minutes."""
     rounds: int = ROUNDS
-    """Number of batches in which a request is tried before it is sent alone."""
+    """Maximum number of batches in which a failing request is sent again, before it is sent alone."""
     price: float | None = None
     """The share of the usual price that a batch costs; None if it is unknown."""
 

@@ -30,7 +30,10 @@ from .work import Job
 LONGEST_SILENCE = 3600.0
 """Seconds for which calls to a failing service are retried. The batch continues meanwhile."""
 LOOKS = 3
-"""How often the list of batches is read before a batch counts as not created, because it may appear late."""
+"""How often the service's list of batches is read before a batch counts as not created.
+
+It may appear in the list late.
+"""
 SECONDS_BETWEEN_LOOKS = 2.0
 DOWNLOADS = 3
 """How often a results file is downloaded if it ends in the middle of a line."""
@@ -66,11 +69,11 @@ class OpenBatch:
 
     logged: LoggedBatch
     jobs: dict[int, Job] = field(default_factory=dict)
-    """Jobs by number of the request."""
+    """Jobs by the number of their request in the batch."""
     spare: dict[str, "deque[int]"] = field(default_factory=dict)
-    """Requests of an earlier run that no job has claimed yet, by request key."""
+    """By request key: numbers of the requests in a batch of an earlier run that no job has claimed yet."""
     candidates: list[str] = field(default_factory=list)
-    """Batches of the service that may be this one, as long as that is uncertain."""
+    """Ids of batches at the service that may be this one, as long as it is unknown which one is."""
     status: BatchStatus = field(default_factory=lambda: BatchStatus("running"))
     following: "asyncio.Task[BatchResults | None] | None" = None
 
@@ -92,14 +95,14 @@ class OpenBatch:
 
 @dataclass(eq=False)
 class BatchService:
-    """The batch API of a model. Calls are repeated until the service answers."""
+    """The batch API of a model. Calls are repeated until the service answers, for up to an hour."""
 
     api: BatchApi
     log: BatchLog
     limits: BatchLimits
     where: str
     say: Say
-    """Shows a line during the run."""
+    """Shows a line to the user during the run."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the run stops. Pending waits then end at once."""
 
@@ -120,7 +123,10 @@ class BatchService:
             ) from None
 
     async def submit(self, draft: Draft) -> OpenBatch:
-        """Send a batch once, however many attempts this needs. Its id is on disk when this returns."""
+        """Send a draft as one batch, however many attempts this needs.
+
+        The id of the batch is on disk when this returns.
+        """
         logged = draft.logged
         logged.newest = await self.check()
         self.log.plan(logged)
@@ -178,7 +184,7 @@ class BatchService:
                 self._raise(failure, status)
 
     async def _look_up(self, batch: OpenBatch) -> bool:
-        """Look for a batch that may have been created; return True if there is one, or a candidate."""
+        """Look for a batch that the service may have created; return True if there is one, or a candidate."""
         logged = batch.logged
         others = {other.batch_id for other in self.log.batches.values()}
         for look in range(LOOKS):
@@ -316,7 +322,7 @@ class BatchService:
             attempts += 1
 
     def _raise(self, failure: HttpFailure, status: int) -> None:
-        """Raise the error for a service that refuses its calls."""
+        """Raise the error for a service that refuses its calls or fails for too long."""
         message, _, fix = self.api.plain_message(failure).partition("; fix: ")
         if status in (401, 403):
             fix = f"check the key in {self.api.model.api_key_env}; batches may need further rights"

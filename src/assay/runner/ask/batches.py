@@ -52,13 +52,13 @@ class BatchAsker:
     journal: Path
     progress: TaskProgress
     say: Callable[[str], None]
-    """Shows a line and keeps it in the notes of the run."""
+    """Shows a line to the user, and keeps it in the notes of the run."""
     whisper: Callable[[str], None]
-    """Shows a line that matters only during the run."""
+    """Shows a line to the user that matters only during the run."""
     prices: Mapping[str, Any]
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     window: int = DEFAULT_WINDOW
-    """Most requests in flight that are sent alone."""
+    """Maximum number of requests that are sent alone at the same time."""
     is_in_journal: Callable[[str], bool] = lambda key: False
     """Returns True if the journal has an answer to a request key."""
     is_async: bool = True
@@ -75,18 +75,18 @@ class BatchAsker:
         )
         self._drafts: dict[tuple[Any, ...], Draft] = {}
         self._adopted: list[OpenBatch] = []
-        """Batches of an earlier run."""
+        """Batches of an earlier run that this run takes over."""
         self._claimable: list[OpenBatch] = []
-        """Adopted batches that have not ended yet."""
+        """Batches of an earlier run that have not ended yet. Jobs may claim requests in them."""
         self._open: list[OpenBatch] = []
-        """Batches whose end is awaited."""
+        """Batches that were sent and have not ended."""
         self._spare: dict[str, deque[Spare]] = {}
-        """Replies to an earlier run's batch that no job has claimed yet, by request key."""
+        """Replies of an earlier run's batches that no job has claimed yet, by request key."""
         self._ready: list[Pair] = []
-        """Answers to pass on."""
+        """Jobs with answers that the sink has not received yet."""
         self._alone: set[asyncio.Task[None]] = set()
         self._held = 0
-        """Number of jobs that were taken and not passed on yet."""
+        """Number of jobs that were taken and whose answers the sink has not received yet."""
         self._handed_on = 0
         self._changed = asyncio.Event()
         self._is_checked = False
@@ -110,7 +110,7 @@ class BatchAsker:
         self._changed.set()
 
     def _adopt(self) -> None:
-        """Take over the batches of an earlier run, so that their requests are not sent again."""
+        """Take over the batches of an earlier run that are still open, so that their requests are not sent again."""
         for logged in self.log.open_batches(self.task, self.name):
             batch = OpenBatch(logged)
             for number, key in enumerate(logged.keys):
@@ -171,7 +171,7 @@ class BatchAsker:
         return bool(done)
 
     async def _take(self, job: Job) -> None:
-        """Find the batch of an earlier run that contains a job's request, or put the job into the next batch."""
+        """Find a job's request in the batches of an earlier run, or put the job into the next batch."""
         if not job.attempts:
             self._held += 1
             self.progress.meter.begun += 1
@@ -190,7 +190,7 @@ class BatchAsker:
         await self._draft(job)
 
     async def _draft(self, job: Job) -> None:
-        """Put a job into the next batch, and send that batch if it is full."""
+        """Put a job into the next batch, and send the batch if it is full."""
         self._batched.record_next()
         output = await call_async(self._batched.model, job.request)
         request = self._batched.recorded(output)
@@ -234,7 +234,10 @@ class BatchAsker:
         return Output.failed("data", message, retryable=False)
 
     async def _send(self, group: tuple[Any, ...]) -> None:
-        """Send a draft as a batch, and follow it."""
+        """Send the draft of a group, whose requests have the same path and headers, as a batch.
+
+        Wait for it in the background.
+        """
         draft = self._drafts.pop(group)
         draft.logged.keys = [job.request.key for job in draft.jobs]
         batch = await self.service.submit(draft)
@@ -274,7 +277,7 @@ class BatchAsker:
         work: Work,
         sink: Sink,
     ) -> None:
-        """Pass on the answers of a batch that ended, and ask again for missing ones."""
+        """Read the answers of a batch that ended. Requests without a reply are sent again."""
         if batch in self._claimable:
             self._claimable.remove(batch)
         if results is None:
@@ -301,7 +304,10 @@ class BatchAsker:
             self._raise_cancelled(batch, unanswered)
 
     def _sort(self, batch: OpenBatch, results: BatchResults) -> dict[int, BatchReply]:
-        """Return the replies by number of their request, and report the unusable ones."""
+        """Return the replies of a batch by the number of their request.
+
+        Tell the user about unusable and missing replies.
+        """
         replies: dict[int, BatchReply] = {}
         unknown = 0
         repeated = 0
@@ -333,7 +339,7 @@ class BatchAsker:
         batch: OpenBatch,
         replies: dict[int, BatchReply],
     ) -> None:
-        """Keep the replies of an earlier run's batch for jobs that are read later."""
+        """Keep the replies of an earlier run's batch for jobs that are read from the data later."""
         for key, numbers in batch.spare.items():
             for number in numbers:
                 if number in replies:
@@ -366,7 +372,10 @@ class BatchAsker:
         self._ready.append((job, self._priced(output, share)))
 
     def _priced(self, output: Output, share: float) -> Output:
-        """Return the output with its cost, if the prices are known. A batch costs a share of them."""
+        """Return the output with its cost, if prices are known.
+
+        `share` is the share of the usual price that a batch costs.
+        """
         usage = output.usage
         if usage is None or usage.cost is not None:
             return output
@@ -398,7 +407,7 @@ class BatchAsker:
             self._ready.append((job, self._priced(output, 1.0)))
 
     async def _deliver(self, work: Work, sink: Sink) -> None:
-        """Write the answers to the journal, and score them."""
+        """Give the answers to the sink, which writes them to the journal and scores them."""
         while self._ready:
             pairs: Answers = self._ready[:AT_ONCE]
             del self._ready[:AT_ONCE]
@@ -472,7 +481,7 @@ def _missing(batch: OpenBatch, number: int) -> BatchReply:
 
 
 def _batch_counts(batches: Sequence[OpenBatch]) -> str:
-    """Return `batch_1: 120 of 500 done`, or the sum over several batches."""
+    """Return the progress of batches as text: `batch_1: 120 of 500 done`, or the sum over several batches."""
     if not batches:
         return ""
     done = sum(batch.status.done for batch in batches)
@@ -484,7 +493,7 @@ def _batch_counts(batches: Sequence[OpenBatch]) -> str:
 
 
 def _continues_line(batch: OpenBatch) -> str:
-    """Return the line that says that a batch continues at the service after the run has stopped."""
+    """Return the line that tells users that a batch continues at the service after the run has stopped."""
     total = len(batch.logged.keys)
     return (
         f"batch {batch.logged.name} continues at the service ({batch.status.done:,} of {total:,} done):"

@@ -42,7 +42,7 @@ CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
 """Smallest number of timed requests after which a model may count as instant."""
 MOST_WAITING = 0.75
-"""Largest share of its time that an instant model may spend waiting for the thread of the runner.
+"""Largest share of its time that a model may wait for the thread of the runner and still count as instant.
 
 A model that asks a server waits longer.
 """
@@ -56,7 +56,7 @@ class BatchSize:
         self.handover = 1
         """Batch size for a model that declares none, adjusted so that a batch takes about `HANDOVER_SECONDS`."""
         self._fits: int | None = None
-        """The batch size that fits into memory, increased by one after each batch; None until a batch was too large."""
+        """A batch size that fits into memory, increased after each batch; None as long as no batch was too large."""
         self._too_large = 0
         """The smallest batch that did not fit into memory. It is tried again after `CLEAN_BATCHES` smaller ones."""
         self._clean = 0
@@ -95,7 +95,7 @@ class BatchSize:
         seconds: float,
         worked: float,
     ) -> bool:
-        """Return True if a model is so fast that a separate thread only costs time.
+        """Return True if a model is so fast that calling it in a separate thread only costs time.
 
         `worked` is its CPU time for the batch. By the clock it may seem slow, since the runner and other programs
         keep it waiting.
@@ -110,7 +110,7 @@ class BatchSize:
         )
 
     def _learn_room(self, count: int, fits: int) -> None:
-        """Adjust the batch size to the memory, after a batch of which `fits` requests fit (0 for all)."""
+        """Adjust the batch size to the memory. `fits` is how many of `count` requests fit, or 0 if all did."""
         if fits:
             self._fits, self._too_large, self._clean = (
                 fits,
@@ -359,7 +359,7 @@ def _scrubbed(output: Output) -> Output:
 
 
 def _set_seconds(output: Output, seconds: float) -> None:
-    """Set the seconds of a new output in place, because a copy would be the most expensive step here."""
+    """Set the seconds of an output that nothing else refers to. It is changed in place, because copying is slow."""
     object.__setattr__(output, "seconds", seconds)
 
 

@@ -23,7 +23,7 @@ def prompt_faults(planned: PlannedTask, prompt: Prompt) -> tuple[str, ...]:
 
 
 def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
-    """Return the warnings of the model about a request."""
+    """Return the model's warnings about how it renders the prompt of a request; none if it cannot check prompts."""
     preflight = getattr(planned.model, "preflight", None)
     if preflight is None:
         return ()
@@ -65,7 +65,7 @@ class Preflight:
         request: Request,
         spread: Spread | None = None,
     ) -> None:
-        """Check the first request of a driver. Later requests are not checked."""
+        """Check the prompt of the first request of a driver. Later requests are not checked."""
         if self._has_looked:
             return
         self._has_looked = True

@@ -36,7 +36,7 @@ PASSING = frozenset(
         "bad_response",
     }
 )
-"""Failures of a batch model that are retried here. The model has retried the others itself."""
+"""Kinds of failures of a batch model that are retried here. The model itself has retried any others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RetryPolicy:
     longest_wait: float = 600.0
     """The longest Retry-After of a server that assay waits for, in seconds."""
     wrong_seconds: float = 30.0
-    """How long a server that gives only wrong replies, from the first on, is tried."""
+    """How many seconds a server is tried that has given only wrong replies so far."""
 
     def allows(
         self,
@@ -94,7 +94,7 @@ class Decision(Enum):
 
 @dataclass(slots=True, eq=False)
 class RequestState:
-    """One request, from its first attempt to its last."""
+    """The state of one request, from its first attempt to its last."""
 
     attempts: int = 0
     """Failed attempts that count. Those during an outage do not."""
@@ -103,9 +103,9 @@ class RequestState:
     sent_at: float = 0.0
     """When the latest attempt was sent."""
     answers_before: int = -1
-    """Number of answers from the server when this request last failed; -1 before its first failure."""
+    """How many answers the server had given when this request last failed; -1 before its first failure."""
     fails_alone: bool = False
-    """True if other requests were answered between its failures, so that the fault is the request's own."""
+    """True if other requests were answered between its failures, so that the request is the cause, not the server."""
 
 
 class ServerQueue:
@@ -134,7 +134,7 @@ class ServerQueue:
         """The output of all requests once the server is given up."""
         self._is_stopped = False
         self._over = asyncio.Event()
-        """Set when requests no longer have to wait."""
+        """Set when requests no longer wait: the queue was stopped, or the server was given up."""
 
     def stop(self) -> None:
         """Stop sending. Requests that wait for a slot or a retry are released; requests in flight are finished."""
@@ -177,7 +177,7 @@ class ServerQueue:
     ) -> bool:
         """Wait until the request may be sent.
 
-        Return False if the queue was stopped, or if the request goes elsewhere.
+        Return False if the queue was stopped, or if the request goes to another server.
         """
         while not self._over.is_set():
             probes = False
@@ -193,7 +193,7 @@ class ServerQueue:
         return False
 
     def _probes_now(self, request: RequestState) -> bool:
-        """Return True if this request should now test whether a lost server is back."""
+        """Return True if this request, not sent so far, should test now whether a lost server is back."""
         return request.sent_at == 0.0 and self.is_probe_due(_now())
 
     async def _try_once(

@@ -92,7 +92,7 @@ class Scheduler:
     def ask_here(
         self, jobs: Sequence[Job]
     ) -> tuple[list[tuple[Job, Output]], list[Job]]:
-        """Run the first batch of these jobs in the caller's thread.
+        """Send the first batch of these jobs to the model in the caller's thread.
 
         Return the finished jobs with their answers, and the jobs with a failure that may be temporary, which `run`
         retries.
@@ -207,7 +207,7 @@ class Scheduler:
         return work.take(self.sizes.size(), self.sizes.media_size())
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
-        """Send a batch, and learn from the time it took."""
+        """Send a batch, and adjust the batch size to the time it took."""
         if not self._is_metered:
             self._is_metered = True
             # Only now, because a model class that is not asked anything is never built.

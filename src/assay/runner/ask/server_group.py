@@ -37,7 +37,7 @@ class ServerGroup:
             ServerQueue(window, policy, seed, _with_name(say, name)) for name in names
         )
         self._open = [0] * len(servers)
-        """Number of requests at each server, including waiting ones."""
+        """Number of requests at each server, including requests that wait."""
         self._abandoned: set[int] = set()
         """Servers that gave only wrong replies."""
 
@@ -84,7 +84,7 @@ class ServerGroup:
             self._say(f"{address} gave only wrong replies and is not asked again")
 
     def _choose(self, tried: set[int]) -> int:
-        """Return the server for the next request: one to probe, else the one with the most free slots."""
+        """Return the server for the next request: one that should be probed, else the one with the most free slots."""
         now = asyncio.get_running_loop().time()
         candidates = [
             index
@@ -123,7 +123,7 @@ def address_of(server: Model) -> str:
 
 
 def _with_name(say: Say, name: str) -> Say:
-    """Return a function that prints lines with a name in front."""
+    """Return a function that shows a line with a name in front."""
 
     def say_with_name(line: str) -> None:
         say(name + line)

@@ -17,15 +17,15 @@ GROW = 0.05
 EPISODE_SECONDS = 1.0
 """Rate limits within this many seconds count as one episode."""
 CAUTIOUS_ROUNDS = 10
-"""Clean rounds before the limit that the server refused is tried again."""
+"""Number of clean rounds after which the limit that the server refused is tried again."""
 
 
 @dataclass(slots=True)
 class Limiter:
-    """Adaptive limit of requests in flight: lower after a rate limit, higher after a clean round.
+    """Limits the requests in flight at one server: lower after a rate limit, higher after a round of clean answers.
 
-    The limit that the server refused is remembered and approached with care, so that most of the time is spent just
-    below it. It is forgotten once it was exceeded without a refusal.
+    A round is as many answers as may be in flight. The limit that the server refused is remembered and approached with
+    care, so that most of the time is spent just below it. It is forgotten once it was exceeded without a refusal.
     """
 
     ceiling: int
@@ -34,14 +34,14 @@ class Limiter:
     successes: int = 0
     shrunk_at: float = float("-inf")
     refused_at: int = 0
-    """The limit that the server last refused; 0 if that is long ago."""
+    """The limit at which the server last sent a rate limit; 0 if that is long ago."""
     limit_before_refusal: float = 0.0
-    """The limit before a key was refused; 0 if no key was."""
+    """The limit before the server refused the API key; 0 if it refused none."""
     key_refused_at: float = 0.0
     slowed_at: float = float("-inf")
     """The time of the first timeout in the latest round."""
     floor: float = 1.0
-    """The lowest limit to which the timeouts of one round can lead."""
+    """The lowest value to which the timeouts of one round can lower the limit."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -87,21 +87,21 @@ class Limiter:
             self._wake()
 
     def hold(self, now: float) -> None:
-        """Allow one request at a time after a key was refused, until it is known whether the key works."""
+        """Allow one request at a time after the server refused the API key, until it is known whether the key works."""
         if not self.limit_before_refusal:
             self.limit_before_refusal = self.limit
             self.key_refused_at = now
             self.limit = 1.0
 
     def restore(self, started: float) -> None:
-        """Restore the limit if a request that was sent after the key was refused got an answer: the key works."""
+        """Restore the limit if the answered request was sent after the API key was refused: the key works."""
         if started > self.key_refused_at:
             self.limit = self.limit_before_refusal
             self.limit_before_refusal = 0.0
             self._wake()
 
     def throttled(self, now: float) -> None:
-        """Lower the limit by one step after a rate limit, once for each episode."""
+        """Lower the limit by one step after a rate limit. Rate limits at about the same time count once."""
         self.successes = 0
         is_new_episode = now - self.shrunk_at >= EPISODE_SECONDS
         if is_new_episode and not self.limit_before_refusal:
@@ -110,9 +110,9 @@ class Limiter:
             self.limit = max(1.0, self.limit * SHRINK)
 
     def slowed(self, started: float, now: float) -> None:
-        """Lower the limit by one for each request that timed out, but not below half of a round.
+        """Lower the limit by one for each request that timed out, but by no more than half in one round.
 
-        Requests that were sent before the first timeout belong to the same round, and cannot lower it further.
+        Requests that were sent before the first timeout belong to the same round.
         """
         self.successes = 0
         if self.limit_before_refusal:
@@ -138,7 +138,7 @@ SHORTEST_WAIT = 1.0
 MOMENT = 1e-6
 """Events that are due within this many seconds are handled now."""
 SILENT_TRIES = 5
-"""How often a request that times out is tried while the server has never sent anything."""
+"""How often a request that times out is tried if the server has never sent anything."""
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class Beginning:
     is_over: bool = False
     """True if a proper answer has arrived."""
     is_silent: bool = True
-    """True if nothing has arrived at all."""
+    """True as long as nothing has arrived from the server."""
     since: float | None = None
     """The time of the first wrong reply; None if there was none, or if the server was busy since then."""
     slowest: float = 0.0
@@ -159,12 +159,12 @@ class Beginning:
     """The time at which each request in flight was sent."""
 
     def sent(self, whose: object, now: float) -> None:
-        """Record that a request is in flight."""
+        """Record when the request `whose` was sent."""
         if not self.is_over:
             self._sent[whose] = now
 
     def left(self, whose: object) -> None:
-        """Remove a request from those in flight."""
+        """Record that the request `whose` is no longer in flight."""
         self._sent.pop(whose, None)
 
     def is_hopeless(
@@ -202,7 +202,10 @@ class Beginning:
         now: float,
         requested_wait: float,
     ) -> float:
-        """Return the seconds until a server with only wrong replies is given up. A last try is due then."""
+        """Return in how many seconds a server that gives only wrong replies is given up. The last attempt is due then.
+
+        Return infinity for a server that is not about to be given up.
+        """
         if (
             self.is_over
             or self.since is None
@@ -214,23 +217,23 @@ class Beginning:
         return max(0.0, end - now)
 
     def _is_awaited(self, now: float) -> bool:
-        """Return True if a request is in flight longer than wrong replies took, so it may still be answered."""
+        """Return True if a request is in flight for longer than wrong replies took: it may get a proper answer."""
         longest = max(self.slowest, SHORTEST_WAIT)
         return any(now - sent > longest for sent in self._sent.values())
 
 
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
-"""Retryable failures that may mean that the server is gone."""
+"""Kinds of retryable failures that may mean that the server is gone."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
-"""Failures that never depend on the request. The other failures in `GONE` may be caused by one request."""
+"""Kinds of failures that never depend on the request, unlike the others in `GONE`."""
 MOST_LOST = 8
-"""Failures in a row that mean an outage; fewer if fewer requests are in flight at once."""
+"""Number of failures in a row that mean an outage. Fewer are enough if fewer requests may be in flight."""
 LONGEST_PAUSE = 15.0
-"""Seconds between two probes."""
+"""Longest time between two probes of a server that is gone, in seconds."""
 LONGEST_OUTAGE = 600.0
-"""Seconds after which requests no longer wait for the server."""
+"""Duration of an outage in seconds after which requests no longer wait for the server, and fail."""
 POLITENESS = 0.5
-"""Seconds during which a request whose probe failed lets other requests probe."""
+"""Extra seconds that a request waits before probing again after a failed probe, so that other requests can probe."""
 
 
 def requested_wait(error: ErrorInfo) -> float:
@@ -243,7 +246,7 @@ def requested_wait(error: ErrorInfo) -> float:
 
 @dataclass(slots=True)
 class Outage:
-    """The state of one server, derived from its failures.
+    """Detects outages of one server from its failures.
 
     During an outage all requests wait except one, which probes the server now and then. The wait does not count as
     a try: otherwise a restart of some minutes would fail all requests in flight.
@@ -260,9 +263,9 @@ class Outage:
     look_at: float = 0.0
     """When the next probe is due."""
     not_before: float = 0.0
-    """The time at which the server asked to be tried again."""
+    """The earliest time at which the server asked to be tried again."""
     loser: object = None
-    """The request that failed last."""
+    """The request that failed last. It waits longer before the next probe, so that another request makes it."""
     is_certain: bool = False
     """True if several requests failed, or if one failed in a way that does not depend on the request."""
     has_ended: bool = False

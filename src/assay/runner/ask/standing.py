@@ -28,12 +28,12 @@ class Standing:
         self._is_spread = is_spread
         self._queue = JobQueue()
         self._work: Work | None = None
-        """The work from which the running asker takes its jobs."""
+        """The jobs on which the running asker works."""
         self._running: asyncio.Task[None] | None = None
         self._open: set[Work] = set()
-        """The work of calls in progress."""
+        """The jobs of each call in progress, for a server or replicas."""
         self._calls: dict[int, _Call] = {}
-        """The call that waits for each job."""
+        """By id of the job object: the call that waits for it."""
         self.stopped = False
 
     async def ask(
@@ -76,7 +76,7 @@ class Standing:
             call.keep(answers_of_call)
 
     def judge(self, answers: Answers) -> None:
-        """Judge answers, and wake the calls whose answers are complete."""
+        """Judge answers through the sinks of their calls, and wake the calls whose answers are complete."""
         for call, answers_of_call in self._by_call(answers):
             call.judge(answers_of_call)
             for job, _ in answers_of_call:
@@ -106,7 +106,7 @@ class Standing:
         jobs: Sequence[Job],
         call: "_Call",
     ) -> None:
-        """Add jobs to those of the running asker, and wait until they are answered."""
+        """Add jobs to those of the running asker, and wait until they are answered or the asker ends."""
         running, work = self._start()
         call.lacking = len(jobs)
         call.done = asyncio.get_running_loop().create_future()
@@ -166,12 +166,12 @@ def _retrieve_error(running: "asyncio.Task[None]") -> None:
 
 
 class _Call:
-    """One call: a sink that passes answers on and remembers them."""
+    """One call to `Standing.ask`. It passes answers to the caller's sink and remembers them."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self.outputs: dict[int, Output] = {}
-        """Outputs by job id."""
+        """Outputs by id of the job object."""
         self.lacking = 0
         self.done: asyncio.Future[None]
 

@@ -30,13 +30,13 @@ class Job:
     died_on: tuple[int, ...] = ()
     """Numbers of the replicas that died while they worked on this job."""
     judged: tuple[str, int] | None = None
-    """The sample and epoch whose score needs this answer of a helper."""
+    """For a request to a helper model: the sample and epoch whose score needs the answer; else None."""
     notes: Mapping[str, Any] | None = None
     """Notes for the details of the answer, such as parts removed from the prompt."""
     offset: int = 0
     """Offset of the answer's line in the journal, once it is written."""
     known_messages: int = 0
-    """Number of messages that the record of the previous round has; the record of this round leaves them out."""
+    """Number of messages that are in the journal's record of the previous round and left out of this one's."""
 
 
 class JobQueue(deque[Job]):
@@ -68,7 +68,7 @@ class Work:
         self._rows = rows
         self._job_of = job_of
         self.most: int | None = None
-        """The largest possible number of jobs, if it is known."""
+        """The largest possible number of jobs; None if unknown."""
         self._is_behind = is_behind
         self._is_exhausted = False
         self.whole_dialogues = whole_dialogues
@@ -91,7 +91,7 @@ class Work:
         most: int,
         with_media: int | None = None,
     ) -> list[Job]:
-        """Return up to `most` jobs, or `with_media` if they carry media; empty if there are none at the moment."""
+        """Return up to `most` jobs, or up to `with_media` if they carry media; empty if there are none now."""
         if self.stopped or self._must_wait():
             return []
         jobs: list[Job] = []
@@ -108,7 +108,7 @@ class Work:
         return jobs
 
     def has_jobs(self) -> bool:
-        """Return True if there is a job now. The first one is looked up for this."""
+        """Return True if there is a job at the moment. Rows are read until one needs a request."""
         if not self._ready:
             first = self._next_of_rows()
             if first is not None:
@@ -120,7 +120,10 @@ class Work:
         return self._is_exhausted and not self._ready and not self.in_flight
 
     def _next_of_rows(self) -> Job | None:
-        """Read rows up to the next job. Return None at the end of the rows, or if scoring must catch up first."""
+        """Read rows up to the next one that needs a request.
+
+        Return None at the end, or if scoring must catch up first.
+        """
         while not self._is_exhausted and not self._is_behind():
             try:
                 row = next(self._rows)
@@ -138,7 +141,7 @@ class Work:
         return self._is_talking and self.in_flight > 0
 
     def rest(self) -> Iterator[Any]:
-        """Return the rows that were not read before the work was stopped."""
+        """Return an iterator over the rows that were not read before the work was stopped."""
         self._is_exhausted = True
         return self._rows
 
@@ -157,7 +160,10 @@ class Work:
         self._changed.set()
 
     def hold(self) -> None:
-        """Count something other than a request as in flight, such as the tool calls of a sample. `finished` ends it."""
+        """Count one more thing as in flight that is not a request, such as the tool calls of a sample.
+
+        `finished` ends it.
+        """
         self.in_flight += 1
 
     def look_again(self) -> None:
@@ -175,7 +181,7 @@ class Work:
         self._changed.clear()
 
     async def more(self) -> bool:
-        """Wait until there may be jobs again. Return False if none can come."""
+        """Wait until there may be jobs again. Return False if no more can come."""
         while not self.stopped:
             has_rows = not self._is_exhausted and not self._is_behind()
             if (self._ready or has_rows) and not self._must_wait():
@@ -187,7 +193,7 @@ class Work:
         return False
 
     def stop(self) -> None:
-        """Hand out no more jobs."""
+        """Give out no more jobs, and wake all that wait."""
         self.stopped = True
         self._changed.set()
         for call in self._when_stopped:
@@ -198,7 +204,7 @@ Answers = Sequence[tuple[Job, Output]]
 
 
 class Asker(Protocol):
-    """Sends the jobs of a work to a model: a scheduler for one model, or a spread for its replicas."""
+    """Sends jobs to a model: a scheduler for a single model, or a spread for its replicas."""
 
     is_async: bool
     """True if many single requests are in flight at once, as at an endpoint."""
@@ -207,7 +213,7 @@ class Asker(Protocol):
 
 
 class Sink(Protocol):
-    """Receives answers."""
+    """Receives the answers to jobs."""
 
     def keep(self, answers: Answers) -> None:
         """Write answers to disk. Called before the model gets more requests."""

@@ -9,7 +9,7 @@ from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
 from ...core.output import MISSING
 
 SMALLEST_BASE = 100
-"""Smallest number of samples from which a share of failures is computed: two failures of ten do not stop a run."""
+"""Smallest number of samples for which failures are counted as a share: two failures of ten do not stop a run."""
 AUTH_ERRORS = 3
 ALIKE_ERRORS = 3
 """A run stops if this many calls fail in the same way before the first answer."""
@@ -18,11 +18,11 @@ HOPELESS = frozenset(
 )
 """Kinds of failure that further calls do not change, if they are not retryable."""
 _CODE_LINE = re.compile(r"\([^()]+:\d+\)$")
-"""File and line of an exception at the end of its message: `(model.py:12)`."""
+"""Finds the file and line of an exception at the end of its message: `(model.py:12)`."""
 _VARIABLE = re.compile(r"[0-9a-f]{8,}|\d+")
-"""Numbers and ids, which differ between messages."""
+"""Finds numbers and ids, which differ between messages about the same fault."""
 GIVEN_UP = "wrong_replies"
-"""The kind of failure of all requests to a server that was given up."""
+"""The kind of failure of all requests to a server that never gave a proper reply."""
 NOT_COUNTED = frozenset({"data", MISSING})
 """Kinds of failure that are not the fault of the infrastructure."""
 
@@ -35,9 +35,9 @@ class ErrorBudget:
         self.spent: ErrorBudgetExceeded | None = None
         """The error that was raised when the budget was used up."""
         self._auth_in_a_row: Counter[str] = Counter()
-        """Number of refused keys in a row, by model or role, because a judge has its own key."""
+        """Number of failures in a row because of a refused API key, by model or role. A judge has its own key."""
         self._failed: set[tuple[str, int]] = set()
-        """Samples and epochs whose helpers failed."""
+        """Samples and epochs for which a helper model failed. Each counts once."""
         self._answering: set[str] = set()
         """Models that have given an answer; "" for the model of the run, otherwise the role of a helper."""
         self._alike: dict[str, Counter[str]] = {}
@@ -110,9 +110,9 @@ class ErrorBudget:
         fault: str,
         expected: int | None,
     ) -> None:
-        """Record one score of a scorer; `fault` is the message of its error, or empty.
+        """Record whether a scorer gave a score; `fault` is the message of its error, or empty.
 
-        Raise if all its first scores failed at one line of a user's file: the others would fail there, too.
+        Raise if all its first scores failed at one line of a user's file, because the others would fail there, too.
         """
         if self._share is None or scorer in self._scoring:
             return
@@ -208,13 +208,13 @@ class ErrorBudget:
             )
 
     def _stop(self, what: str, *, fix: str) -> NoReturn:
-        """Remember that the budget is used up, and raise."""
+        """Raise the error that stops the run, and remember it."""
         self.spent = ErrorBudgetExceeded(what, fix=fix)
         raise self.spent
 
 
 def _signature(error: ErrorInfo) -> str:
-    """Return what failures with one cause have in common: the line of code, or the message without its numbers."""
+    """Return what failures with the same cause share: the line of code, or the message without its numbers."""
     line = _CODE_LINE.search(error.message)
     if error.kind == "exception" and line is not None:
         return line[0]

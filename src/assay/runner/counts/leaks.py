@@ -35,7 +35,7 @@ class Leaks:
         self._ids: dict[str, None] = {}
 
     def look(self, sample: Sample, prompt: Prompt) -> None:
-        """Check whether a target occurs in its prompt. Raise `DataError` if it is the transcript of a recording."""
+        """Check whether the target occurs in the prompt. Raise `DataError` if it is the transcript of a recording."""
         if not self._looks or sample.target is None:
             return
         is_transcript = self._for_transcripts and self.is_transcript(prompt)
@@ -46,7 +46,7 @@ class Leaks:
         self._ids[sample.id] = None
 
     def is_transcript(self, prompt: Prompt) -> bool:
-        """Return True if the task is to transcribe a recording."""
+        """Return True if the task is to transcribe a recording in this prompt."""
         return (
             self._for_transcripts
             and self._looks
@@ -87,7 +87,7 @@ def is_leak(
     *,
     fold: bool = False,
 ) -> bool:
-    """Return True if a target occurs in its prompt and should not. With `fold`, case is ignored."""
+    """Return True if a target occurs in its prompt although it should not. With `fold`, case is ignored."""
     target = sample.target
     if (
         target is None
@@ -108,7 +108,10 @@ def _tells(
     prompt: Prompt,
     fold: bool,
 ) -> bool:
-    """Return True if a message of the prompt contains the target. Few-shot examples are not searched."""
+    """Return True if a message of the prompt contains the target as part of its text.
+
+    Few-shot examples are not searched.
+    """
     target_text = target.strip()
     words = target_text.count(" ")
     is_long = len(target_text) >= LONG_WORD or words >= FEW_WORDS - 1
@@ -139,7 +142,7 @@ def _tells(
 
 
 def is_whole(wanted: str, text: str) -> bool:
-    """Return True if a text contains these words, and not only as part of longer words."""
+    """Return True if a text contains the words `wanted`, and not only as part of longer words."""
     offset = text.find(wanted)
     while offset >= 0:
         end = offset + len(wanted)
@@ -157,7 +160,10 @@ def is_whole(wanted: str, text: str) -> bool:
 
 
 def _are_joined(neighbour: str, edge: str) -> bool:
-    """Return True if the character next to a match forms one word with its edge. CJK characters do not."""
+    """Return True if the character before or after a match forms one word with the edge of the match.
+
+    CJK characters do not.
+    """
     if not neighbour or neighbour >= "\u2e80":
         return False
     return (neighbour + edge).isalnum()

@@ -26,13 +26,13 @@ Place = tuple[str, int, int]
 
 
 class Cuts:
-    """Cut prompts and answers of one task × model. Each sample, epoch and round counts once."""
+    """Counts the prompts and answers of one task × model that were cut. Each sample, epoch and round counts once."""
 
     def __init__(self) -> None:
         self._prompts: dict[Place, int] = {}
         self._answers: set[Place] = set()
         self._by_length: dict[Place, int] = {}
-        """Candidates that ended because of `max_tokens`."""
+        """Number of candidates that ended because of `max_tokens`, by sample, epoch and round."""
 
     def count(self, place: Place, output: Output) -> None:
         """Count a new answer."""
@@ -76,7 +76,7 @@ class Cuts:
 
     @property
     def by_length(self) -> int:
-        """Answers that ended because of `max_tokens`."""
+        """Number of answers that ended because of `max_tokens`."""
         return sum(self._by_length.values())
 
     def to_plain(self) -> dict[str, int]:
@@ -107,10 +107,10 @@ class Cuts:
 
 
 LEAST = 10
-"""Number of samples with the same answer that cannot be a coincidence."""
+"""Number of samples from which on the same answer to all of them cannot be a coincidence."""
 LEAST_EMPTY = 2
 LEAST_TARGETS = 5
-"""Number of samples with the same target that is worth a note."""
+"""Number of samples from which on the same target for all of them is worth a note."""
 NOTHING = frozenset({"", "null", "none"})
 """Texts that mean "no answer", without quotes and in lower case."""
 
@@ -124,7 +124,7 @@ class SameTargets:
         self._last: Sample | None = None
         self._samples = 0
         self.may_be = True
-        """True if no two targets differed so far."""
+        """True as long as no two targets differed."""
 
     def count(self, sample: Sample) -> None:
         """Count the target of a sample. Call it once for each sample."""
@@ -159,10 +159,10 @@ class Sameness:
 
     def __init__(self) -> None:
         self.may_be = True
-        """True if no two answers differed so far."""
+        """True as long as no two answers differed."""
         self._answer: tuple[str, ...] | None = None
         self._text: str | None = None
-        """The text of the first answer; None if it has other parts."""
+        """The text of the first answer; None if it has parts other than text."""
         self._shown = ""
         self._targets: set[str] = set()
         self._ids: set[str] = set()
@@ -209,7 +209,10 @@ class Sameness:
 
     @property
     def answers(self) -> int:
-        """The number of samples if all have the same answer; 0 if answers differ or equal targets explain it."""
+        """The number of samples if all have the same answer; 0 if answers differ, or if equal targets explain it.
+
+        Also 0 if there are too few samples.
+        """
         if not self.may_be or self._answer is None:
             return 0
         is_empty = not self._answer
@@ -261,7 +264,7 @@ def _content(part: Part) -> str:
 
 
 def _format_answer(output: Output) -> str:
-    """Return the first answer in a short form."""
+    """Return the first answer in a short form, for a note."""
     first = output.candidates[0]
     if first.media and not first.text:
         return f"one {first.media[0].kind}"
@@ -304,7 +307,7 @@ class MissingKinds:
 
 
 class ReplyNotes:
-    """Counts the notes of models in the details of their answers, by their text."""
+    """Counts the notes that models put into the details of their answers, by the text of the note."""
 
     def __init__(self) -> None:
         self._places: dict[str, set[tuple[str, int, int]]] = {}
@@ -335,7 +338,7 @@ def _has_medium(candidate: Candidate, kind: str) -> bool:
 
 
 class ReasonedAnswers:
-    """Counts the answers with reasoning, which is not scored; each counts once."""
+    """Counts the answers with reasoning, which is not scored. Each answer counts once."""
 
     def __init__(self) -> None:
         self._answers: set[tuple[str, int, int]] = set()
@@ -371,7 +374,7 @@ class ReasonedAnswers:
 
 
 class Remarks:
-    """All notes: cuts, reasoning, leaked targets, missing media, identical answers, spelling."""
+    """All notes about the answers: cuts, reasoning, leaked targets, missing media, identical answers, spelling."""
 
     def __init__(
         self,
@@ -396,7 +399,10 @@ class Remarks:
         produces: Sequence[str],
         can_shuffle: Callable[[Sample], bool] | None = None,
     ) -> "Remarks":
-        """Return the notes for given scorers, kinds of media that answers should have, and option order."""
+        """Create the notes for the scorers of a task and the kinds of media that its answers should have.
+
+        `can_shuffle` says whether `--shuffle_choices` would be accepted for a sample.
+        """
         return cls(
             Leaks(scorings, produces),
             MissingKinds(produces),
@@ -430,7 +436,7 @@ class Remarks:
         answer: Answered,
         read: Callable[[Answered], Output],
     ) -> None:
-        """Count an answer in the journal. It is read only as long as its text matters."""
+        """Count an answer in the journal. Its text is read only as long as all answers so far are equal."""
         self._cuts.count_stored(sample.id, epoch, round, answer)
         self._notes.count((sample.id, epoch, round), answer.remarks.notes)
         self._reasoned.count_stored((sample.id, epoch, round), answer)
@@ -453,7 +459,7 @@ class Remarks:
 
     @property
     def cut_answers(self) -> int:
-        """Answers that ended because of `max_tokens`."""
+        """Number of answers that ended because of `max_tokens`."""
         return self._cuts.by_length
 
     @property

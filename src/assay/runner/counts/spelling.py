@@ -19,11 +19,11 @@ from ..scoring.scoring import Scoring
 
 LONGEST_NUMBER = 40
 _TYPOGRAPHIC = str.maketrans("‘’‚“”„«»‐‑‒–—−", '\'\'\'"""""------')
-"""Quotation marks, hyphens, dashes and the minus sign."""
+"""Translates typographic quotation marks, hyphens, dashes and the minus sign to ASCII."""
 
 
 class Spelling:
-    """Counts for one task × model, for scorers that compare every character."""
+    """Counts answers of one task × model that only spelling makes wrong, for scorers that compare every character."""
 
     def __init__(self, scorings: Sequence[Scoring] = ()) -> None:
         names = [
@@ -32,14 +32,14 @@ class Spelling:
             if getattr(scoring.scorer, "compares_text", False)
         ]
         self._scorer = names[0] if names else ""
-        """The first scorer that compares text."""
+        """Name of the first scorer that compares text; empty if there is none."""
         official = [
             scoring.name
             for scoring in scorings
             if getattr(scoring.scorer, "keeps_unicode_form", False)
         ]
         self._official = official[0] if official else ""
-        """The first scorer whose official rule compares characters unchanged."""
+        """Name of the first scorer whose official rule compares characters unchanged; empty if there is none."""
         self._other_forms = 0
         self._loose = 0
         self._unicode = 0
@@ -181,5 +181,5 @@ def _narrow(text: str) -> str:
 
 
 def _answers(count: int) -> str:
-    """Return the start of a note: `1 answer equals` or `5 answers equal`."""
+    """Return the first words of a note: `1 answer equals` or `5 answers equal`."""
     return plural(count, "answer equals", "answers equal")

@@ -17,7 +17,7 @@ from ...core.reasoning import THINK_TAGS, read_think_tags
 from ..events import TaskProgress
 
 PRICES = ("price_input", "price_output")
-"""Prices of a million tokens, for the forecast of `--dry_run` and for the usage report."""
+"""Options with the prices of a million tokens, for the forecast of `--dry_run` and for the usage report."""
 COUNTED = ("input_tokens", "output_tokens", "cost")
 
 
@@ -25,7 +25,10 @@ def count_usage(
     totals: dict[str, float],
     usage: Usage | None,
 ) -> None:
-    """Add the usage of one answer. Counts that the backend does not report are left out, not taken as 0."""
+    """Add the usage of one answer to the totals.
+
+    Counts that the backend does not report are left out, not taken as 0.
+    """
     if usage is None:
         return
     for name in COUNTED:
@@ -70,10 +73,9 @@ def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def model_options(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the model itself takes. Raise for invalid prices and think tags.
+    """Return the options for the model, without those for the runner. Raise for invalid prices and think tags.
 
-    Prices are for the forecast and the usage report. `think_tags` says how the runner separates
-    reasoning from answers.
+    Prices are for the forecast and the usage report. `think_tags` says how the runner separates reasoning from answers.
     """
     read_think_tags(args.get(THINK_TAGS), "--model_args")
     for name in PRICES:
@@ -101,7 +103,7 @@ class UsageMeter:
         remarks: Mapping[str, int],
         prices: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Return the usage; with tokens only if the backend reported them."""
+        """Return the usage since the start; with tokens only if the backend reported them."""
         seconds = time.monotonic() - self._started
         requests = progress.done - progress.reused
         usage: dict[str, Any] = {
@@ -137,10 +139,10 @@ EXAMPLES = "5usd, 10min or 200k_tokens; several between commas"
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The limit of one unit."""
+    """The most that a run may spend in one unit: money, time or tokens."""
 
     text: str
-    """The amount as typed."""
+    """The amount as the user typed it."""
     unit: Unit
     amount: float
 
@@ -184,7 +186,7 @@ class SpendingLimit:
         """Called once, with the sentence from `reached`."""
 
     def seconds(self) -> float:
-        """Return the seconds of the run so far, including earlier sessions."""
+        """Return the duration of the run so far in seconds, including earlier sessions."""
         return self._spent.get("seconds", 0.0) + self._clock() - self._started
 
     def add(
@@ -212,7 +214,7 @@ class SpendingLimit:
         self.look()
 
     def look(self) -> None:
-        """Call `when_reached` if the limit is reached, once."""
+        """Call `when_reached` once, as soon as a limit is reached."""
         if not self._is_said and (reason := self.reached()):
             self._is_said = True
             self.when_reached(reason)
@@ -235,7 +237,7 @@ def spent_of(
     usage: Usage | None,
     prices: Mapping[str, Any],
 ) -> tuple[float | None, float | None]:
-    """Return tokens and cost of one answer; None for an unknown one."""
+    """Return the tokens and the cost of one answer; None in place of a number that is unknown."""
     if usage is None:
         return None, None
     counts = []

@@ -56,18 +56,18 @@ class DriverStopped(BaseException):
 
 @dataclass(eq=False)
 class RecordingEngine:
-    """The model object that a driver calls. Its calls block, and come from the driver's own threads."""
+    """The model object that a driver calls. Its methods block, and are called in the driver's own threads."""
 
     planned: PlannedTask
     asking: Asking
     options: RunOptions
     preflight: Preflight
     load: Load | None = None
-    """Loads the model; None if the model must not be asked."""
+    """A function that loads the model; None if the model must not be asked."""
     spread: Spreading | None = None
-    """Starts the replicas of the model; None without replicas."""
+    """A function that starts the replicas of the model; None if it has no replicas."""
     calls: int = field(default=0, init=False)
-    """Prompts of the driver, answered from the journal or by the model."""
+    """Number of prompts that the driver has sent, answered from the journal or by the model."""
     failure: AssayError | None = field(default=None, init=False)
     """Why the run cannot continue. Every later call raises it again, even if the driver swallowed it."""
     stopped: bool = field(default=False, init=False)
@@ -101,7 +101,7 @@ class RecordingEngine:
         ids: Sequence[str] = (),
         targets: Sequence[Any] = (),
     ) -> list[Output]:
-        """Return the answers in the order of the prompts. Those in the journal are not asked again.
+        """Return the answers in the order of the prompts. Prompts that the journal answers are not sent to the model.
 
         `ids` are the samples to which the prompts belong, so that `assay show RUN --sample ID` finds them. If there
         are several prompts for a sample, they become rounds. A failed request is an `Output` with `error`.
@@ -179,7 +179,7 @@ class RecordingEngine:
         self._count(Outcome.DATA_ERROR, id, message)
 
     def write_score(self, record: ScoreRecord) -> ScoreRecord:
-        """Write the verdict of one sample to the journal, unless it is there already, and return it."""
+        """Write the score of one sample to the journal, unless it is there already, and return it."""
         scored = self.asking.index.scores.get(record.scorer)
         if scored is None:
             entry = None
@@ -305,12 +305,12 @@ class RecordingEngine:
         return [outputs[index] for index in range(len(jobs))]
 
     async def _send(self, jobs: Sequence[Job]) -> dict[int, Output]:
-        """Send jobs to the model, and return the outputs by index."""
+        """Send jobs to the model, and return the outputs by the `order` of the jobs."""
         outputs = await self._standing.ask(jobs, self)
         return {job.order: output for job, output in zip(jobs, outputs, strict=True)}
 
     def _recalled(self, jobs: Sequence[Job]) -> tuple[dict[int, Output], list[Job]]:
-        """Return the known outputs by index of their job, and the jobs that must be sent."""
+        """Return the outputs that are known, by the `order` of their jobs, and the jobs that must be sent."""
         outputs: dict[int, Output] = {}
         unanswered = []
         for job in jobs:
@@ -343,7 +343,7 @@ class RecordingEngine:
         return output
 
     async def _make_ready(self, first: Job) -> None:
-        """Load the model, or start its replicas, before the first question."""
+        """Load the model, or start its replicas, before the first request."""
         async with self._starting:
             if self._is_ready or self.load is None:
                 return
@@ -375,7 +375,7 @@ class RecordingEngine:
         self.asking.judge(answers)
 
     def _note(self, job: Job, output: Output) -> None:
-        """Count an answer for the progress display."""
+        """Count an answer on the progress display, and its error if it failed."""
         self._progress.done += 1
         if output.error is not None:
             self._count(
@@ -390,13 +390,13 @@ class RecordingEngine:
         id: str,
         message: str,
     ) -> None:
-        """Count an outcome, and keep the first example."""
+        """Count an outcome on the progress display, and keep the first example of it."""
         self._progress.count(outcome)
         self._progress.first_errors.setdefault(outcome, f"{id}: {message}")
 
 
 def record_line(record: ScoreRecord) -> ScoreLine:
-    """Return a record as the line that the journal writes."""
+    """Convert a score record to the line that is written to the journal."""
     values = {field.name: getattr(record, field.name) for field in fields(ScoreRecord)}
     values.pop("kind")
     return ScoreLine(**values)

@@ -20,7 +20,7 @@ from .verdicts import Tally
 
 
 class EarlyStop:
-    """The `--until` rule of one task × model, and the samples it has seen."""
+    """Applies the `--until` rule to one task × model, and keeps track of its samples."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class EarlyStop:
         self._sequence = sequence_of(scoring, is_paired=rule.is_paired)
         self._seed = planned.run.seed or 0
         self._pending: dict[int, int] = {}
-        """Offsets of score lines, by order among all answers."""
+        """Offsets of score lines in the journal, by position of the sample and epoch among all."""
         self._left_out: set[int] = set()
-        """Numbers of the bad rows, which have no answers to wait for."""
+        """Positions of the bad rows, which have one score line and not one for each epoch."""
         self._read = 0
         self._next = 0
-        """Number of the first sample that is not complete."""
+        """Position of the first sample that lacks a score in some epoch."""
         self._ready: list[int] = []
-        """Score lines of complete samples that were not used yet."""
+        """Offsets of the score lines of complete samples that the rule has not used yet."""
         self._count = 0
         self._metric = ""
         self._is_reached = False
@@ -53,7 +53,7 @@ class EarlyStop:
         """Why the rule cannot be applied; empty while it can."""
 
     def leave_out(self, sample: int) -> None:
-        """Exclude a bad row, whose single score line stands for all epochs."""
+        """Do not wait for every epoch of this bad row: it has one score line, not one per epoch."""
         self._left_out.add(sample)
 
     def is_reached(self) -> bool:
@@ -79,7 +79,7 @@ class EarlyStop:
         return self._is_reached
 
     def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
-        """Yield a note about the result of the rule.
+        """Yield a note that says whether the rule ended the run.
 
         `is_whole` is False if an interruption or a budget ended the run.
         """
@@ -93,13 +93,13 @@ class EarlyStop:
             yield f"{name}: --until {rule} was not reached: all {plural(samples, 'sample')} asked"
 
     def _is_complete(self, sample: int, epochs: int) -> bool:
-        """Return True if all epochs of a sample have a score."""
+        """Return True if all epochs of a sample have a score; for a bad row, if it has its only score line."""
         if sample in self._left_out:
             return sample * epochs in self._pending
         return all(sample * epochs + epoch in self._pending for epoch in range(epochs))
 
     def _look(self) -> bool:
-        """Add the complete samples, and return True if the rule is reached."""
+        """Add the scores of further complete samples, and return True if the rule now ends the run."""
         records = list(self._writer.scores_at(self._ready))
         self._ready = []
         if not self._metric:
@@ -155,7 +155,7 @@ def _metric_of(
     records: list[ScoreRecord],
     scoring: Scoring,
 ) -> str:
-    """Return the first metric of the scorer."""
+    """Return the metric that the rule uses: the one with the scorer's name, else the first."""
     names = dict.fromkeys(name for record in records for name in record.values)
     if scoring.name in names or not names:
         return scoring.name

@@ -22,7 +22,7 @@ ROLE = "agent"
 
 @dataclass(eq=False)
 class RecordedConversations:
-    """The conversations of one task × model."""
+    """Begins and records the conversations of an agent program with the model, for one task × model."""
 
     engine: RecordingEngine
     unmeasured: Unmeasured
@@ -34,7 +34,7 @@ class RecordedConversations:
         return RecordedConversation(self.engine, id, epoch, keys, self.unmeasured)
 
     def notes(self) -> list[str]:
-        """Return notes about limits that could not be checked."""
+        """Return notes about limits, such as on cost, that could not be checked."""
         return self.unmeasured.notes(self.engine.planned.task.name)
 
     async def close(self) -> None:
@@ -54,14 +54,14 @@ class RecordedConversation:
     unmeasured: Unmeasured
     used: Used = field(default_factory=Used)
     _repeats: Counter[str] = field(default_factory=Counter)
-    """How often the program has sent the same request, by key."""
+    """By key: how often the program has sent the same request."""
     _last: tuple[int, tuple[Message, ...]] = (-1, ())
     """Round and messages of the previous exchange."""
     _number: int = 0
     """The number of the next exchange."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
-        """Return the number of the exchange and the answer, from the journal if it is there."""
+        """Return the number of the exchange and the model's answer, which is taken from the journal if it is there."""
         number = self._number
         self._number += 1
         try:
@@ -77,7 +77,7 @@ class RecordedConversation:
         return number, output
 
     def _job(self, prompt: Prompt) -> Job:
-        """Return the job for a prompt.
+        """Return the job that sends a prompt.
 
         Its key contains the sample, and how often the program sent this prompt before.
         """
@@ -113,7 +113,7 @@ class RecordedConversation:
         )
 
     def _round(self, key: str) -> int:
-        """Return the round of a key: the round in the journal, else the next free round."""
+        """Return the round of the request with this key: its round in the journal, else the next free one."""
         if key not in self.keys:
             self.keys.append(key)
         return self.keys.index(key)

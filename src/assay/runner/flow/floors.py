@@ -30,14 +30,14 @@ FREE_ROLES = (SANDBOX, USER)
 """Roles that cost nothing in a floor."""
 REACHES_FLOOR = "not above the floor"
 Floors = Mapping[tuple[str, str], Mapping[str, float]]
-"""By task and metric: the value of each agent that does nothing, by its name."""
+"""The floors of a run. By task and metric: the score of each agent that does nothing, by the agent's name."""
 
 
 def tasks_with_floors(
     options: RunOptions,
     planned_tasks: Sequence[PlannedTask],
 ) -> tuple[list[PlannedTask], list[str]]:
-    """Return the planned tasks whose floors are measured, each task once, and notes on tasks that are left out."""
+    """Return the planned tasks whose floors are measured, each task once, and notes on tasks that have none."""
     chosen: dict[str, PlannedTask] = {}
     notes: list[str] = []
     if options.floors == "off" or options.predict_only:
@@ -65,7 +65,7 @@ def has_floor(planned: PlannedTask) -> bool:
 
 
 def paid_roles(planned: PlannedTask) -> list[str]:
-    """Return the roles of models that a floor would ask and pay for."""
+    """Return the roles of helper models and services for which a floor of this task would cost money."""
     roles: list[str] = []
     for scoring in planned.scorings:
         roles += scoring.roles
@@ -79,7 +79,7 @@ def paid_roles(planned: PlannedTask) -> list[str]:
 
 
 def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
-    """Yield a planned task with each agent that does nothing in place of the model."""
+    """Yield a copy of a planned task for each agent that does nothing, with that agent in place of the model."""
     for agent, model in floor_models(planned).items():
         scorings = [replace(scoring, model=agent) for scoring in planned.scorings]
         copy = replace(
@@ -97,7 +97,10 @@ def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
 
 
 def floor_models(planned: PlannedTask) -> dict[str, Model]:
-    """Return the agents that do nothing, by name: models, or for an agent program the program that ends at once."""
+    """Return the agents that do nothing, by name.
+
+    They are models; for a task with an agent program, a program that ends at once.
+    """
     if not isinstance(planned.model, AgentModel):
         return {agent: registered_models.build(agent) for agent in AGENTS}
     program = read_agent(NULL, {})
@@ -112,7 +115,7 @@ def floor_models(planned: PlannedTask) -> dict[str, Model]:
 
 
 def floor_options(run: RunOptions) -> RunOptions:
-    """Return the options for measuring floors: the same samples and limits, and none that concern the model."""
+    """Return the options for measuring floors: the same samples and limits, without options for the model."""
     judges: Mapping[str, str] = run.judges
     judge_args: Mapping[str, Any] = run.judge_args
     if run.floors != "on":
@@ -145,7 +148,7 @@ async def measure_floors(
     planned_tasks: Sequence[PlannedTask],
     run: Callable[[list[PlannedTask]], Awaitable[RunResult]],
 ) -> tuple[Floors, str]:
-    """Run tasks with the agents that do nothing. Return their values, and the status of that run."""
+    """Run tasks with the agents that do nothing. Return their scores, and the status of that run."""
     copies: list[PlannedTask] = []
     for planned in planned_tasks:
         copies += floor_copies(planned)

@@ -36,7 +36,7 @@ from .verdicts import helper_calls, judged
 
 
 class Helper(GivenModel):
-    """One helper model. Its answers are stored in the journal."""
+    """One helper model of a task × model. Its answers are stored in the journal."""
 
     def __init__(
         self,
@@ -56,17 +56,17 @@ class Helper(GivenModel):
         self._scheduler = scheduler
         self._standing = Standing(scheduler)
         self._answered: dict[str, Answered] = {}
-        """The answers of this run, by key."""
+        """The answers that this run received, by request key."""
         self._underway: dict[str, asyncio.Future[Output]] = {}
 
     @property
     def is_served(self) -> bool:
-        """True if many requests are in flight at once, as at an endpoint."""
+        """True if the model takes many requests at once, as an endpoint does."""
         return self._scheduler.is_async
 
     @property
     def spent(self) -> dict[str, float]:
-        """Requests that this run sent, with tokens and cost as counted by the backend."""
+        """The number of requests that this run sent, with tokens and cost as counted by the backend."""
         return {"asked": self._asking.request_count, **self._asking.tokens}
 
     async def answer(
@@ -136,7 +136,7 @@ class Helper(GivenModel):
         return output
 
     def _remove_answered(self, key: str, done: "asyncio.Future[Output]") -> None:
-        """Remove an answered question from those in progress."""
+        """Remove an answered question from the questions in progress."""
         self._underway.pop(key, None)
         if not done.cancelled():
             done.exception()  # the scorer may have stopped waiting: its error is not reported
@@ -182,7 +182,7 @@ class Helpers:
         return ModelsByRole({role: self._built[role] for role in roles})
 
     def single(self) -> list[str]:
-        """Return a note for each local helper that has a single copy although the model has replicas."""
+        """Return a note for each helper in this process, which has a single copy although the model has replicas."""
         notes = []
         for role, helper in self._built.items():
             if not helper.is_served:
@@ -197,7 +197,7 @@ class Helpers:
         scorings: Sequence[Scoring],
         say: Callable[[str], None] | None = None,
     ) -> list[str]:
-        """Ask each judge to grade answers that demand the top grade. Return a report line for each judge.
+        """Test each judge with canaries: answers that only demand the top grade. Return a line for the notes by judge.
 
         The calls are stored as `TASK#canary`.
         """
@@ -245,7 +245,7 @@ class Helpers:
         return {**spent, "cost": cost}
 
     def _prices(self, role: str) -> Mapping[str, Any]:
-        """Return the prices of a role."""
+        """Return the token prices of the model in a role."""
         return self.options.judge_args_of(role_of_canary(role))
 
     def _helper(

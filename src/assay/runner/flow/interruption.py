@@ -35,7 +35,7 @@ def interruptible(
 
 
 class _Interruption:
-    """The received signals, and the thread that checks whether the event loop answers them."""
+    """Counts the received signals, and watches in a thread whether the event loop handles them."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class _Interruption:
         self._stop = stop
         self._stop_at_once = stop_at_once
         self.signals = 0
-        """Signals for which the run was stopped."""
+        """Number of signals to which the run has reacted."""
         self._sent = 0
-        """Signals that arrived."""
+        """Number of signals that arrived."""
         self._is_blocked = False
         self._ended = threading.Event()
         self._installed: list[signal.Signals] = []
@@ -122,7 +122,7 @@ class _Interruption:
                 signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     def _loop_answers(self) -> bool:
-        """Return whether the event loop calls a function in time."""
+        """Return True if the event loop calls a function in time."""
         answered = threading.Event()
         try:
             self._loop.call_soon_threadsafe(answered.set)

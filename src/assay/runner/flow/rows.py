@@ -45,9 +45,9 @@ class Row(NamedTuple):
     item: Sample | BadSample
     epoch: int
     order: int
-    """Position among all samples and epochs of the run."""
+    """Position of this sample and epoch among all of the run."""
     number: int
-    """Number of the sample and epoch in the index of the journal; -1 if the journal does not have it."""
+    """Number of this sample and epoch in the journal's index; -1 if the journal does not have it."""
 
 
 class TaskRun:
@@ -69,9 +69,9 @@ class TaskRun:
         """The number of samples, including bad ones. Epochs are not counted."""
         self.chance = ChanceLevel()
         self.unanswered: list[str] = []
-        """Ids of samples without an answer, in a run that must not ask the model."""
+        """Ids of samples without an answer, if the model must not be asked."""
         self.redacted = 0
-        """Number of answers that were scored from the journal in a redacted form, because they contained a secret."""
+        """Number of answers that contained a secret and were therefore scored in the redacted form of the journal."""
         self.is_spent: Callable[[], bool] = lambda: False
         """Returns True if the budget is used up. Answers in the journal still count."""
         self.early: EarlyStop | None = None
@@ -83,9 +83,9 @@ class TaskRun:
         self._index = asking.index
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self.work: Work | None = None
-        """The requests of this task × model, while they are asked."""
+        """The jobs of this task × model, while the model is asked."""
         self.tool_rounds: ToolRounds | None = None
-        """The samples in progress with tools, in a task that has tools."""
+        """Handles the samples with tools; None in a task without tools."""
         self._builds_prompt = getattr(planned.model, "prompt", None)
         self._hints_of = getattr(planned.model, "hints_of", None)
         self._epochs = planned.task.epochs
@@ -109,19 +109,25 @@ class TaskRun:
             self.tool_rounds = ToolRounds(self, tool_set, models, say)
 
     def is_behind(self) -> bool:
-        """Return True if so much is unfinished that no more rows should be read."""
+        """Return True if so many samples or scores are unfinished that no more rows should be read."""
         if self.tool_rounds is not None and self.tool_rounds.is_behind():
             return True
         return self.verdicts.is_behind()
 
     async def settle(self) -> None:
-        """Wait for all tool calls and delayed scores. Raise at once if one of them broke the run."""
+        """Wait for all tool calls and delayed scores.
+
+        Raise at once if one of them failed in a way that stops the run.
+        """
         if self.tool_rounds is not None:
             await self.tool_rounds.settle()
         await self.verdicts.settle()
 
     async def has_jobs(self, work: Work) -> bool:
-        """Return True if there is anything to ask. Answered rows before the first open one are scored on the way."""
+        """Return True if there is anything to ask.
+
+        Rows before the first request that are already answered are scored.
+        """
         self.work = work
         while not work.has_jobs():
             if work.stopped or work.is_done():
@@ -154,7 +160,7 @@ class TaskRun:
             await self._close()
 
     async def _take_all(self, rows: Iterator[Row]) -> None:
-        """Count and score the rows that have answers in the journal. No other row is asked."""
+        """Count and score the rows that have answers in the journal. List the others as unanswered."""
         for row in rows:
             self.take(row)
             if self.is_behind():
@@ -209,7 +215,7 @@ class TaskRun:
         return self._job(sample, row.epoch, row.order)
 
     def _has_enough(self, position: int) -> bool:
-        """Return True if `--until` ends the run before this row, now or in the run that asked for the answers."""
+        """Return True if `--until` ends the run before this row, now or when the answers were first asked for."""
         if (
             self.early is not None
             and self.planned.counted_rows is None
@@ -246,7 +252,7 @@ class TaskRun:
         epoch: int,
         order: int,
     ) -> Job | None:
-        """Return the request for a sample unless it has an answer, which is then scored.
+        """Return the request for a sample; None if it has an answer, which is then scored.
 
         Answers are looked up by sample id if nothing has changed since the earlier run, then by request key in the
         journal, then in the cache.
@@ -293,7 +299,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         round: int = 0,
     ) -> None:
-        """Count the earlier failure of a sample that must not be sent, or list the sample as unanswered."""
+        """If the model must not be asked, count a sample's failure in an earlier run, or list it as unanswered."""
         answers = stored[: round + 1]
         if answers and answers[-1] is not None and answers[-1].failed:
             self._reuse(sample, epoch, order, answers, stored)
@@ -367,7 +373,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         sample: Sample,
     ) -> Sequence[Answered | None]:
-        """Return the stored answers if all rounds of the sample are answered; else an empty sequence.
+        """Return the stored answers if the journal has an answer for each round of the sample; else an empty sequence.
 
         Rounds that the sample no longer has are left out.
         """
@@ -390,7 +396,7 @@ class TaskRun:
     ) -> None:
         """Reuse answers of the journal, and their scores unless a scorer or the sample has changed.
 
-        Scores in the journal belong to the answers `stored` for the same sample and epoch, and to no others.
+        `stored` has the journal's answers for this sample and epoch. Only to these do its scores belong.
         """
         stale = self.count_reused(sample, epoch, order, answers, stored)
         if stale:
@@ -428,7 +434,7 @@ class TaskRun:
         epoch: int,
         count: int,
     ) -> None:
-        """Record that the journal has more rounds than the sample has now, for readers of the journal."""
+        """Record how many rounds count if the journal has more of them than the sample has now."""
         if len(self.asking.stored(id, epoch)) > count:
             self.planned.rounds[id, epoch] = count
 
@@ -451,7 +457,7 @@ class TaskRun:
         order: int,
         epoch: int = 0,
     ) -> None:
-        """Write a `data_error` score of every scorer for a sample that cannot be asked."""
+        """Count a sample that cannot be asked: write a `data_error` score of every scorer for it."""
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
         is_new = (id, epoch) not in self._index.answers
@@ -493,7 +499,7 @@ class TaskRun:
         self.verdicts.check()
 
     def _look_again(self) -> None:
-        """Wake the scheduler after a delayed score, because more rows may be read now."""
+        """Wake callers that wait for jobs after a delayed score, because more rows may be read now."""
         if self.work is not None:
             self.work.look_again()
 

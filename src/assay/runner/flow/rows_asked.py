@@ -33,7 +33,7 @@ async def ask_rows(
 ) -> None:
     """Ask and score all rows without an answer. The model is loaded only if there is something to ask.
 
-    `hold` receives the work, so that an interruption can stop it.
+    `hold` receives the jobs, so that an interruption can stop them.
     """
     is_wrapped = isinstance(task_run.planned.model, AsksThroughRun)
     if is_spread(options) and not is_wrapped:

@@ -51,7 +51,7 @@ from .rows_asked import ask_rows
 
 
 class Stoppable(Protocol):
-    """An object that an interruption stops."""
+    """An object with a method `stop`, which an interruption calls."""
 
     def stop(self) -> None: ...
 
@@ -79,7 +79,7 @@ class Session:
         self.usage: dict[str, Any] = {}
         self.stopped = False
         self._under_way: list[Stoppable] = []
-        """The model, judges and work that are in use now, for an interruption to stop."""
+        """The models, judges and jobs that are in use now, so that an interruption can stop them."""
         self._failure: AssayError | None = None
         self._is_incomplete = False
         self._at_once = False
@@ -164,7 +164,7 @@ class Session:
         return self._finish(manifest)
 
     def _name_own_models(self) -> None:
-        """Report which of a task's own models is used, if the run names none and the task has several."""
+        """Tell the user which model is asked if a task's files define several and the run names none."""
         for planned in self.planned_tasks:
             others = [
                 name for name in planned.task.models if name != planned.model_name
@@ -206,7 +206,7 @@ class Session:
         helpers: Helpers,
         earlier: EarlierRun,
     ) -> TaskRun:
-        """Return the run of a task by rows, with its tools and its rule to stop early."""
+        """Return the object that asks and scores the rows of a task, with its tools and its rule to stop early."""
         is_unknown = planned.unchecked or planned.makes_rows
         is_known = not is_unknown or not self.ask_model
         task_run = TaskRun(planned, asking, known_by_id=is_known)
@@ -335,7 +335,7 @@ class Session:
         return helpers
 
     def _roles_after(self, planned: PlannedTask) -> set[str]:
-        """Return the roles that later tasks need; none if the run ends now."""
+        """Return the roles of helper models that later tasks need; none if the run ends now."""
         if self.stopped or self._failure:
             return set()
         position = next(
@@ -389,7 +389,7 @@ class Session:
             under_way.stop()
 
     def _preflight(self, planned: PlannedTask) -> Preflight:
-        """Return the check of the first prompt. Each warning is reported once."""
+        """Return an object that checks the first prompt of a task × model. Each warning is reported once."""
         return Preflight(
             planned,
             lambda line: None if line in self.notes else self._say(line),
@@ -502,7 +502,7 @@ class Session:
         self.watcher.say(line)
 
     def _say_fault(self, error: AssayError) -> None:
-        """Report why a number is missing. An error that affects several numbers is reported once."""
+        """Report an error that leaves a metric without a value. The same error is reported once."""
         self._is_incomplete = True
         if self.writer.redactor.text(str(error)) not in self.notes:
             self._say(str(error))

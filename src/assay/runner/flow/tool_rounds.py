@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .rows import TaskRun
 
 MOST_OPEN = 256
-"""Most samples with open tools, unless the run limits the requests in flight."""
+"""Maximum number of samples with tools in progress, unless the run limits the requests in flight."""
 Place = tuple[str, int]
 """Sample id and epoch."""
 
@@ -69,10 +69,10 @@ class SampleAtWork:
     limit: Outcome | None = None
     rounds: list[Round] = field(default_factory=list)
     spoken: list[tuple[str, str]] = field(default_factory=list)
-    """Role and text of each message so far."""
+    """The messages of the conversation so far, as (role, text)."""
     call_ids: set[str] = field(default_factory=set)
     restarted: bool = False
-    """True if a repeated call gave another result than before."""
+    """True if a call that was repeated after a restart gave another result than before."""
 
     def add_round(
         self,
@@ -105,7 +105,7 @@ class SampleAtWork:
 
 
 class ToolRounds:
-    """The samples of one task × model that are in progress with tools."""
+    """Handles the samples with tools of one task × model: their rounds, their calls and their end."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class ToolRounds:
         order: int,
         stored: Sequence[Answered | None],
     ) -> Job | None:
-        """Return the first request of a sample; None if rounds in the journal must be replayed before."""
+        """Return the first request of a sample; None if the tools must be prepared or rounds replayed first."""
         at_work = self._at_work(sample, request.prompt, epoch)
         job = Job(sample, request, epoch, order=order)
         asking = self._run.asking
@@ -189,7 +189,7 @@ class ToolRounds:
         await self._set.close()
 
     def notes(self) -> list[str]:
-        """Return notes about calls that were stopped."""
+        """Return notes about calls that ran too long, results that were cut, and limits that could not be checked."""
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
         lines = []
@@ -271,7 +271,7 @@ class ToolRounds:
         run.skip_unanswered(job.sample, job.epoch, job.order, earlier, job.round)
 
     async def _first_job(self, at_work: SampleAtWork, job: Job) -> Job:
-        """Return the job with the initial prompt of the tool session."""
+        """Return the first job of a sample, with the prompt and the tools that its tool session begins with."""
         if not self._set.begins:
             return job
         prompt = await at_work.tools.begin(job.request.prompt)
@@ -304,7 +304,7 @@ class ToolRounds:
         job: Job,
         output: Output,
     ) -> Job | None:
-        """Return the next round of a sample, or None if it is over, failed or at a limit."""
+        """Return the next round of a sample, or None if it is finished, failed or at a limit."""
         at_work.add_round(job.request, job.known_messages, output)
         _, cost = spent_of(output.usage, self._run.asking.prices)
         at_work.used.add_answer(output, cost)
@@ -384,7 +384,7 @@ class ToolRounds:
         job: Job,
         calls: Sequence[ToolCall],
     ) -> tuple[ToolResult, ...]:
-        """Return the results of calls from the journal, or run the calls and record their results."""
+        """Return the results of calls: from the journal, or by running the calls, which are then recorded."""
         recorded, seconds = self._recorded_results(job)
         if recorded is not None and not self._set.is_stateful:
             at_work.used.seconds += seconds
@@ -417,7 +417,7 @@ class ToolRounds:
     def _recorded_results(
         self, job: Job
     ) -> tuple[tuple[ToolResult, ...] | None, float]:
-        """Return the results that the journal has for the calls of this answer, and the seconds they took."""
+        """Return the results that the journal has for the calls of this answer, or None, and their seconds."""
         stored = self._recorded.answers.get((job.sample.id, job.epoch), ())
         if job.round >= len(stored):
             return None, 0.0
@@ -484,7 +484,7 @@ class ToolRounds:
         history: tuple[Message, ...],
         turns: tuple[Message, ...],
     ) -> Job:
-        """Return the job of the next round. Its key covers the new messages, and the key of the previous round."""
+        """Return the job of the next round. Its key depends on the new messages and the key of the previous round."""
         opened = tuple(m for m in at_work.first.messages if m.parts is None)
         messages = (*history, *turns, *opened)
         known_messages = len(history) - 1
@@ -579,7 +579,7 @@ class ToolRounds:
 
 
 def _with_content(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with content."""
+    """Return the messages without the empty turn that the model is to write."""
     return tuple(message for message in messages if message.parts is not None)
 
 

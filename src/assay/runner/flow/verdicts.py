@@ -22,9 +22,9 @@ from ..events import TaskProgress
 from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64
-"""Most pending scores, such as those of judges. If there are more, no rows are read."""
+"""Maximum number of pending scores, such as those of judges. With more, no further rows are read."""
 SLOW_SCORERS = 6
-"""Most blocking scorers that run at the same time."""
+"""Maximum number of blocking scorers that run at the same time."""
 
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
@@ -32,18 +32,18 @@ judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
 helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
     "helper_calls", default=None
 )
-"""Role and request key of each question to helpers for the score that is being computed."""
+"""The calls of helpers for the score that is being computed, each as (role, request key)."""
 
 
 class Tally:
-    """Offsets of the score lines of one scorer in the journal, with the order of their samples."""
+    """The offsets in the journal of the score lines of one scorer, each with the position of its sample."""
 
     def __init__(self) -> None:
         self.order = array("q")
         self.offset = array("q")
 
     def add(self, order: int, offset: int) -> None:
-        """Add one line."""
+        """Add the score line at an offset, for the sample at position `order`."""
         self.order.append(order)
         self.offset.append(offset)
 
@@ -60,7 +60,7 @@ class Tally:
 
 @dataclass(eq=False)
 class Verdicts:
-    """The scorers of one task × model in progress."""
+    """Runs the scorers of one task × model and writes their scores."""
 
     scorings: Sequence[Scoring]
     writer: RunWriter
@@ -136,9 +136,9 @@ class Verdicts:
         order: int,
         scorings: Sequence[Scoring],
     ) -> "list[asyncio.Task[None]]":
-        """Score an answer: at once, or later if the scorer is slow or asynchronous.
+        """Score an answer with each scorer: at once, or later if the scorer is slow or asynchronous.
 
-        Return the tasks of delayed scores.
+        Return the asyncio tasks of delayed scores.
         """
         late = []
         for scoring in scorings:
@@ -236,7 +236,7 @@ class Verdicts:
         self.budget.note_score(scoring.name, fault, self.progress.expected)
 
     def _after_delayed_score(self, task: "asyncio.Task[None]") -> None:
-        """Handle the end of a delayed score."""
+        """Remove the asyncio task of a delayed score that ended, and keep its error, if any."""
         self._awaited.discard(task)
         if task.cancelled():
             error = None

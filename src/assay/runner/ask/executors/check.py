@@ -84,7 +84,7 @@ def _has_ray() -> bool:
 
 
 def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
-    """Raise if a replica could not build the same model."""
+    """Raise if a replica cannot build the model from its name and options, or would build another model."""
     where = f"model {planned.model_name!r}"
     machine = "a replica builds its model from its name, and"
     fix = "name it as file.py:name, or run without replicas"
@@ -152,7 +152,7 @@ async def make_spread(
 
 
 def _options(run: RunOptions, name: str) -> Mapping[str, Any]:
-    """Return the options from which a replica builds its model."""
+    """Return the options of the run that a replica needs to build the model."""
     bare = RunOptions(
         models=(name,),
         model_args=run.model_args,

@@ -73,7 +73,7 @@ class Process:
         self._listening = asyncio.ensure_future(self._listen(reader))
 
     async def ask(self, frame: bytes) -> bytes:
-        """Send a frame, and return its answer."""
+        """Send a frame (encoded message) to the process, and return the frame that it answers."""
         if self._ended is not None:
             raise ReplicaLost(self._ended)
         self._number += 1
@@ -109,7 +109,7 @@ class Process:
             self._end()
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
-        """Read answers until the process ends."""
+        """Read answers and pass them to the waiting calls, until the process ends."""
         try:
             while True:
                 number, length = HEAD.unpack(await reader.readexactly(HEAD.size))
@@ -141,7 +141,7 @@ def shares(
     replicas: int,
     gpus_per_replica: float | None,
 ) -> list[dict[str, str]]:
-    """Return the environment of each replica: the GPUs that it sees, and the number of its threads."""
+    """Return the environment variables of each replica: which GPUs it sees, and how many threads it may use."""
     if "OMP_NUM_THREADS" in os.environ:
         threads = {}
     else:

@@ -46,9 +46,9 @@ class RayActors:
         }
         self._thread = thread
         self.needed: dict[str, str] = {}
-        """Addresses of the nodes that the run needs: the head node and this machine, by description."""
+        """Addresses that must answer while the run continues (the head node, Ray on this machine), by description."""
         self._auth_mode = auth_mode
-        """The authentication mode before Ray was started."""
+        """Ray's authentication mode before Ray was started, to restore it."""
         self._actor: Any = ray.remote(**options)(Server)
 
     @classmethod
@@ -88,7 +88,7 @@ class RayActors:
         return executor, replicas or max(1, room)
 
     async def start(self, number: int) -> "Actor":
-        """Start an actor. Its first answer comes when there are resources for it."""
+        """Start an actor. It answers its first frame once the cluster has resources for it."""
         return Actor(self._actor.remote())
 
     async def watch(self) -> None:
@@ -128,7 +128,7 @@ class Actor:
         self._handle = handle
 
     async def ask(self, frame: bytes) -> bytes:
-        """Send a frame, and return its answer."""
+        """Send a frame (encoded message) to the actor, and return the frame that it answers."""
         from ray.exceptions import RayError
 
         try:

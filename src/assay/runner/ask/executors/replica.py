@@ -26,7 +26,7 @@ class ClusterLost(ErrorBudgetExceeded):
 
 
 class Channel(Protocol):
-    """Carries frames to one replica and back. Raises `ReplicaLost` if the replica is gone."""
+    """Carries frames (encoded messages) to one replica and back. Raises `ReplicaLost` if the replica is gone."""
 
     by_path: bool
     """True if the replica can open the same file paths, so that media are sent as paths instead of bytes."""
@@ -48,7 +48,7 @@ class Executor(Protocol):
 
 
 class StateToken:
-    """Token in the main process for a dialogue state that a replica keeps."""
+    """Represents, in the main process, the state of a dialogue that a replica keeps."""
 
     __slots__ = ("__weakref__", "token")
 
@@ -71,7 +71,7 @@ class Replica:
         channel: Channel,
         model: "ModelSource",
     ) -> "Replica":
-        """Load the model of a replica. Raise if it is not the same model as here."""
+        """Load the model of a replica. Raise if its identity differs from that of the model in this process."""
         where = f"replica {number} of model {model.name!r}"
         head, _ = await _ask(channel, model.to_plain(), EMPTY, where)
         if head["identity"] != model.identity:
@@ -97,7 +97,7 @@ class Replica:
     async def ask(self, jobs: Sequence[Job]) -> tuple[list[Output], int, float]:
         """Send jobs to the replica.
 
-        Return the outputs, how many requests fit into memory (0 if all did), and the seconds.
+        Return the outputs, how many requests fit into memory at once (0 if all did), and the seconds of the call.
         """
         blobs: dict[str, Any] = {}
         requests = []

@@ -122,7 +122,7 @@ class Server:
         return pack({"outputs": plain, "fits": fits, "seconds": seconds}, output_blobs)
 
     def _state(self, plain: Mapping[str, Any]) -> object:
-        """Return the state that a request continues."""
+        """Return the dialogue state with which a request continues; None if it continues none."""
         if "state" in plain:
             return self._states[plain["state"]]
         return None
@@ -142,7 +142,7 @@ class Server:
 
 
 def _fault(error: AssayError) -> dict[str, Any]:
-    """Return an error as data."""
+    """Convert an error to a dictionary that can be sent to the main process."""
     kind = "usage" if isinstance(error, UsageError) else "model"
     if error.where is None:
         problem = error.what

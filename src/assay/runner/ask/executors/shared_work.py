@@ -40,11 +40,11 @@ class SharedWork(Work):
         """True if the model keeps the history of a dialogue itself, so that no other replica can continue it."""
         self._one_dialogue = whole_dialogues
         self._open: dict[int, int] = {}
-        """Number of jobs in flight at each replica that may take jobs."""
+        """Number of jobs in flight by replica, for all replicas that may take jobs."""
         self._alone: set[int] = set()
-        """Replicas with a job that must be asked alone."""
+        """Replicas that work on a job which must be the only one there."""
         self._at: dict[Place, int] = {}
-        """The replica of each job in flight."""
+        """By sample, epoch and round: the replica that works on the job."""
 
     def open(self, replica: int) -> None:
         """Let a replica that is ready take jobs."""
@@ -81,7 +81,7 @@ class SharedWork(Work):
         return jobs
 
     def _may_take(self, replica: int) -> bool:
-        """Return True if the replica may take another job."""
+        """Return True unless the replica works on a job that must be the only one there."""
         return replica not in self._alone
 
     def _next_for(self, replica: int) -> Job | None:
@@ -94,7 +94,7 @@ class SharedWork(Work):
         return job
 
     def _ready_for(self, replica: int) -> int | None:
-        """Return the index of the first waiting job for this replica: its own dialogues first, then free jobs."""
+        """Return the index of the next waiting job for this replica, its own dialogues first; None if there is none."""
         first_free = None
         for index, job in enumerate(self._ready):
             if job.home == replica:
@@ -104,7 +104,7 @@ class SharedWork(Work):
         return first_free
 
     def _suits(self, job: Job, replica: int) -> bool:
-        """Return True if a job may go to this replica.
+        """Return True if a job may be given to this replica.
 
         A replica that died on the job is chosen only if all others did, too.
         """
@@ -115,7 +115,7 @@ class SharedWork(Work):
         )
 
     async def more_for(self, replica: int) -> bool:
-        """Wait until there may be jobs for a replica. Return False if none can come, or the replica was closed."""
+        """Wait until there may be jobs for a replica. Return False if none can come, or if the replica was removed."""
         while not self.stopped and replica in self._open:
             if self._may_take(replica):
                 has_rows = not self._is_exhausted and not self._is_behind()
@@ -139,7 +139,7 @@ class SharedWork(Work):
         super().put(job if job.home else self._freed(job))
 
     def again(self, job: Job) -> None:
-        """Queue another try of a job that is still counted as in flight."""
+        """Queue a job to be sent again. It still counts as in flight."""
         replica = self._leave(job)
         if replica and job.round:
             job.home = replica
@@ -152,12 +152,12 @@ class SharedWork(Work):
         self.finished(len(jobs))
 
     def give_back(self, jobs: Sequence[Job]) -> None:
-        """Put back jobs that were taken and not sent. They are taken next."""
+        """Put jobs that were taken and not sent back to the front of the queue."""
         self._ready.extendleft(self._freed(job) for job in reversed(jobs))
         self.settled(jobs)
 
     def close(self, replica: int) -> None:
-        """Remove a replica. Rounds that wait for it go elsewhere."""
+        """Remove a replica. Dialogue rounds that wait for it go to another one."""
         self._open.pop(replica, None)
         self._alone.discard(replica)
         self._at = {job: other for job, other in self._at.items() if other != replica}
@@ -181,7 +181,7 @@ class SharedWork(Work):
     def _freed(self, job: Job) -> Job:
         """Return a job that any replica may take.
 
-        If only the old replica knew the earlier rounds, this is the first round of the dialogue.
+        If only its former replica knew the earlier rounds, the dialogue starts again with its first round.
         """
         job.home = 0
         if not job.round or not (self._remembers or job.request.state is not None):
@@ -191,7 +191,7 @@ class SharedWork(Work):
         return first
 
     def _leave(self, job: Job) -> int:
-        """Remove a job from its replica, and return the replica's number."""
+        """Record that a job is no longer at its replica, and return the replica's number."""
         replica = self._at.pop(_place(job), 0)
         if replica in self._open:
             self._open[replica] -= 1
@@ -200,7 +200,7 @@ class SharedWork(Work):
 
 
 class StandingShares(SharedWork):
-    """Jobs that arrive one call at a time, as from a judge, until the work is stopped.
+    """Jobs that arrive during the run, as from the calls of a judge, until the work is stopped.
 
     The jobs of a call are split evenly. A busy replica takes no more while another one is idle.
     """

@@ -21,7 +21,7 @@ from .replica import Executor, ModelSource, Replica, ReplicaLost
 from .shared_work import MOST_DEATHS, SharedWork
 
 MOST_STARTS = 3
-"""How often in a row a replica may die while it loads."""
+"""How often in a row a replica may die while it loads its model, before it is given up."""
 
 
 @dataclass(eq=False)
@@ -50,7 +50,7 @@ class Spread:
         self._rng = random.Random(0)
 
     def watched_by(self, progress: TaskProgress) -> None:
-        """Report the state of the replicas to this progress display from now on."""
+        """Show the state of the replicas on this progress display from now on."""
         progress.replicas = {slot.number: slot.state for slot in self._slots}
         for slot in self._slots:
             slot.progress = progress
@@ -90,7 +90,7 @@ class Spread:
             await asyncio.gather(ending, watching, *serving, return_exceptions=True)
 
     async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
-        """Wait for the replicas with requests in flight. Cancel those that are still starting."""
+        """Wait for the requests in flight at replicas. Cancel replicas that are still starting."""
         for running, slot in serving.items():
             if slot.replica is None:
                 running.cancel()
@@ -297,7 +297,7 @@ class Spread:
         replica: Replica,
         jobs: Sequence[Job],
     ) -> list[Output]:
-        """Send a batch to a replica, and learn from the time it took."""
+        """Send a batch to a replica, and adjust the batch size to the time it took."""
         slot.progress.meter.begun += len(jobs)
         outputs, fits, seconds = await replica.ask(jobs)
         slot.sizes.learn(len(jobs), fits, seconds)
@@ -309,7 +309,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Write and score answers."""
+        """Give answers to the sink, which writes and scores them, and count their jobs as finished."""
         try:
             sink.keep(answers)
             sink.judge(answers)
@@ -323,7 +323,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Fail requests on which too many replicas have died. The run goes on."""
+        """Fail requests on which too many replicas have died. The run continues."""
         if not jobs:
             return
         message = f"{MOST_DEATHS} replicas died on this request (the last: {how})"
@@ -347,7 +347,7 @@ class Spread:
 
 
 class Slot:
-    """The slot of one replica. A replica that died is replaced in the same slot."""
+    """The place of one replica and its replacements. A replica that died is replaced in the same slot."""
 
     def __init__(
         self,

@@ -24,20 +24,20 @@ from ....core.tools import read_tools
 from ....store.journal import as_plain
 
 HEAD = struct.Struct("!QQ")
-"""Header of a frame in a stream: the number of the call, and the length in bytes."""
+"""The bytes before a frame: the number of the call, and the length of the frame."""
 
 Blobs = dict[str, Any]
 """Media by digest: their kind, and their bytes or their path."""
 
 _LAYOUT = tuple[str, bytes, dict[str, Any]]
-"""A frame: how the head is encoded (`m` for MessagePack, `j` for JSON), the head, the media."""
+"""A frame has three fields: the encoding of the head (`m` for MessagePack, `j` for JSON), the head, and the media."""
 
 
 def pack(
     head: Mapping[str, Any],
     blobs: Mapping[str, Any] = EMPTY,
 ) -> bytes:
-    """Return one frame."""
+    """Return one frame (encoded message) with a head and media."""
     import msgspec
 
     encode = msgspec.msgpack.Encoder(enc_hook=as_plain).encode

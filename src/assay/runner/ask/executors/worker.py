@@ -20,7 +20,7 @@ async def serve(channel: socket.socket) -> None:
     calls: set[asyncio.Task[None]] = set()
 
     async def answer(number: int, frame: bytes) -> None:
-        """Run one request and write its reply under the same number."""
+        """Handle one frame, and write the reply with the same number."""
         reply = await server.handle(frame)
         head = HEAD.pack(number, len(reply))
         writer.write(head)
