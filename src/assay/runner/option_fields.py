@@ -37,7 +37,7 @@ class Flag:
     flags: tuple[str, ...]
     """All spellings. The usual one is the first that begins with `--`."""
     reads: Reads = "text"
-    """`names` may be separated by commas; a flag of kind `list` is repeated for each value."""
+    """How a value is written: `names` may be separated by commas; the flag of a `list` is repeated for each value."""
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     alone: Any = None
@@ -52,7 +52,7 @@ class Flag:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that a config file may use for it."""
+        """The keys under which a config file may set the option: its long flags without `--`."""
         return tuple(flag[2:] for flag in self.flags if flag.startswith("--"))
 
 
@@ -93,7 +93,7 @@ def can_come_from_the_environment(name: str, flag: Flag) -> bool:
 
 
 def faults_of_judges(judges: object, where: str) -> list[AssayError]:
-    """Return a fault for each judge that is not given by its name."""
+    """Return an error for each judge in a settings file whose value is not a name."""
     if not isinstance(judges, Mapping):
         return []
     faults: list[AssayError] = []

@@ -14,9 +14,9 @@ DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
 """The role of the program sandbox: every run has one."""
 SEVERAL = ("list", "names", "pairs")
-"""Types of options that hold several values."""
+"""Types of options that may hold more than one value."""
 CLOSE_KEY = 0.7
-"""Minimum similarity of two keys for one to be a likely misspelling of the other."""
+"""Smallest similarity of two keys, from 0 to 1, at which one is taken for a misspelling of the other."""
 OF_MODELS = (
     "device",
     "dtype",
@@ -507,7 +507,7 @@ class RunOptions:
     def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
         """Return a copy in which each file of a model, judge or scorer has a single spelling of its name.
 
-        Answers are stored under that name. Names in `objects` belong to objects and stay.
+        Answers are stored under these names. Names in `objects` belong to Python objects and stay.
         """
         return replace(
             self,
@@ -522,7 +522,7 @@ class RunOptions:
         )
 
     def helper_of(self, role: str) -> str | None:
-        """Return the model of a role: the one that the run names, else the default of every run."""
+        """Return the model for a helper's role: the one that the run names, or the sandbox for its role, or None."""
         return self.judges.get(role) or (role if role == SANDBOX else None)
 
     def judge_args_of(self, role: str) -> dict[str, Any]:
@@ -559,7 +559,7 @@ class RunOptions:
     def kept(self) -> dict[str, Any]:
         """Return the options that were set, for `run.json`, without secrets.
 
-        A repeated run must be given these again.
+        To repeat the run, secrets must be given again.
         """
         # Only options of models are redacted by name: a column may well be called `key`.
         return {
@@ -636,7 +636,10 @@ class RunOptions:
         return options
 
     def folder_digest(self) -> str:
-        """Return the digest that distinguishes run folders. It ignores how the work is distributed."""
+        """Return the digest by which the folders of runs are named.
+
+        It does not depend on how the work is distributed.
+        """
         spread = {}
         for name, flag in FLAGS.items():
             if flag.is_spread:

@@ -19,17 +19,17 @@ class RunResult(Sequence[Result]):
     """The results of a run, and how it ended."""
 
     status: str
-    """complete, partial, failed, or interrupted."""
+    """How the run ended: complete, partial, failed, or interrupted."""
     folder: Path
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
-    """Notes about the run: repairs, changed digests, the first errors."""
+    """Notes about the run: repairs of the data, changed digests, the first errors."""
     usage: dict[str, Any] = field(default_factory=dict)
     """Tokens, seconds and throughput for each task and model."""
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the command."""
+        """The exit code of the command line for this result."""
         return EXIT_CODES.get(self.status, 1)
 
     @overload
@@ -53,7 +53,7 @@ class RunResult(Sequence[Result]):
         task: str | None = None,
         model: str | None = None,
     ) -> float | None:
-        """Return the value of a metric, the first that matches."""
+        """Return the value of a metric in the first matching row. Raise `KeyError` if there is none."""
         for r in self.results:
             if (
                 r.metric == metric
@@ -66,7 +66,7 @@ class RunResult(Sequence[Result]):
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the document of `--json` and `summary.json`."""
+        """Return the results as the document that `--json` prints and `summary.json` holds."""
         return {
             "status": self.status,
             "run": str(self.folder),
@@ -76,7 +76,7 @@ class RunResult(Sequence[Result]):
         }
 
     def frame(self) -> "pandas.DataFrame":
-        """Return a pandas data frame with one row per number; `RunReader(run.folder).frame()` has one per score."""
+        """Return a pandas data frame with one row per metric; `RunReader(run.folder).frame()` has one per score."""
         from ..store.export import data_frame
 
         return data_frame(result.to_plain() for result in self.results)

@@ -138,7 +138,7 @@ async def _run(
     recorded: RecordedMeasures | None = None,
     is_own: bool = True,
 ) -> RunResult:
-    """Plan and run, with secrets redacted in all errors."""
+    """Check the options, plan the run, and run it. Secrets are redacted in all errors."""
     options, naming_notes = name_models(options, objects)
     if options.until is not None and not options.shuffle:
         # An early stop is valid only if any sample may come next.
@@ -181,7 +181,7 @@ async def _planned_run(
     ask_model: bool,
     is_own: bool,
 ) -> RunResult:
-    """Run planned tasks in their folder."""
+    """Run planned tasks in the folder of the run, with everything written there."""
     # Models that were given as objects, or that a task brings, may hold other secrets.
     redactor.learn(
         *(getattr(planned.model, "written", {}) for planned in planned_tasks)
@@ -251,7 +251,7 @@ async def _floors(
     ask_model: bool,
     is_own: bool,
 ) -> tuple[Floors, list[str]]:
-    """Return the values of agents that do nothing for the tasks with tools, and notes on tasks without a floor."""
+    """Return the floors (the scores of agents that do nothing) of tasks with tools, and notes on tasks without one."""
     with_floor, notes = tasks_with_floors(options, planned_tasks)
     if not with_floor:
         return {}, notes
@@ -314,7 +314,7 @@ def _prefetch(
     folder: Path,
     planned_tasks: Sequence[PlannedTask],
 ) -> None:
-    """Start loading the first model if the run is new, because it then has something to ask."""
+    """Start loading the first model in the background if the folder is new, so that the model must be asked."""
     if folder.exists() or not planned_tasks:
         return
     model = planned_tasks[0].model

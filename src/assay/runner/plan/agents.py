@@ -13,9 +13,9 @@ def with_agent(
     name: str,
     run: RunOptions,
 ) -> Model:
-    """Return the model behind the run's agent; the model itself if there is none.
+    """Return the model as the run's agent program uses it; the model itself if the run has no agent.
 
-    Raise if the task needs another agent.
+    Raise if the task and the agent do not fit together.
     """
     where = f"task {task.name!r}"
     if run.agent is None:

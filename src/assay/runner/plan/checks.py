@@ -23,7 +23,7 @@ from ..tasks.components import build_summarizer
 from .planned_task import PlannedTask
 
 ROWS_SHUFFLED_ON_TRIAL = 5
-"""Number of rows whose prompts are compared under two orders of their options before anything is asked."""
+"""Number of rows for which the prompts with two orders of the options are compared, before anything is asked."""
 
 
 def check_abilities(planned: PlannedTask) -> None:
@@ -104,7 +104,7 @@ def _check_carried(
 
 
 def check_repeats(planned: PlannedTask) -> None:
-    """Raise if a set-level scorer cannot judge the repeats, before they are paid for."""
+    """Raise if a set-level scorer cannot judge several answers per sample, before they are paid for."""
     for scoring in planned.scorings:
         if not scoring.is_set_level:
             continue
@@ -173,7 +173,7 @@ def _check_shows_order(
     sample: Sample,
     where: str,
 ) -> None:
-    """Raise if the prompt keeps the old order of the options while the right letter moves."""
+    """Raise if the prompt would keep the old order of the options while the letter of the right one changes."""
     if without_letters(sample.choices) != sample.choices:
         raise UsageError(
             f"--shuffle_choices: the options of sample {sample.id!r} carry their letters: {shorten(sample.choices[0])}",
@@ -249,7 +249,7 @@ def check_reducer(planned: PlannedTask) -> None:
 
 
 def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
-    """Return a flag for numbers that ignore the reducer of the run, because they count every answer separately."""
+    """Return a flag for results that ignore the reducer of the run, because they count every answer separately."""
     is_asked = (
         planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
     )

@@ -10,17 +10,20 @@ from .planned_task import PlannedTask
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")
 LARGEST_COUNTED = 64 * 1024 * 1024
-"""Bytes of the largest file whose lines are counted. Counting more would noticeably delay the start."""
+"""Size in bytes of the largest file whose lines are counted. Counting more would noticeably delay the start."""
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
 TRIAL = 10
-"""A run with so few samples is only a test of the setup, so their number is not commented."""
+"""A run with at most this many samples is taken for a test of the setup, and gets no note about too few samples."""
 WIDEST = 0.1
-"""Widest result that is still useful: an interval of ± 10 points, or a detectable difference of 10 points."""
+"""The widest result that is still useful: an interval of ± 10 points, or a detectable difference of 10 points."""
 DIFFER = 0.2
-"""Assumed share of samples on which two models differ."""
+"""The share of samples on which two models are assumed to differ."""
 ENOUGH = {"value": 400, "difference": 630}
-"""Samples needed for a share to ± 5 points, and for a difference of 5 points if models differ on 20 % of them."""
+"""Samples needed to know a share to ± 5 points, or to show a difference of 5 points between two models.
+
+The models are assumed to differ on 20 % of the samples.
+"""
 
 
 def expected_requests(planned: PlannedTask) -> int | None:
@@ -64,7 +67,7 @@ def _is_quickly_counted(planned: PlannedTask) -> bool:
 
 
 def _lines(files: tuple[Path, ...]) -> int | None:
-    """Return the number of rows of line-based files; None for others and for large ones."""
+    """Return the number of rows in files with one row per line; None for other files and for large ones."""
     if not files or any(file.suffix not in LINED for file in files):
         return None
     if sum(file.stat().st_size for file in files) > LARGEST_COUNTED:
@@ -83,7 +86,7 @@ def _limited(
     lines: int | None,
     limit: str | int | float | None,
 ) -> int | None:
-    """Return the number of rows that `--limit` leaves; None if unknown."""
+    """Return how many of the rows `--limit` leaves; None if unknown."""
     if lines is None or limit is None:
         return lines
     first, dash, last = str(limit).partition("-")
@@ -137,7 +140,7 @@ def small_limit_note(
 
 
 def _smallest(n: int) -> float | None:
-    """Return the smallest difference that n samples can show; None if they can show none."""
+    """Return the smallest difference between two models that n samples can show; None if they can show none."""
     try:
         return minimum_detectable_paired_binary(n, DIFFER)
     except ValueError:

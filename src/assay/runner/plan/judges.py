@@ -19,7 +19,7 @@ def check_judges(
     tasks: Sequence[Task],
     faults: list[AssayError],
 ) -> None:
-    """List scorers that cannot use helper models, roles without a model, and models that cannot be built.
+    """List in `faults` scorers that cannot use helper models, roles without a model, and models that cannot be built.
 
     Nothing is loaded.
     """
@@ -56,7 +56,7 @@ def check_judges(
 
 
 def _check_scorer(scoring: Scoring, task: str) -> None:
-    """Raise if a scorer names roles of helper models and could not ask them."""
+    """Raise if a scorer names roles of helper models but is not written in a way that can call them."""
     if not scoring.roles or hasattr(scoring.scorer, "in_run"):
         return
     scoring.check_takes_models(f"task {task!r}")
@@ -74,7 +74,7 @@ def count_judges(
 ) -> dict[str, Any]:
     """Add the identities of judges to the digests of their scorers, and return the identities by role.
 
-    Another judge gives other verdicts, so scores by another judge must not be reused.
+    A changed judge gives other scores, so scores of the former judge must not be reused.
     """
     roles = sorted({role for scoring in scorings for role in scoring.roles})
     identities = {
@@ -88,7 +88,7 @@ def count_judges(
 
 
 def judge_model(run: RunOptions, role: str) -> Model:
-    """Return the model that fills a role, built but not loaded."""
+    """Return the helper model for a role, built but not loaded."""
     args = model_options(run.judge_args_of(role))
     check_secrets(args, "--judge_args")
     return build_model(run.helper_of(role) or role, args)

@@ -25,11 +25,11 @@ Named = tuple[str, Any]
 
 @dataclass(slots=True)
 class _Clashing:
-    """One of several scorers with the same name."""
+    """A scorer that has the same name as another one."""
 
     label: str
     file: str
-    """Its source file; empty for a registered scorer."""
+    """The scorer's source file; empty for a registered scorer."""
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -39,9 +39,9 @@ def with_unique_names(
     where: str,
     faults: list[AssayError],
 ) -> list[Named]:
-    """Give each scorer a unique name. The same scorer twice is an error.
+    """Return the scorers, each with a unique name. The same scorer twice is an error, which is added to `faults`.
 
-    `entries` are the entries of the task.
+    `entries` are the entries of the task from which the scorers in `built` were made.
     """
     counts = Counter(name for name, _ in built)
     if max(counts.values(), default=0) < 2:
@@ -102,7 +102,7 @@ def with_unique_metrics(
     before: Iterable[Result],
     scorer: str,
 ) -> list[Result]:
-    """Add the scorer's name to each metric that the results of another scorer have as well."""
+    """Return the results of one scorer. A metric that the results `before` have too gets the scorer's name added."""
     used = {(result.task, result.model, result.metric) for result in before}
     renamed = []
     for r in results:
@@ -115,7 +115,7 @@ def with_unique_metrics(
 
 
 def _name_by_file(clashing: Sequence[_Clashing]) -> None:
-    """Name scorers by their files, if these differ."""
+    """Name scorers with the same name by their files, if these differ."""
     files = {clash.file for clash in clashing}
     if len(files) < 2:
         return
@@ -128,7 +128,7 @@ def _tail(
     file: str,
     others: Iterable[str],
 ) -> str:
-    """Return the end of a path, as long as necessary to differ from the others."""
+    """Return the end of a path, as long as needed to differ from the other paths."""
     parts = Path(file).parts
     for length in range(1, len(parts)):
         tail = parts[-length:]
@@ -138,7 +138,7 @@ def _tail(
 
 
 def _name_by_options(clashing: Sequence[_Clashing]) -> None:
-    """Name scorers by the options in which they differ."""
+    """Name scorers with the same name by the options in which they differ."""
     differing = [
         differing_options(clash.options, [other.options for other in clashing])
         for clash in clashing
@@ -152,7 +152,7 @@ def differing_options(
     options: Mapping[str, Any],
     others: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Return the options in which a component differs from others with its name: `by=topic most=3`."""
+    """Return the options in which a component differs from others with the same name, as text: `by=topic most=3`."""
     names = [
         name
         for name in options
@@ -166,7 +166,7 @@ def _free(
     label: str,
     used_names: set[str],
 ) -> str:
-    """Return the label with a number if it is used already."""
+    """Return the label, with a number added if it is used already: `wer`, `wer#2`."""
     number = 1
     free = label
     while free in used_names:
@@ -176,7 +176,7 @@ def _free(
 
 
 def _options(entry: object) -> dict[str, str]:
-    """Return the options of a scorer as text."""
+    """Return the options of a scorer, each with its value as text."""
     options: Mapping[str, Any] = {}
     if isinstance(entry, (str, Mapping, Spec)):
         options = {

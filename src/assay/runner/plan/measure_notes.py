@@ -13,7 +13,7 @@ from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 200
 MOST = 0.5
-"""Smallest share of targets in the same form, such as a number, for which advice is given."""
+"""Advice is given if more than this share of the targets have the same form, such as a number."""
 DEFAULTS = frozenset({"exact_match", "includes"})
 """The scorers that are used for rows with targets if the task names none."""
 COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
@@ -37,7 +37,7 @@ NUMBERED_OPTION = re.compile(
     r"(?:option|choice|opt|ending|sol|distractor|(?:in)?correct.answer|answer)[ _-]?\d{1,2}",
     re.IGNORECASE,
 )
-"""The name of a column that may hold one of several options."""
+"""Matches the name of a column that holds one of several options, such as `option_1`."""
 CONTEXT_COLUMNS = (
     "context",
     "passage",
@@ -62,7 +62,7 @@ def measure_notes(
     task: Task,
     run: RunOptions,
 ) -> Iterator[str]:
-    """Yield a note on how plain choices are measured, if there is another way to ask the model."""
+    """Yield a note on how multiple-choice questions are asked of the model, and on how `--measure` can change it."""
     if (
         not is_plain(task)
         or run.measure is not None
@@ -124,7 +124,7 @@ def scorer_notes(
     samples: Iterable[Sample | BadSample],
     scorers: Sequence[tuple[str, Any]],
 ) -> Iterator[str]:
-    """Yield advice if the form of options or targets suggests other columns, another scorer or a normalizer."""
+    """Yield advice on data or scorers if options are names of files, or if targets are numbers, formulas and so on."""
     looked_at = islice(samples, ROWS_LOOKED_AT)
     rows = [row for row in looked_at if isinstance(row, Sample)]
     file_name = _file_among_options(rows)
@@ -168,7 +168,7 @@ def scorer_notes(
 
 
 def _file_among_options(rows: Sequence[Sample]) -> str:
-    """Return an option if all options of rows without media are names of media files; empty otherwise."""
+    """Return an option as an example if all options of rows without media are names of media files; otherwise empty."""
     if any(row.media for row in rows):
         return ""
     options = [option for row in rows for option in row.choices]
@@ -178,7 +178,7 @@ def _file_among_options(rows: Sequence[Sample]) -> str:
 
 
 def _advice_for(targets: Sequence[str]) -> tuple[str, str] | None:
-    """Return the form that most targets have, and the scorer that reads it; None if most are plain text."""
+    """Return the form that most targets have, such as numbers, and a scorer for it; None if most are plain text."""
     if _share(targets, _FORMULA) > MOST:
         return "targets are formulas", "--scorer math compares their values"
     may_differ = any(map(_MANY_SPELLINGS.search, targets))
@@ -204,7 +204,7 @@ def _share(
 
 
 def _has_marks(targets: Sequence[str]) -> bool:
-    """Return True if most targets have capital letters or punctuation, and not only capitals."""
+    """Return True if most targets have capital letters or punctuation, and not capitals alone."""
     marked = [target for target in targets if _MARKS.search(target)]
     return len(marked) / len(targets) > MOST
 
@@ -213,7 +213,7 @@ def _are_transcripts(
     rows: Sequence[Sample],
     targets: Sequence[str],
 ) -> bool:
-    """Return True if each question is a recording alone and most targets are sentences."""
+    """Return True if each question is a recording without text and most targets are sentences."""
     for row in rows:
         has_audio = any(isinstance(medium, Audio) for medium in row.media)
         if not has_audio or row.input:

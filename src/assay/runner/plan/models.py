@@ -63,7 +63,7 @@ REFERRING = ("base_url", "body", "headers")
 """Options of endpoints, in which `${env:NAME}` is replaced by the environment variable."""
 
 Refused = dict[str, dict[str, AssayError]]
-"""The errors of the models that do not have an option, by option."""
+"""By option: the errors of the models that do not have it, by the model's name."""
 
 
 def trusted_model(
@@ -71,7 +71,7 @@ def trusted_model(
     run: RunOptions,
     refused: Refused | None = None,
 ) -> Model:
-    """Build a model with the run's arguments. Remote code needs its own flag.
+    """Build a model with the run's options for models. Code that comes with weights needs `--trust_remote_code`.
 
     If there are several models, each takes the options it has. Errors for the others are added to `refused`.
     """

@@ -44,14 +44,14 @@ class PlannedTask:
     run: RunOptions
     shots: Shots | None = None
     measure: str = ""
-    """The measure that was chosen for the task; empty if the task is asked as written."""
+    """The measure by which a multiple-choice task is asked; empty if the task is asked as written."""
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Number of rounds that count, by sample and epoch, if the journal has more rounds of a dialogue."""
+    """By sample and epoch: the number of rounds that count, if the journal has more rounds of a dialogue."""
     holds_more: bool = True
     """True if the journal may have samples or epochs that are not part of this run."""
     earlier_values: Mapping[str, float] | None = None
-    """The values of the baseline by sample id, for `--until decided`."""
+    """The baseline's value of each sample, by sample id, for `--until decided`."""
     counted_rows: int | None = None
     """The number of rows that count, if `--until` ended the run early; None for all."""
     tools: ToolSet | None = None
@@ -59,7 +59,7 @@ class PlannedTask:
     limits: SampleLimits = USUAL_LIMITS
     """The limits of one sample, in a task with tools."""
     notices: tuple[str, ...] = ()
-    """Notes of the plan, besides its errors."""
+    """Notes that the checks of the plan have added for the user."""
     _first: tuple[Sample | None] | None = field(
         default=None,
         init=False,
@@ -73,7 +73,7 @@ class PlannedTask:
 
     @property
     def summarizer_digest(self) -> str:
-        """Digest of the code that computes the numbers."""
+        """Digest of the code that computes results from scores."""
         return code_digest(
             [
                 self.task.summarizers,
@@ -105,7 +105,7 @@ class PlannedTask:
         )
 
     def chosen(self) -> View:
-        """Return the samples of this run."""
+        """Return the samples that the options of this run select."""
         run = self.run
         if run.shuffle:
             seed = run.seed or 0
@@ -130,11 +130,11 @@ class PlannedTask:
         )
 
     def view(self) -> Iterator[Sample | BadSample]:
-        """Iterate over the samples of this run."""
+        """Iterate over the samples that the options of this run select."""
         return iter(self.chosen())
 
     def notes(self) -> Iterator[str]:
-        """Yield notes about how the questions were asked, for readers of the numbers."""
+        """Yield notes that a reader of the results needs about how the questions were asked."""
         yield from self.notices
         if isinstance(self.model, Noting):
             yield from self.model.run_notes()

@@ -248,7 +248,7 @@ def _measure_faults(
 
 
 class _Models:
-    """The models of a run, each built once; a task's own files may define some of them."""
+    """Builds the models of a run, each once. A task's own files may define some of them."""
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ class _Models:
         return in_all
 
     def notices(self, name: str) -> Iterator[str]:
-        """Yield a note for each option that other models of the run take and this one does not."""
+        """Yield a note for each option that this model does not take, while other models of the run do."""
         for option, faults in self._refused.items():
             if name in faults:
                 yield f"{name} has no option {option!r} and is asked without it"
@@ -299,7 +299,7 @@ class _Models:
         name: str,
         model: Model | None,
     ) -> Model | None:
-        """Return a model, built on the first call; None if it cannot be built, which is then listed."""
+        """Return a model, built on the first call; None if it cannot be built, which is added to the errors."""
         key = (name, id(model))
         if key in self._built:
             return self._built[key]
@@ -312,7 +312,7 @@ class _Models:
 
 
 class _Preparing:
-    """One task in each form in which models are asked. Data and scorers are prepared once for each form."""
+    """Prepares one task for its models. A measure may change the task, so each form of it is prepared once."""
 
     def __init__(
         self,
@@ -328,12 +328,12 @@ class _Preparing:
         self._prepared: dict[str, Prepared | None] = {}
 
     def for_model(self, name: str, model: Model) -> Measured:
-        """Return the task in the form for a model, by the best measure that the model supports."""
+        """Return the task as it is asked of a model, by the best measure that the model supports."""
         result = self._measured(name, model)
         return replace(result, task=without_scores(result.task, self._run))
 
     def _measured(self, name: str, model: Model) -> Measured:
-        """Return the task by the best measure that the model supports. A task without choices stays unchanged."""
+        """Return the task with the best measure that the model supports. A task without choices stays unchanged."""
         task = self._task
         measure = self._run.measure
         if self._recorded is not None:
@@ -350,7 +350,7 @@ class _Preparing:
         return measured(task, model.abilities, measure, name, fix)
 
     def _has_plain_choices(self) -> bool:
-        """Return True if the data are text questions with options, and no setting says how to ask them."""
+        """Return True if the data are text questions with options, and neither task nor run says how to ask them."""
         if not is_plain(self._task) or self._asks_for_text():
             return False
         prepared = self.prepare(self._task)
@@ -360,7 +360,7 @@ class _Preparing:
         return first is not None and bool(first.choices) and not first.media
 
     def _asks_for_text(self) -> bool:
-        """Return True if the run's settings make sense only for generated text."""
+        """Return True if the run has settings, such as several epochs, that make sense only for generated text."""
         run = self._run
         candidates = run.generation.get("n") or 1
         if self._task.epochs > 1 or candidates > 1:
@@ -368,7 +368,7 @@ class _Preparing:
         return bool(run.apply_chat_template) or run.predict_only
 
     def prepare(self, task: Task) -> "Prepared | None":
-        """Prepare one form of the task, once. Return None if it has an error, which is then listed."""
+        """Prepare the task in one form, once. Return None if it has an error, which is added to the list of errors."""
         if task.protocol not in self._prepared:
             task = without_scores(task, self._run)
             self._prepared[task.protocol] = None
@@ -377,7 +377,10 @@ class _Preparing:
         return self._prepared[task.protocol]
 
     def prepared_without_model(self) -> "Prepared | None":
-        """Return the task as written. If no model can be asked, it is prepared here, so that its errors are listed."""
+        """Return the task as its author wrote it.
+
+        If no model can be asked, prepare it here, so that its errors are listed.
+        """
         if not self._prepared:
             return self.prepare(self._task)
         return self._prepared.get(self._task.protocol)
@@ -426,7 +429,7 @@ def _tasks(
 
 
 def _without_repeats(tasks: list[Task]) -> list[Task]:
-    """Return the tasks without those of another library that are named twice: alone, and by a tag or a group."""
+    """Return the tasks, each once. A task of another library may be named twice: alone, and by a tag or a group."""
     unrepeated: list[Task] = []
     for task in tasks:
         is_repeated = task.driver is not None and any(

@@ -32,7 +32,7 @@ from .planned_task import PlannedTask
 DIGEST_CHARACTERS = 6
 LABEL_CHARACTERS = 32
 OTHER_FIELDS = ("to_sample", "roles", "history", "produces", "hints")
-"""Fields of a task that change prompts, answers or scores, and that no option of a run sets today."""
+"""Fields of a task that change prompts, answers or scores, and that no option of a run can set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Change:
     """One difference between the run and the task as written."""
 
     label: str
-    """A word for the change: `system`, `max_tokens=64`."""
+    """A word for the change in the protocol id: `system`, `max_tokens=64`."""
     value: Any
-    """Plain data for the digest, independent of the machine."""
+    """The changed value as plain data, from which the digest is computed. The same on every machine."""
 
 
 def protocol_of(
@@ -156,7 +156,7 @@ def _data_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
 
 
 def _prompts_tools(planned: PlannedTask) -> bool:
-    """Return True if tools are written into the prompt, because the model's chat template takes none."""
+    """Return True if the first prompt has tools that are written into it, because the chat template takes none."""
     prompt = planned.first_prompt()
     if prompt is None or not prompt.tools:
         return False
@@ -180,7 +180,7 @@ def _chat_differs(planned: PlannedTask) -> bool:
 
 
 def _shots(planned: PlannedTask, base: Task) -> Iterator[Change]:
-    """Yield the changes of few-shot examples."""
+    """Yield what the run changes in the few-shot examples."""
     fewshot = fewshot_of(planned.task, planned.run)
     if fewshot.num != base.fewshot.num:
         yield Change(f"{fewshot.num}shot", fewshot.num)
@@ -206,7 +206,7 @@ def _scoring(
     base: Task,
     judges: Mapping[str, Any],
 ) -> Iterator[Change]:
-    """Yield the changes of scorers and judges."""
+    """Yield what the run changes in scorers and judges."""
     usual = default_scorers(planned.samples.kind)
     scorers = planned.task.scorers or usual
     if scorers != (base.scorers or usual):
@@ -224,7 +224,7 @@ def _scoring(
 
 
 def _scorer(entry: object) -> object:
-    """Return a form of a scorer that is the same in every version: name and options, or a user's code."""
+    """Return what identifies a scorer in every version of assay: name and options, or the digest of a user's code."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)
         if not is_reference(spec.name):
@@ -234,7 +234,7 @@ def _scorer(entry: object) -> object:
 
 
 def _template_source(task: Task, samples: Samples) -> str:
-    """Return the data other than the row on which the prompts of a task depend."""
+    """Return the source of a task's template, by which two templates are compared; empty if there is none."""
     if task.driver is not None or (task.template is None and samples.kind == "unknown"):
         return ""
     return build_template(task.template, kind=samples.kind).source
@@ -252,7 +252,7 @@ def _columns_differ(planned: PlannedTask, base: Task) -> bool:
 
 
 def _setting(name: str, value: object) -> str:
-    """Return `max_tokens=64`, or only the name if the value is long."""
+    """Return a setting as text: `max_tokens=64`, or only its name if the value is long."""
     if isinstance(value, float):
         return f"{name}={value:g}"
     is_short = (

@@ -31,11 +31,11 @@ from ..scoring.scoring import Scoring
 from .planned_task import PlannedTask
 
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
-"""Errors of a template that occur for every row."""
+"""Errors of a template that do not depend on the row, so that they would occur for every row."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
 """Exceptions that mean a mistake in the code of a template, which then fails for every row."""
 ROWS_LOOKED_AT = 2000
-"""Most rows that are read to find one with a target. Usually the first has one."""
+"""Maximum number of rows that are read to find one with a target. Usually the first has one."""
 
 
 def check_targets(planned: PlannedTask) -> None:
@@ -137,7 +137,7 @@ def _unreadable(
     kind: str,
     kinds: frozenset[str],
 ) -> UsageError:
-    """Return the error for a scorer that reads a kind of content which the answers do not have."""
+    """Return the error for a scorer that reads a kind of content that the model's answers do not have."""
     words = " and ".join(
         _WORDS.get(kind_of_content, kind_of_content)
         for kind_of_content in sorted(kinds - {"answer"})
@@ -165,7 +165,11 @@ SHOWN = 3
 
 
 def check_known_answers(planned: PlannedTask) -> None:
-    """Raise for predictions of other samples and for targets. Note samples and predictions without a counterpart."""
+    """Check a model that only repeats known answers, such as a file of predictions.
+
+    Raise if they belong to other samples, or are the targets themselves. Note samples and predictions without a
+    counterpart.
+    """
     model = planned.model
     if not isinstance(model, AnswersById):
         return
@@ -217,7 +221,7 @@ def _refuse_targets(
     model: Predictions,
     where: str,
 ) -> None:
-    """Raise if the predictions are the reference answers themselves, because their score is always perfect."""
+    """Raise if a file of predictions contains the targets, whose score is always perfect."""
     if not _is_data(planned, model.path):
         return
     columns = planned.samples.head.columns
@@ -252,7 +256,7 @@ def _is_data(planned: PlannedTask, path: Path) -> bool:
 
 
 def _are_targets(planned: PlannedTask, model: Predictions) -> bool:
-    """Return True if every sample's prediction is one of its targets. Stop at the first that is not."""
+    """Return True if the prediction of every sample is one of its targets. Stop at the first one that is not."""
     count = 0
     for item in planned.view():
         if not isinstance(item, Sample):
@@ -268,7 +272,7 @@ def _notices(
     sample_ids: Mapping[str, None],
     ids: Mapping[str, int],
 ) -> Iterator[str]:
-    """Yield notes about samples and predictions without a counterpart."""
+    """Yield notes about samples without a prediction, and predictions without a sample."""
     missing = [id for id in sample_ids if id not in ids]
     if missing:
         yield _note_on(
@@ -293,7 +297,7 @@ def _note_on(
     ids: Sequence[str],
     what: str,
 ) -> str:
-    """Return a note with a count and the first ids."""
+    """Return a note that begins with the number of ids and ends with the first of them."""
     first_ids = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
     return f"{planned.task.name}: {len(ids):,} {what}: {first_ids}"
 
@@ -302,7 +306,7 @@ PROMPTS_LOOKED_AT = 8
 
 
 def check_leaks(planned: PlannedTask) -> None:
-    """Raise if the first prompts contain the transcript, or if every question is its own answer."""
+    """Raise if the first prompts contain the transcript of their recording, or if every question is its own answer."""
     leaks = Leaks(planned.scorings, planned.task.produces)
     where = f"task {planned.task.name!r}"
     if _asks_the_answer(planned):
@@ -339,9 +343,9 @@ def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:
 
 
 def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
-    """Return True if each prompt contains the transcript of its recording, even a single word, and no other transcript.
+    """Return True if each prompt contains the transcript of its recording, and none of the other transcripts.
 
-    A list of all words that may be spoken contains the other transcripts, too.
+    The transcript may be a single word. A list of all words that may be spoken contains the other transcripts, too.
     """
     transcripts = {str(sample.target).strip().casefold() for sample, _ in prompts}
     return len(transcripts) > 1 and all(
@@ -353,7 +357,7 @@ def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
 
 
 def _asks_the_answer(planned: PlannedTask) -> bool:
-    """Return True if input and target are the same text in all samples, for scorers that compare text."""
+    """Return True if input and target are the same text in all samples, and the scorers compare text."""
     if (
         set(planned.task.produces) != {"text"}
         or not planned.scorings

@@ -35,7 +35,7 @@ LEAST = {
     "gpus_per_replica": 0,
     "scorer_seconds": 0,
 }
-"""The smallest values of options. Their types are those of the fields of `RunOptions`."""
+"""The smallest allowed value of each option that is a number. Their types are those of the fields of `RunOptions`."""
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def _missing_files(run: RunOptions) -> Iterator[UsageError]:
 
 
 def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
-    """Yield an error for each option with a value of the wrong type, not among its choices, or out of range."""
+    """Yield an error for each option whose value has the wrong type, is not among its choices, or is out of range."""
     for name, hint in get_type_hints(RunOptions).items():
         value = getattr(run, name)
         if value is None:

@@ -22,14 +22,14 @@ FIX = "ci=0.02, or decided with --baseline RUN"
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """A rule that may end a run early."""
+    """The rule of `--until`, which may end a run early."""
 
     text: str
-    """The rule as typed."""
+    """The rule as the user typed it."""
     half_width: float | None = None
-    """Stop when the value is known to ± this; None if a difference is to be decided."""
+    """Stop when half the width of the value's interval is at most this; None if a difference is to be decided."""
     margin: float = 0.0
-    """A difference within ± this is decided as well: the two models are alike."""
+    """If the interval of the difference is within ± this, the models count as alike; 0 if that is never decided."""
 
     @property
     def is_paired(self) -> bool:
@@ -38,7 +38,7 @@ class Until:
 
     @property
     def schedule(self) -> StoppingRule:
-        """The numbers of samples at which the rule is checked."""
+        """The rule that says at which numbers of samples the run is checked."""
         return StoppingRule(self.half_width or self.margin)
 
     def ends(
@@ -54,7 +54,7 @@ class Until:
         return self.schedule.stops(estimate, shuffle_seed=seed)
 
     def verdict(self, now: Estimate) -> str:
-        """Return the decision about a difference: `higher`, `lower`, `alike`; empty if there is none yet."""
+        """Return what the interval of a difference shows: `higher`, `lower`, `alike`, or empty if it shows nothing."""
         if now.low is None or now.high is None:
             return ""
         if now.low > 0 or now.high < 0:
@@ -134,7 +134,7 @@ def prepare_until(
 
 
 def watched_scoring(planned: PlannedTask) -> Scoring | None:
-    """Return the scorer that the rule looks at: the first of the task."""
+    """Return the scorer whose values the rule reads: the first of the task."""
     if planned.scorings:
         return planned.scorings[0]
     return None
@@ -209,7 +209,7 @@ def _earlier_values(
 
 
 def _is_of(row: Result, scoring: Scoring) -> bool:
-    """Return True if a row of the table belongs to the scorer."""
+    """Return True if a row of a results table was computed from the scores of the scorer."""
     part_prefix = f"{scoring.name}."
     is_whole_number = row.metric == scoring.name
     return is_whole_number or row.metric.startswith(part_prefix)

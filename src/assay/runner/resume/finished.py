@@ -15,13 +15,13 @@ from ..result import RunResult
 
 
 class EarlierRun:
-    """The run that was in the folder before; empty if there was none."""
+    """What an earlier run left in the folder; empty if the folder is new."""
 
     def __init__(self, writer: RunWriter) -> None:
         manifest = writer.read_manifest()
         self.manifest: Mapping[str, Any] = manifest if _is_readable(manifest) else {}
         self.damage = writer.damage(self.manifest)
-        """Files that have changed since that run wrote them, one line each."""
+        """Files that have changed since the earlier run wrote them, one line each."""
         self._writer = writer
 
     def mark_unchecked(self, planned_tasks: Sequence[PlannedTask]) -> None:
@@ -36,7 +36,7 @@ class EarlierRun:
         return bool(self._writer.cell(planned.task.name, planned.model_name).answers)
 
     def changes(self, planned: PlannedTask) -> list[str] | None:
-        """Return the names of the digests that have changed since; None if the task × model was not in that run."""
+        """Return the names of the digests that differ from the earlier run; None if it had no such task × model."""
         described = self._described(planned)
         if described is None:
             return None
@@ -48,13 +48,13 @@ class EarlierRun:
         return changed
 
     def expected(self, planned: PlannedTask) -> int | None:
-        """Return the number of samples, if nothing has changed since; else None."""
+        """Return the number of samples in the earlier run if nothing has changed since; else None."""
         if self.changes(planned) != [] or self._had_another_rule(planned):
             return None
         return (self._described(planned) or {}).get("n_expected") or None
 
     def taken(self, planned: PlannedTask) -> int | None:
-        """Return how many rows a complete run used, if `--until` ended it early; else None."""
+        """Return how many rows the earlier run used, if `--until` ended it early; else None."""
         rows = self._writer.read_summary().get("results", ())
         task_rows = [
             row
@@ -77,7 +77,7 @@ class EarlierRun:
         planned_tasks: Sequence[PlannedTask],
         whisper: Callable[[str], None],
     ) -> RunResult | None:
-        """Return the results of that run if it is complete and nothing has changed since; else None."""
+        """Return the results of the earlier run if it is complete and nothing has changed since; else None."""
         before = self.manifest
         if (
             self.damage
@@ -109,7 +109,7 @@ class EarlierRun:
         )
 
     def _described(self, planned: PlannedTask) -> Mapping[str, Any] | None:
-        """Return the manifest's entry for a task × model."""
+        """Return the entry for a task × model in the earlier run's manifest, or None."""
         names = planned.task.name, planned.model_name
         entries: Sequence[Mapping[str, Any]] = self.manifest.get("cells", ())
         return next(
@@ -122,13 +122,13 @@ class EarlierRun:
         )
 
     def _is_unchecked(self, planned: PlannedTask) -> bool:
-        """Return True if answers in the journal must be compared by their keys."""
+        """Return True if answers in the journal must be compared with the requests of this run by their keys."""
         return self.changes(planned) != [] or bool(
             (self._described(planned) or {}).get("unchecked")
         )
 
     def _differs(self, planned: PlannedTask) -> bool:
-        """Return True if anything has changed that affects the numbers."""
+        """Return True if anything has changed that affects the results."""
         described = self._described(planned)
         if (
             planned.makes_rows
@@ -144,7 +144,7 @@ class EarlierRun:
         )
 
     def _had_another_rule(self, planned: PlannedTask) -> bool:
-        """Return True if that run had another `--until`, so that "complete" means something else."""
+        """Return True if the earlier run had another `--until`, so that "complete" meant something else."""
         config = self.manifest.get("config")
         if isinstance(config, Mapping):
             then = config.get("until")
@@ -166,6 +166,6 @@ def _is_readable(manifest: Mapping[str, Any]) -> bool:
 def _reused(
     usage: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the usage of a run that is not repeated, in which all requests are reused."""
+    """Yield the usage by name for a complete run that is not repeated: all its requests count as reused."""
     for name, spent in usage.items():
         yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

@@ -34,7 +34,7 @@ def make_manifest(
     planned_tasks: Sequence[PlannedTask],
     status: str,
 ) -> dict[str, Any]:
-    """Return everything that is known when a run starts. Status and counts are added at the end."""
+    """Return the manifest at the start of a run. The status and the counts are added at its end."""
     return {
         "format": FORMAT,
         "status": status,
@@ -138,7 +138,10 @@ def _version_of(library: str) -> str:
 
 
 def _git_state() -> dict[str, Any] | None:
-    """Return commit and cleanliness of the working folder; None outside a repository. No remote is contacted."""
+    """Return the commit of the working folder, and whether files were changed; None outside a repository.
+
+    No remote is contacted.
+    """
     try:
         if not _may_be_repository(Path.cwd()):
             return None
@@ -161,7 +164,7 @@ def _git_state() -> dict[str, Any] | None:
 
 
 def _may_be_repository(folder: Path) -> bool:
-    """Return True if git should be called. Its process takes longer than the rest of the manifest."""
+    """Return True if the folder may be in a git repository. Calling git takes longer than the rest of the manifest."""
     return "GIT_DIR" in os.environ or any(
         (parent / ".git").exists() for parent in (folder, *folder.parents)
     )

@@ -25,7 +25,7 @@ WIDENING = (
     "media_root",
     "cache",
 )
-"""Options that give data more access, or that write elsewhere."""
+"""Options that give the data of a run more access, or that write outside its folder."""
 
 
 def gate_for(
@@ -34,9 +34,10 @@ def gate_for(
     changes: Mapping[str, Any],
     trust_code: bool,
 ) -> Gate | None:
-    """Return the gate for the settings of a manifest; None for the user's own runs, and with `trust_code`.
+    """Return a gate that restricts the code that a foreign manifest may name.
 
-    `changes` are the options of the command itself. Code that they name may run.
+    None for the user's own runs, and with `trust_code`. `changes` are the options of the command itself. Code that
+    they name may run.
     """
     if trust_code:
         return None
@@ -94,7 +95,7 @@ def _sending(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Replaces the model of a finished run when its answers are scored again. It cannot be asked."""
+    """Stands in for the model of a finished run when its answers are scored again. It cannot be asked."""
 
     identity: Mapping[str, Any]
     abilities: Abilities

@@ -37,7 +37,7 @@ def spent_before(
     manifest: Mapping[str, Any],
     options: RunOptions,
 ) -> dict[Unit, float]:
-    """Return what the earlier runs in the folder spent, by unit."""
+    """Return what the earlier runs in the folder spent: dollars, tokens and seconds."""
     spent: dict[Unit, float] = {
         "usd": 0.0,
         "tokens": 0.0,
@@ -70,7 +70,7 @@ def spent_before(
 
 
 def tokens_in_journal(journal: Path) -> dict[str, float]:
-    """Return the tokens of all answers that any run in the folder asked for, by kind."""
+    """Return the sums of the tokens of all answers in the journal that came from a model: input, output and so on."""
     totals: dict[str, float] = {}
     for usage in _usages(journal):
         for name in TOKENS:
@@ -93,7 +93,7 @@ def _usages(journal: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
-    """Return the prices of the model that answered. Calls of helpers have the task `TASK#ROLE`."""
+    """Return the prices of the model that answers the requests of a task. Helper models have the task `TASK#ROLE`."""
     role = task.rpartition("#")[2] if "#" in task else ""
     if role:
         return options.judge_args_of(role_of_canary(role))

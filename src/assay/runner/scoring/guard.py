@@ -23,14 +23,14 @@ class ScorerOverrun(BaseException):
 
 
 class Guard:
-    """The scorer call in progress, which a timer checks."""
+    """Knows which scorer call is in progress, and ends it from a timer if it takes too long."""
 
     __slots__ = ("_began", "_seen", "is_scoring", "seconds", "serial", "thread")
 
     def __init__(self) -> None:
         self.seconds: float = 0.0
         self.serial = 0
-        """Number of the scorer call in progress, increased by each call."""
+        """Number of scorer calls so far, which identifies the call in progress."""
         self.is_scoring = False
         self.thread = 0
         """The thread whose scorers are watched; 0 if there is none."""
@@ -38,7 +38,7 @@ class Guard:
         self._began = 0.0
 
     def tick(self, *_signal: object) -> None:
-        """Raise if the same scoring is in progress as at an earlier tick, and has used up its time."""
+        """Raise if the scorer call in progress is the same as at an earlier tick, and has used up its time."""
         if not self.is_scoring:
             return
         now = time.thread_time()

@@ -63,7 +63,7 @@ class Scoring:
     whole_output: bool = False
     summarizers: tuple[Any, ...] = ("mean",)
     scale: ValueScale = field(default_factory=ValueScale)
-    """Direction and bounds of its values."""
+    """Which values of the scorer are better, higher or lower ones, and the bounds of its values."""
     roles: tuple[str, ...] = ()
     """Roles of the helper models it needs."""
     takes_calls: bool = False
@@ -79,7 +79,7 @@ class Scoring:
         task: str,
         model: str,
     ) -> "Scoring":
-        """Read the attributes that a scorer declares."""
+        """Create an instance from a scorer, with the attributes that the scorer declares."""
         call = scorer
         if not inspect.isroutine(scorer):
             call = getattr(scorer, "__call__", None)  # noqa: B004
@@ -100,7 +100,7 @@ class Scoring:
         )
 
     def given(self, models: Mapping[str, Any]) -> "Scoring":
-        """Return a copy whose scorer has its helper models."""
+        """Return a copy whose scorer can call the given helper models, by role."""
         if not self.roles:
             return self
         self.check_takes_models()
@@ -159,7 +159,7 @@ class Scoring:
         output: Output,
         missing: Outcome | None,
     ) -> Score:
-        """Correct the outcome of a sample that has no answer, called tools that do not exist, or ended at a limit."""
+        """Correct the score of a sample that ended at a limit, has no answer, or called tools that do not exist."""
         if output.details.get(LIMIT) is not None:
             return self._limited(score, Outcome(output.details[LIMIT]))
         if missing is not None:
@@ -167,7 +167,7 @@ class Scoring:
         return self._without_tools(score, sample, output)
 
     def _limited(self, score: Score, limit: Outcome) -> Score:
-        """Return the score of a sample that ended at a limit. Its output so far is scored, and the value counts."""
+        """Return the score with the outcome `limit`. The output so far was scored, and the value counts."""
         if score.outcome in UNRESOLVED:
             return score
         value: Any = _counted(score, self.scale)
@@ -225,12 +225,12 @@ class Scoring:
 
     @property
     def higher_is_better(self) -> bool:
-        """True if more is better, for values without a direction of their own."""
+        """True if higher values are better. Single values of a scorer may have their own direction."""
         return self.scale.higher_is_better
 
     @property
     def bounds(self) -> Bounds:
-        """Lowest and highest value, for values without bounds of their own."""
+        """Lowest and highest possible value. Single values of a scorer may have their own bounds."""
         return self.scale.bounds
 
     def broken(self, error: BaseException, sample: Sample) -> Score:
@@ -283,7 +283,10 @@ class Scoring:
 
     @staticmethod
     def _settle(score: Score, output: Output) -> Score:
-        """Raise if a value is not finite. An unreadable answer that was cut by the token limit becomes `truncated`."""
+        """Check a score, and return it with its final outcome.
+
+        Raise if a value is not finite. An unreadable answer that was cut by the token limit becomes `truncated`.
+        """
         value = score.value
         for number in value.values() if isinstance(value, Mapping) else (value,):
             if number is not None and not math.isfinite(number):
@@ -303,7 +306,7 @@ def takes_models(scorer: object) -> bool:
 
 
 class NoHelper(GivenModel):
-    """Replaces a helper model while an output without an answer is scored. Every call to it fails."""
+    """Takes the place of a helper model while an output without an answer is scored. Every call to it fails."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -313,7 +316,7 @@ class NoHelper(GivenModel):
         prompt: Prompt,
         options: GenerateOptions | None = None,
     ) -> Output:
-        """Return an error, as a helper that failed."""
+        """Return an error, as if the helper had failed."""
         return Output.failed(
             "exception",
             "there is no answer to judge",
@@ -322,10 +325,10 @@ class NoHelper(GivenModel):
 
 
 def outcome_without_answer(output: Output) -> Outcome | None:
-    """Return why an output has no answer; `None` if it has one.
+    """Return the outcome of an output without an answer; `None` if it has one.
 
-    A content filter may have removed all of it, or the model may only have reasoned. An empty text alone is an
-    answer.
+    A content filter may have removed all of it (`refused`), or the model may only have reasoned. An empty text counts
+    as an answer.
     """
     if was_filtered(output):
         return Outcome.REFUSED
@@ -336,7 +339,7 @@ def outcome_without_answer(output: Output) -> Outcome | None:
 
 
 def score_without_answer(score: Score, outcome: Outcome) -> Score:
-    """Return the score of an output without an answer, with the counts that its scorer returned.
+    """Return the score of an output without an answer, with the details that its scorer returned.
 
     The outcome `data_error` is kept. A value is kept only if the scorer itself noticed that the answer is missing,
     because the value then has the names of all its metrics.
@@ -385,7 +388,7 @@ def with_rounds(
 
 
 def singles_of(output: Output) -> list[Output]:
-    """Split an output of several candidates into one output for each."""
+    """Split an output with several candidates into one output per candidate."""
     return [output.only(index) for index in range(len(output.candidates))]
 
 
@@ -449,7 +452,7 @@ def _counted(
     score: Score,
     scale: ValueScale,
 ) -> float | Mapping[str, float | None] | None:
-    """Return the value of a candidate for the mean of its request: the worst possible if it could not be read.
+    """Return the value of a candidate for the mean of its request: the worst possible one if the answer was not read.
 
     Of several named values, those other than 0 stay, because their rule was able to read the answer.
     """
@@ -467,7 +470,10 @@ def _counted(
 def _mean(
     values: Sequence[float | Mapping[str, float | None] | None],
 ) -> float | dict[str, float] | None:
-    """Return the mean of each named value over the candidates that have it. A single number counts for all names."""
+    """Return the mean of each named value over the candidates that have it.
+
+    A single number counts for all names. If there are only single numbers, return their mean; None if there are none.
+    """
     names = dict.fromkeys(
         name for value in values if isinstance(value, Mapping) for name in value
     )

@@ -29,7 +29,7 @@ def reads(scoring: Scoring, metric: str) -> ValueOf:
 
 
 def sequence_of(scoring: Scoring, *, is_paired: bool) -> BettingSequence:
-    """Return an empty sequence for values, or for differences, on the scale of a scorer."""
+    """Return an empty confidence sequence with the bounds of a scorer's values, or of differences if `is_paired`."""
     low, high = scoring.bounds or (0.0, 1.0)
     if is_paired:
         low, high = low - high, high - low
@@ -42,7 +42,10 @@ def anytime_results(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> list[Result]:
-    """Return the results of one scorer with anytime intervals. `records` are in the order of the samples."""
+    """Return the results of one scorer with intervals that allow for stopping early.
+
+    `records` are in the order of the samples.
+    """
     assert planned.run.until is not None
     rule = parse_until(planned.run.until)
     return [_relabelled(result, records, planned, scoring, rule) for result in results]
@@ -55,7 +58,7 @@ def _relabelled(
     scoring: Scoring,
     rule: Until,
 ) -> Result:
-    """Return one result with its anytime interval, or with a flag that it has none."""
+    """Return one result with an interval that allows for stopping early, or with a flag that it has none."""
     has_stopped = planned.counted_rows is not None
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
     values = _values(result, records, planned, scoring)
@@ -99,7 +102,7 @@ def difference_of(
     scoring: Scoring,
     rule: Until,
 ) -> dict[str, Any]:
-    """Return the paired difference from the baseline with its anytime interval and decision."""
+    """Return the mean difference from the baseline's value of each sample, with its interval and the decision."""
     before = planned.earlier_values or {}
     gaps = [value - before[id] for id, value in values.items() if id in before]
     now = _estimate(gaps, scoring, is_paired=True)
@@ -115,7 +118,10 @@ def difference_of(
 
 
 def decision_of(verdict: str, scoring: Scoring) -> str:
-    """Return a decision in words. Whether higher is better depends on the scorer."""
+    """Return a verdict such as `higher` in words: `better`, `worse`, `alike` or `not decided`.
+
+    Whether higher is better depends on the scorer.
+    """
     if verdict in ("higher", "lower"):
         if (verdict == "higher") == scoring.higher_is_better:
             return "better"
@@ -124,7 +130,7 @@ def decision_of(verdict: str, scoring: Scoring) -> str:
 
 
 def decided_lines(results: Sequence[Result]) -> list[str]:
-    """Return a line for each number that was compared with the baseline."""
+    """Return a line for each result that `--until decided` compared with the baseline."""
     lines = []
     for result in results:
         if isinstance(result.details, Mapping):
@@ -155,7 +161,7 @@ def _values(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> dict[str, float]:
-    """Return the value of each sample; empty if they cannot be read."""
+    """Return the value of each sample by id, for a result; empty if the values cannot be read."""
     if scoring.whole_output:
         candidates = 1
     else:
@@ -176,7 +182,7 @@ def _estimate(
     *,
     is_paired: bool,
 ) -> Estimate | None:
-    """Return the estimate of the confidence sequence, with the same checks as in the run."""
+    """Return the mean of values with its confidence sequence, checked as often as in the run; None if impossible."""
     if not values or scoring.bounds is None:
         return None
     sequence = sequence_of(scoring, is_paired=is_paired)

@@ -24,7 +24,7 @@ class ChanceLevel:
     """True if a sample has no options, or several right ones. The task then has no chance level."""
 
     def add(self, item: Sample | BadSample) -> None:
-        """Count a sample."""
+        """Add the options of one sample to the chance level."""
         if isinstance(item, BadSample):
             return
         if len(item.choices) < 2 or len(item.targets) != 1:
@@ -36,7 +36,7 @@ class ChanceLevel:
 
     @property
     def value(self) -> float | None:
-        """The expected share of right guesses, or None if there is none."""
+        """The expected share of right answers if a model guesses; None if the task has no chance level."""
         if self.has_others or not self.count:
             return None
         return self.guesses / self.count
@@ -47,7 +47,7 @@ def with_chance(
     level: ChanceLevel,
     scorings: Sequence[Scoring],
 ) -> list[Result]:
-    """Return the results with the chance level of each number that is a share of right choices."""
+    """Return the results. Each one that is a share of right choices gets the chance level."""
     results = list(results)
     value = level.value
     if value is None:
@@ -68,7 +68,7 @@ def with_chance(
 
 
 def _is_choice(scorer: object) -> bool:
-    """Return True if a shipped scorer reads one option in an answer."""
+    """Return True for shipped scorers that read which option an answer chose."""
     if isinstance(scorer, type) or callable(scorer):
         kind = scorer
     else:

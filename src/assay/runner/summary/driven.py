@@ -24,17 +24,17 @@ class Driven:
 
     values: Mapping[str, Any] = field(default_factory=dict)
     n: int | None = None
-    """Number of samples behind the numbers; by default the number of prompts."""
+    """Number of samples from which the values were computed; by default the number of prompts."""
     n_expected: int | None = None
-    """All samples, including those that could not be asked."""
+    """Number of all samples, including those that could not be asked."""
     protocol: str = ""
-    """How it was measured, if the driver has several ways."""
+    """The protocol id of the results, if it differs from the task's, as for a driver with several methods."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Further details, stored with the first number."""
+    """Further details, stored with the first value."""
     results: Sequence[Result] = ()
-    """Rows that are already results."""
+    """Rows of the results table that the driver has computed itself."""
     lower_is_better: frozenset[str] = frozenset()
-    """Names of numbers for which lower is better."""
+    """Names of values for which lower is better."""
 
 
 def driven_results(
@@ -103,7 +103,7 @@ def _is_share(
     name: str,
     numbers: Mapping[str, float],
 ) -> bool:
-    """Return True if a number equals `correct / total` of the counts in the same row."""
+    """Return True if a value equals `correct / total`, the counts that the driver returned with it."""
     correct = numbers.get("correct")
     total = numbers.get("total")
     if name != "accuracy" or correct is None or not total or not 0 <= correct <= total:
@@ -120,7 +120,7 @@ def _interval(
     name: str,
     numbers: Mapping[str, float],
 ) -> tuple[tuple[float, float] | None, str]:
-    """Return the interval of a number and how it was computed."""
+    """Return the interval of a value, and the name of the method; None for a value that is not a share."""
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
     correct = float(numbers["correct"])
@@ -136,7 +136,10 @@ def _bounds(
     numbers: Mapping[str, float],
     unresolved: Mapping[str, int],
 ) -> tuple[float, float] | None:
-    """Return worst and best case. Rows that were not asked are not in the total; failed requests are, as wrong."""
+    """Return the share if all failed samples were wrong, and if all were right; None if none failed.
+
+    Rows that were not asked are not in `total`; failed requests are, as wrong.
+    """
     if not unresolved or not _is_share(name, numbers):
         return None
     unasked = unresolved.get("data_error", 0)

@@ -24,7 +24,7 @@ async def task_results(
 ) -> list[Result]:
     """Return the results of one task × model, with metric names that differ from those of `others`.
 
-    `offsets` are those of its score lines, by scorer.
+    `offsets` has, by scorer, the offsets of the score lines in the journal.
     """
     results: list[Result] = []
     beside = {
@@ -73,7 +73,7 @@ def headline_first(
     planned: PlannedTask,
     say_fault: Callable[[AssayError], None],
 ) -> list[Result]:
-    """Return the results with the task's headline first. Report an error if no summarizer computes it."""
+    """Return the results, those of the task's headline metric first. Report an error if no summarizer computes it."""
     task = planned.task
     if not task.headline or not results:
         return results
@@ -120,7 +120,7 @@ def first_errors(
     results: Sequence[Result],
     progress: Sequence[TaskProgress],
 ) -> Iterator[str]:
-    """Yield a line for each outcome that left samples without a number, with the first example."""
+    """Yield a line for each outcome that left samples without a score, with its count and the first example."""
     for task_progress in progress:
         for outcome, example in sorted(task_progress.first_errors.items()):
             yield f"{task_progress.task}: {_count(results, task_progress, outcome)} {outcome}; first: {example}"
@@ -146,7 +146,7 @@ def close_manifest(
     planned_tasks: Sequence[PlannedTask],
     progress: Sequence[TaskProgress],
 ) -> None:
-    """Add to a manifest what is known at the end."""
+    """Add to a manifest what is known only at the end of the run: the status, the time and the counts."""
     manifest["status"] = status
     manifest["finished"] = finished
     for described, planned, task_progress in zip(
@@ -168,7 +168,7 @@ def counted_samples(
     planned_tasks: Sequence[PlannedTask],
     writer: RunWriter,
 ) -> dict[str, Any]:
-    """Return the entry `counted` of `summary.json`: the samples of its table, for readers of the journal.
+    """Return the entry `counted` of `summary.json`: which samples its table counts, for readers of the journal.
 
     It is empty if every sample of the journal was counted. The journal has more samples if the folder was run again
     with a smaller limit.

@@ -55,7 +55,7 @@ def summarize(
     """Return the results of one scorer on one task × model. Its summarizers get one record for each answer.
 
     An error of a summarizer is passed to `say_fault`; if no result is left, the mean is used. `beside` has the
-    records of all scorers, for numbers that need several of them.
+    records of all scorers, for summarizers that need several of them.
     """
     if scoring.whole_output:
         candidates = 1
@@ -110,7 +110,10 @@ def summarize(
 
 
 def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
-    """Return pass@k and pass^k for a task with tools and k epochs: at least one of k succeeds, or all of them."""
+    """Return the summarizers pass@k and pass^k for a task with tools and k epochs, unless it names its own.
+
+    pass@k is the share of samples solved in at least one of k epochs, pass^k in all of them.
+    """
     k = planned.task.epochs
     is_usual = scoring.summarizers == ("mean",) and not planned.task.summarizers
     is_share = scoring.bounds == (0.0, 1.0) and scoring.higher_is_better
@@ -122,7 +125,7 @@ def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
 
 
 def _not_weighted(records: Iterable[ScoreRecord]) -> tuple[str, ...]:
-    """Return a flag for a number that ignores the weights of its samples."""
+    """Return a flag for a result that ignores the weights of its samples, if they have any."""
     first = next(iter(records), None)
     has_weights = first is not None and first.weight is not None
     return ("row weights not applied",) if has_weights else ()
@@ -138,7 +141,7 @@ async def set_level(
     expected: int,
     faults: Sequence[ScoreRecord] = (),
 ) -> list[Result]:
-    """Return the results of a scorer that judges all samples at once. `faults` are rows that were not asked.
+    """Return the results of a scorer that judges all samples at once. `faults` are records of rows not asked.
 
     Each candidate of each epoch belongs to a separate set, unless the scorer takes the whole output.
     """
@@ -180,7 +183,7 @@ def _answered(
     writer: RunWriter,
     epoch: int,
 ) -> tuple[Rows, Counter[str]]:
-    """Return the samples of one epoch with their answers, and the count of each outcome without an answer."""
+    """Return the samples of one epoch with their answers, and the count of each outcome that left no answer."""
     answers = writer.cell(planned.task.name, planned.model_name).answers
     tags = think_tags_of(planned.task.protocol, planned.model, planned.run.model_args)
     rows: Rows = []
@@ -208,9 +211,9 @@ def _answered(
 
 
 def _sets(rows: Rows) -> list[Rows]:
-    """Return the first candidates of all samples, then the second ones, and so on.
+    """Return one set with the first candidates of all samples, one with the second candidates, and so on.
 
-    A sample with fewer candidates is not in the later sets.
+    A sample with fewer candidates is missing from the later sets.
     """
     width = max((len(output.candidates) for _, output in rows), default=1)
     if width < 2:
@@ -236,7 +239,7 @@ def set_level_results(
     expected: int,
     outcomes: Mapping[str, int],
 ) -> list[Result]:
-    """Return the mean over the sets of each number that a set-level scorer returned.
+    """Return the results of a set-level scorer: for each value that it returned, the mean over the sets.
 
     There are no intervals, since the scores of single samples are not known.
     """
@@ -286,14 +289,17 @@ def set_level_results(
 
 
 def _lacking(without: int, sets: int) -> tuple[str, ...]:
-    """Return a flag if some sets have no value."""
+    """Return a flag if some of the sets have no value."""
     if without and sets > 1:
         return (f"{without} of {sets} sets have no value",)
     return ()
 
 
 def flatten(values: object, prefix: str = "") -> dict[str, float]:
-    """Return nested numbers as `metric.sub`. Texts, lists and arrays of several values are left out."""
+    """Return the numbers in nested mappings, with names such as `metric.sub`.
+
+    Texts, lists and larger arrays are left out.
+    """
     if hasattr(values, "item") and getattr(values, "size", 1) == 1:
         values = values.item()
     if isinstance(values, (bool, int, float)):

@@ -45,7 +45,7 @@ def _headlines(
     model: str,
     results: Sequence[Result],
 ) -> dict[str, Result] | None:
-    """Return the first number of each task of a suite by name; None if a task has none."""
+    """Return, by task, the first result of each task of a suite for a model; None if a task has no value."""
     by_task: dict[str, Result] = {}
     for result in results:
         if result.model == model:
@@ -62,7 +62,7 @@ def _overall(
     model: str,
     by_task: dict[str, Result],
 ) -> Result:
-    """Return the weighted mean of the tasks of a suite."""
+    """Return the overall result of a suite for a model: the weighted mean of its tasks."""
     assert suite.weights is not None
     sizes = {name: result.n for name, result in by_task.items()}
     weights = suite.weights(sizes)
@@ -94,7 +94,7 @@ def _interval(
     value: float,
     weighed: Sequence[tuple[float, Result]],
 ) -> tuple[float, float] | None:
-    """Return the interval of a weighted sum of independent numbers, from the interval of each.
+    """Return the interval of a weighted sum of independent results, computed from the interval of each; None without.
 
     The distances to the ends add up as squares (Zou and Donner 2008), so ends that are not symmetric are kept.
     """
@@ -110,7 +110,7 @@ def _interval(
 
 
 def _standard_error(weighed: Sequence[tuple[float, Result]]) -> float | None:
-    """Return the standard error of a weighted sum of independent numbers; None if a number has none."""
+    """Return the standard error of a weighted sum of independent results; None if a result has none."""
     variance = 0.0
     for weight, result in weighed:
         if result.stderr is None:
@@ -123,7 +123,7 @@ def _protocol(
     suite: Suite,
     by_task: dict[str, Result],
 ) -> str:
-    """Return the name of the suite with the ending that the protocol ids of all its tasks share."""
+    """Return the protocol id of a suite: its name, with the part after `@` if the ids of all its tasks share it."""
     endings = {result.protocol.partition("@")[2] for result in by_task.values()}
     if len(endings) != 1:
         return suite.name

@@ -23,7 +23,7 @@ class SummarizedRow:
     summarizer: str
     options: Mapping[str, Any]
     code: Any
-    """The function behind a user's summarizer."""
+    """The function of a user's summarizer, to recognise the same one."""
     result: Result
 
     @classmethod
@@ -52,9 +52,9 @@ class SummarizedRow:
 
 
 def unique_rows(results: Sequence[SummarizedRow]) -> list[Result]:
-    """Return one row for each number.
+    """Return the results without repetitions.
 
-    Rows with the same name get the options in which they differ, as `overall(by=topic)`.
+    Results with the same name get the options in which they differ, as `overall(by=topic)`.
     """
     by_name: dict[str, list[SummarizedRow]] = {}
     for row in results:
@@ -65,7 +65,7 @@ def unique_rows(results: Sequence[SummarizedRow]) -> list[Result]:
 
 
 def _same(row: SummarizedRow, other: SummarizedRow) -> bool:
-    """Return True if both rows report the same number: the same summarizer twice, or two with equal values."""
+    """Return True if both rows report the same result: the same summarizer twice, or two with equal values."""
     if row.summarizer == other.summarizer:
         return row.options == other.options and row.code is other.code
     value = row.result.value
@@ -76,7 +76,7 @@ def _same(row: SummarizedRow, other: SummarizedRow) -> bool:
 
 
 def _with_labels(rivals: Sequence[SummarizedRow]) -> Iterator[Result]:
-    """Yield results that had the same name, each with a label."""
+    """Yield results that have the same name, with a label added to each name."""
     if len(rivals) == 1:
         yield rivals[0].result
         return
@@ -92,7 +92,7 @@ def _label(
     row: SummarizedRow,
     rivals: Sequence[SummarizedRow],
 ) -> str:
-    """Return the label that distinguishes a row from its rivals: the summarizer's name, else the differing options."""
+    """Return the label that distinguishes a row from others with its name: the summarizer's name, else the options."""
     alike = [other for other in rivals if other.summarizer == row.summarizer]
     if len(alike) == 1:
         return row.summarizer
@@ -100,7 +100,7 @@ def _label(
 
 
 def checked_result(result: Result) -> Result:
-    """Return the result without numbers that JSON cannot hold, and with its failures flagged."""
+    """Return the result without numbers that JSON cannot hold, and with a flag if many samples have no score."""
     flags = result.flags
     if not any(flag.startswith("unresolved") for flag in flags):
         flags = (*flags, *failure_flags(_unresolved(result)))
@@ -113,7 +113,7 @@ def with_cut_answers(
     results: Sequence[Result],
     cut: int,
 ) -> list[Result]:
-    """Return the results with the number of answers that were cut by `max_tokens` but still scored."""
+    """Return the results with a count of the answers that were cut by `max_tokens` but still scored."""
     counted = []
     for result in results:
         scored = cut - result.outcomes.get("truncated", 0)
@@ -163,7 +163,7 @@ def _finite_result(result: Result) -> Result:
 
 
 def _unresolved(result: Result) -> float:
-    """Return the share of samples without a score."""
+    """Return the share of samples that have no score."""
     total = sum(result.outcomes.values())
     if total:
         return (

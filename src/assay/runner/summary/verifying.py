@@ -26,14 +26,14 @@ TOLERANCE = 1e-9
 
 @dataclass(slots=True)
 class Recomputed:
-    """The numbers of a run, computed again."""
+    """The results of a run, computed again from its journal."""
 
     results: list[Result] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """Numbers that could not be computed again, and the reasons."""
+    """What could not be computed again, one line each, with the reason."""
 
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
-        """Yield a line for each number that differs from the summary."""
+        """Yield a line for each result that differs from the summary."""
         table = {
             _name(r): r for r in map(result_from_plain, summary.get("results", ()))
         }
@@ -61,7 +61,7 @@ class Recomputed:
                     yield f"{' · '.join(name)}: the journal does not give it"
 
     def left_out(self, summary: Mapping[str, Any]) -> set[tuple[str, str, str]]:
-        """Return the numbers that an interrupted run did not compute: those of tasks and models without any."""
+        """Return the results that an interrupted run did not compute: those of tasks and models without any result."""
         if summary.get("status") != "interrupted":
             return set()
         rows = map(result_from_plain, summary.get("results", ()))
@@ -100,7 +100,7 @@ def _add(
     planned: PlannedTask,
     scoring: Scoring,
 ) -> None:
-    """Add the numbers of one scorer."""
+    """Compute the results of one scorer again, and add them."""
     task = planned.task.name
     model = planned.model_name
     name = f"{task} · {model} · {scoring.name}"
@@ -165,12 +165,12 @@ def _expected(reader: RunReader, planned: PlannedTask) -> int | None:
 
 
 def _name(result: Result) -> tuple[str, str, str]:
-    """Return the fields that identify a row of the table."""
+    """Return what identifies a row of the results table: task, model and metric."""
     return result.task, result.model, result.metric
 
 
 def _equal(one: object, other: object) -> bool:
-    """Return True for equal values, numbers within a tolerance."""
+    """Return True for equal values. Numbers may differ within a tolerance."""
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return math.isclose(
             one,

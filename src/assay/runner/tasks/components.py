@@ -70,9 +70,9 @@ def default_scorers(
     sample: Sample | None = None,
     prompt: Prompt | None = None,
 ) -> tuple[Any, ...]:
-    """Return the scorers for data of a kind, if the task names none.
+    """Return the scorers for data of a kind, such as `choice`, if the task names none.
 
-    Likelihoods of options have their own scorer.
+    If the prompt compares likelihoods of options, the scorer is the one for likelihoods.
     """
     if (
         sample is not None
@@ -117,7 +117,7 @@ LIMIT_FLAGS = {
     "seconds": "sample_seconds",
     "call_seconds": "tool_seconds",
 }
-"""By limit: the option of a run that sets it."""
+"""For each limit of a sample, the option of a run that sets it."""
 
 
 def build_tools(task: Task) -> ToolSet | None:

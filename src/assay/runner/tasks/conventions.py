@@ -21,7 +21,7 @@ from ...core.request import OPTION_NAMES
 from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 
 SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}
-"""Other names of fields."""
+"""Short and alternative names of a task's fields, with the field that each means."""
 CALLABLE = frozenset(
     {
         "dataset",
@@ -34,7 +34,7 @@ CALLABLE = frozenset(
         "state",
     }
 )
-"""Fields whose value may be a function or class. A function named like any other field is a helper of the file."""
+"""Fields whose value may be a function or class. A function named like any other field is the file's own helper."""
 MAPPINGS = frozenset({"models", "hints"})
 COMMON_NAMES = frozenset({"tools", "mcp", "limits", "user"})
 """Fields with names that other code uses, too. A function or a module of that name is a helper."""
@@ -44,7 +44,7 @@ SYNONYMS = {
     "num_shots": "fewshot", "repeats": "epochs", "system_prompt": "system", "system_message": "system",
     "generation": "options", "generation_kwargs": "options", "gen_kwargs": "options",
 }  # fmt: skip
-"""Names of fields in other systems."""
+"""Names that other systems have for fields of a task, with the field that each means."""
 ALIKE = 0.8
 EVERYDAY = frozenset(
     {
@@ -119,7 +119,7 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
 
 
 def _is_helper(field: str, value: object) -> bool:
-    """Return True if a function, class or module with a field's name is a helper of the file."""
+    """Return True if a value with a field's name is not meant as the field, but as the file's own helper."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
     if field in ("driver", "state"):
@@ -140,7 +140,7 @@ def _wrong_kind(
     value: object,
     path: Path,
 ) -> UsageError | None:
-    """Return an error if the value of a field has the wrong type."""
+    """Return an error if the value of a field has the wrong type, else None."""
     kinds, expected = KINDS.get(field, ((object,), ""))
     is_code = callable(value) and field in CALLABLE
     is_built = type(value).__module__.startswith("assay.") or field in (
@@ -277,7 +277,7 @@ def _nearest(
 
 
 def _has(module: ModuleType, meant: str) -> bool:
-    """Return True if the file has the field under one of its names, so that a similar name is not a misspelling."""
+    """Return True if the file sets the field under one of its names, so that a similar name is not its misspelling."""
     if meant == "options":
         return False
     field = SHORT.get(meant, meant)
@@ -286,7 +286,7 @@ def _has(module: ModuleType, meant: str) -> bool:
 
 
 def _unread(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield names that a file defines at its top level and never reads, with their lines."""
+    """Yield the names that a file defines at its top level and never uses, each with its line."""
     tree = parsed(path.expanduser())
     if tree is None:
         return

@@ -14,7 +14,7 @@ from ...templates.likelihood import WeighedLetters
 from .overrides import original
 
 RecordedMeasures = Mapping[tuple[str, str], str]
-"""The measure by which a task was asked, by task and model; empty if it was asked as written."""
+"""By task and model: the measure by which the task was asked; empty if it was asked as written."""
 LIKELIHOOD = "likelihood"
 """The former name of the measures `letter_likelihood` and `text_likelihood`.
 
@@ -115,9 +115,9 @@ def measured(
 
 
 def usual_measure(abilities: Abilities) -> str | None:
-    """Return the measure of plain choices if neither task nor run names one; None means the letter in the answer.
+    """Return the measure for multiple choice if neither task nor run names one; None means the letter in the answer.
 
-    A base model has not learned to write a letter, so likelihoods are used.
+    A base model has not learned to write a letter, so likelihoods of letters are used.
     """
     is_sure = "likelihood" not in abilities.unsure
     is_base = abilities.chat is not True
@@ -143,7 +143,7 @@ def spelled(
 
 
 def _keeps_prompt(way: Measure) -> bool:
-    """Return True if a measure compares the likelihood of letters after the task's own prompt."""
+    """Return True if a measure compares the likelihoods of letters, which the task's own prompt must show."""
     return isinstance(way.template, WeighedLetters) and way.template.of is None
 
 
@@ -158,7 +158,7 @@ def _lacking(abilities: Abilities, way: Measure) -> set[str]:
 
 
 def _ways(task: Task) -> Iterator[Measure]:
-    """Yield the measures of a task. A name is replaced by the standard measure."""
+    """Yield the measures that a task lists. The names of standard measures are replaced by these measures."""
     for entry in task.measures:
         if isinstance(entry, Measure):
             yield entry
@@ -175,7 +175,7 @@ def _ways(task: Task) -> Iterator[Measure]:
 def _taken(task: Task, way: Measure) -> Measured:
     """Return the task with a measure applied.
 
-    Scorers that the run names stay, and the task's original is changed the same way.
+    Scorers that the run names stay, and the task as its author wrote it (`origin`) is changed in the same way.
     """
     changes = _changes(task, way)
     if task.origin is not None:

@@ -14,7 +14,7 @@ from ..options import RunOptions
 
 
 def with_overrides(task: Task, run: RunOptions) -> Task:
-    """Return the task with the run's template, scorers, repeats and tags. `origin` keeps it as written."""
+    """Return the task with the run's template, scorers, repeats and tags. `origin` keeps it as its author wrote it."""
     changes: dict[str, Any] = {}
     if run.template is not None:
         changes["template"] = _template(run.template)
@@ -59,7 +59,7 @@ def with_shots(
     task: Task,
     shots: int | None,
 ) -> Task:
-    """Return the task with the number of shots in its reference: `gsm8k|3`."""
+    """Return the task with the number of few-shot examples in its reference: 3 in `gsm8k|3`."""
     if shots is None:
         return task
     fewshot = replace(task.fewshot, num=shots)
@@ -92,7 +92,7 @@ def columns_of(task: Task, run: RunOptions) -> Mapping[str, str]:
 
 
 def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
-    """Return the generation options."""
+    """Return the generation options of the task, changed by those of the run."""
     options = task.options.set(**run.generation)
     has_no_seed = options.seed is None
     if run.seed is not None and has_no_seed:

@@ -117,7 +117,7 @@ def part_of(samples: Samples, task: Task) -> Samples:
 
 
 def resolve_tasks(reference: object, run: RunOptions) -> list[Task]:
-    """Return the tasks of a reference, with the run's own template and scorers."""
+    """Return the tasks of a reference, with the run's own template and scorers applied."""
     try:
         tasks = _find(reference, run)
     except PartlyRead as error:
@@ -144,7 +144,7 @@ def _refuse_arguments(
 
 
 def _find(reference: object, run: RunOptions) -> list[Task]:
-    """Return the tasks of a reference as written."""
+    """Return the tasks of a reference as their authors wrote them."""
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
@@ -191,7 +191,7 @@ def _registered(
 
 
 def _from_file(name: str) -> Task | None:
-    """Return the task of a YAML file, of a data file, or of a dataset of the hub; None if it is none of these."""
+    """Return the task of a YAML file, a data file or a hub dataset; None if the name is none of these."""
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
         _refuse_name_of_another_tool(name)
@@ -223,7 +223,7 @@ def _refuse_name_of_another_tool(name: str) -> None:
 
 
 def _may_mean_another(reference: str, run: RunOptions) -> bool:
-    """Return True if a shipped name may mean a task of a toolkit.
+    """Return True if a shipped name may mean a toolkit's task of the same name.
 
     That is possible with `--dialect`, or if a folder is among the tasks.
     """
@@ -246,7 +246,7 @@ def _split_shots(reference: str) -> tuple[str, int | None]:
 
 
 def _stem(path: Path) -> str:
-    """Return the name of a task that is a data file."""
+    """Return the name of the task for a data file."""
     return path.name.split(".")[0] or path.resolve().name
 
 
@@ -255,7 +255,7 @@ def _expand(
     where: str,
     run: RunOptions,
 ) -> list[Task]:
-    """Return the tasks of a task, a suite, or a function that makes one."""
+    """Return the tasks of an object: a task, a suite, or a function that makes one."""
     if isinstance(thing, Task):
         return [thing]
     tasks: list[Task] = []

@@ -16,15 +16,15 @@ from .overrides import columns_of, fewshot_of
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """The source of a task's few-shot examples."""
+    """How the few-shot examples of a task are drawn, and from which rows."""
 
     fewshot: Fewshot
     pool: Samples
     are_evaluated: bool
-    """True if they are drawn from the samples that are asked."""
+    """True if the examples are drawn from the samples that are evaluated."""
 
     def to_plain(self) -> list[Any]:
-        """Return the data that a resumed run compares."""
+        """Return what a resumed run compares to notice changed examples: number, seed, choice and rows."""
         return [
             self.fewshot.num,
             self.fewshot.seed,
@@ -41,9 +41,9 @@ def with_shots(
     source_of: Callable[[Task, RunOptions], Any],
     reach: Mapping[str, Any],
 ) -> tuple[Any, Shots]:
-    """Return the template with few-shot examples, and where they come from.
+    """Return the template with few-shot examples, and how they are drawn.
 
-    `--limit` does not apply to the pool, so that the examples stay the same.
+    `--limit` does not apply to the pool of examples, so that they stay the same.
     """
     fewshot = fewshot_of(task, run)
     source = run.fewshot_data or fewshot.source
@@ -78,7 +78,7 @@ def with_shots(
 
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:
-    """Return True if the few-shot pool contains rows that are evaluated, and is not another split of the data."""
+    """Return True if the few-shot pool has rows of the evaluated data, and is not another split of it."""
     have_splits = None not in (pool.split, samples.split)
     are_apart = have_splits and pool.split != samples.split
     return not are_apart and bool(
@@ -87,7 +87,7 @@ def _is_same_data(pool: Samples, samples: Samples) -> bool:
 
 
 def _place(shard: Shard) -> Path | str | int:
-    """Return an identifier for the source of rows: their file, or the list or function in memory."""
+    """Return what identifies the source of rows: their file, or the list or function in memory."""
     if shard.path is not None:
         return shard.path.resolve()
     in_memory = getattr(shard, "items", None) or getattr(shard, "function", None)

@@ -62,7 +62,7 @@ MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints", "state"})
 """Fields that only Python can set, since a task file is data."""
 OF_THE_RUN = frozenset({"foreign", "origin"})
-"""Fields that are set by a run and not by an author."""
+"""Fields that assay sets during a run, and that an author cannot set."""
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -84,7 +84,10 @@ def _resolve_scalar(
     pattern: str,
     first: str,
 ) -> None:
-    """Make plain scalars that match the pattern values of a type."""
+    """Let the loader read unquoted values that match a pattern as values of the type `tag`.
+
+    `first` has the characters with which such values begin.
+    """
     import re
 
     _StrictLoader.add_implicit_resolver(tag, re.compile(pattern), list(first))
@@ -210,7 +213,7 @@ def _read(
     path: Path,
     faults: list[AssayError],
 ) -> object:
-    """Convert the value of one key. Errors in parts of it are listed, and those parts left out."""
+    """Convert the value of one key. Errors in parts of it are added to `faults`, and those parts are left out."""
     if name == "dataset":
         return _beside(value, path)
     if name == "fewshot":
@@ -306,7 +309,7 @@ def _fewshot(
 
 
 class WrittenRows(list[Any]):
-    """Rows that are written in a task file. Files that they name are relative to its folder."""
+    """Rows that are written in a task file itself. Media files that they name are relative to its folder."""
 
     folder: Path
 
