@@ -164,7 +164,7 @@ class Beginning:
             self._sent[whose] = now
 
     def left(self, whose: object) -> None:
-        """Record that the request `whose` is no longer in flight."""
+        """Remove the request `whose` from those in flight."""
         self._sent.pop(whose, None)
 
     def is_hopeless(

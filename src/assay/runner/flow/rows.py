@@ -109,7 +109,7 @@ class TaskRun:
             self.tool_rounds = ToolRounds(self, tool_set, models, say)
 
     def is_behind(self) -> bool:
-        """Return True if so many samples or scores are unfinished that no more rows should be read."""
+        """Return True if no more rows should be read, because many samples or scores are unfinished."""
         if self.tool_rounds is not None and self.tool_rounds.is_behind():
             return True
         return self.verdicts.is_behind()

@@ -95,7 +95,7 @@ def _sending(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Stands in for the model of a finished run when its answers are scored again. It cannot be asked."""
+    """Replaces the model of a finished run while its answers are scored again. It cannot be asked."""
 
     identity: Mapping[str, Any]
     abilities: Abilities

@@ -191,7 +191,7 @@ class SharedWork(Work):
         return first
 
     def _leave(self, job: Job) -> int:
-        """Record that a job is no longer at its replica, and return the replica's number."""
+        """Record that a job has left its replica, and return the replica's number."""
         replica = self._at.pop(_place(job), 0)
         if replica in self._open:
             self._open[replica] -= 1
