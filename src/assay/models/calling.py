@@ -300,7 +300,7 @@ def check_needs(
     options: Mapping[str, Any] | None,
     what: str,
 ) -> None:
-    """Raise for a parameter that has no default and receives no value, since every call would fail.
+    """Raise if a parameter has no default and the user's options give it no value, since every call would fail.
 
     `options` are those of the command line; None for a method, which cannot receive any.
     """

@@ -23,7 +23,7 @@ AT_MOST: Mapping[str, Mapping[str, frozenset[str]]] = {
         "produces": frozenset({"image"}),
     },
 }
-"""Kinds that some models of a backend accept or produce, depending on their weights."""
+"""By backend: kinds of media that some of its models accept or produce, depending on their weights."""
 
 BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "openai": {

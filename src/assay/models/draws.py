@@ -15,9 +15,9 @@ _TORCH = threading.RLock()
 
 
 def generator_for(request: Request, candidate: int) -> random.Random:
-    """Return a generator for one candidate.
+    """Return the random number generator for one candidate.
 
-    It is the same in every run and batch, and for every number of candidates.
+    Its numbers are the same in every run and batch, and for every number of candidates.
     """
     key = request.draw or _key_without_sample(request)
     text = f"{key}/{candidate}"

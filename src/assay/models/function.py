@@ -72,7 +72,7 @@ class FunctionModel:
     declares: frozenset[str]
     """Which of `accepts` and `produces` the user's code declares. The others are guessed."""
     written: Mapping[str, Any]
-    """The options as the user wrote them. They may hold secrets, which must not be recorded."""
+    """The options as the user wrote them. They may contain secrets, which must not be recorded."""
 
     def __init__(
         self,

@@ -140,7 +140,7 @@ class Gemini(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Return the declared abilities, with tools, which every Gemini model accepts."""
+        """Return the abilities that the user declared. Every Gemini model also accepts tools."""
         return replace(super().abilities, tools=True)
 
     async def _answer(self, request: Request) -> Output:

@@ -78,7 +78,7 @@ class Gguf(LocalModel):
     context: int = 4096
     """Maximum number of tokens of prompt and answer together; 0 uses the length the model was trained with."""
     threads: int = 1
-    """Compute threads. More than two help only on idle cores, because they wait for each other."""
+    """Number of threads. More than two help only on idle cores, because the threads wait for each other."""
     gpu_layers: int = 0
     _engine: Engine | None = field(
         default=None,

@@ -56,7 +56,7 @@ class ServerTokenizer:
 
     @property
     def bos_token(self) -> str | None:
-        """The token before a text, if the file names it."""
+        """The beginning-of-sequence token, if the file names it."""
         return self._properties.get("bos_token") or None
 
     @cached_property

@@ -21,7 +21,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 MOST_HEAD_BYTES = 64 * 1024
 MOST_FRAMING = 8
-"""Bytes received for each byte of the body, without the head. A chunk of one byte takes six."""
+"""Most bytes that may be received for each byte of the body, head not counted. A chunk of one byte takes six."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
 """First bytes of the reply of a server that expects TLS and receives plain text."""
@@ -31,7 +31,7 @@ _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
 _FOLDED = re.compile(rb"\n[ \t]").search
 """Finds a header that continues on the next line."""
 SMALL_PIECE = 4 * 1024
-"""Smaller pieces of a body are joined, because a list of single bytes takes eight times their size."""
+"""Pieces of a body with fewer bytes are joined, because a list of single bytes takes eight times their size."""
 JOINED_PIECE = 64 * 1024
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
 
@@ -212,7 +212,7 @@ class Answer:
         self._feed(self._head)
 
     def _has_more(self) -> bool:
-        """Return True if bytes followed the response; the parser skips empty lines there."""
+        """Return True if bytes followed the response. Empty lines, which the parser skips, count too."""
         if self._is_chunked:
             return self._tail[-4:] != b"\r\n\r\n" or self._tail[:1] == b"\n"
         return self._received != len(self._head) + self.size
@@ -222,7 +222,7 @@ class Answer:
         self.is_followed = self._is_done
 
     def on_status(self, reason: bytes) -> None:
-        """Check the reason phrase."""
+        """Note control characters in the reason phrase (the text after the status), which some parsers refuse."""
         if _CONTROL(reason):
             self.is_plain = False
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable, unpack
 
 FREE_BYTES = 64 * 1024
-"""Bytes that every response may use without asking."""
+"""Bytes that every response may use without reserving memory."""
 MOST_BYTES = 96 * 1024 * 1024
 """Bytes that all responses together may use in addition to `FREE_BYTES` each. A single response may be larger."""
 
@@ -41,7 +41,7 @@ class Memory:
         self._most = most
         self._used = 0
         self._moving = 0
-        """The number of responses that hold memory and do not wait for more: they will release it."""
+        """Number of responses that hold memory and do not wait for more. They will release it."""
         self._first: Share | None = None
         """The response that may exceed the budget because all others wait; the same one until it is done."""
         self._waiting: deque[Share] = deque()

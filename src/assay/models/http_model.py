@@ -194,7 +194,7 @@ class HttpModel(ABC):
 
     @property
     def abilities(self) -> Abilities:
-        """Return what was declared. An endpoint does not say what its model accepts and produces."""
+        """Return the abilities that the user declared. An endpoint does not say what its model accepts and produces."""
         return as_declared(self.accepts, self.produces)
 
     @property

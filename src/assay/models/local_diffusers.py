@@ -322,7 +322,7 @@ class LocalDiffusers:
         return self.device or ("cuda" if torch.cuda.is_available() else "cpu")
 
     def report_to(self, meter: Meter) -> None:
-        """Count each drawing step on the meter from now on."""
+        """Report each drawing step to this progress meter from now on."""
         self._meter = meter
 
     def _reporting(self, count: int) -> dict[str, Any]:
@@ -378,7 +378,10 @@ class LocalDiffusers:
         numbers: Sequence[int],
         requests: Sequence[Request],
     ) -> dict[int, Output]:
-        """Draw several requests in one call; if it fails, the caller repeats them in halves."""
+        """Draw the images of several requests in one call, and return the outputs by index.
+
+        If the call fails, the caller repeats it in halves.
+        """
         try:
             return dict(
                 zip(

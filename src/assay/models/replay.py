@@ -33,7 +33,7 @@ KIND_OF_SUFFIX = {
 HELPER_MARK = "#"
 """Separates the name of a task from the role of a helper model in the journal."""
 RESULTS = f"{HELPER_MARK}tools"
-"""The suffix of tasks whose lines have results of tool calls; no model answered them."""
+"""The end of task names in the journal whose lines hold results of tool calls. No model gave these answers."""
 ANY = frozenset({"text", "image", "audio", "video"})
 
 
@@ -295,7 +295,7 @@ def _same_question(
 
 
 class _Media(dict[str, Media]):
-    """The media of a run folder by digest, opened on demand."""
+    """The media of a run folder by digest. Each is opened when it is first needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

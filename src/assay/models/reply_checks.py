@@ -16,7 +16,7 @@ NOTES = "notes"
 REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
 LEAST_TOKENS_PER_WORD = 0.8
-"""With fewer reported tokens per word, the server has cut the prompt. Tokenizers need about 1.3 tokens for a word."""
+"""If the server reports fewer tokens per word, it has cut the prompt. Tokenizers need about 1.3 tokens for a word."""
 LEAST_CUT = 100
 """Prompts with fewer words are not checked for cuts, because some servers count tokens wrongly."""
 MOST_END_TOKENS = 8
@@ -46,7 +46,7 @@ _RELEASE = re.compile(
     """,
     re.VERBOSE,
 )
-"""The release at the end of a model's name."""
+"""Matches the release date or version at the end of a model's name."""
 
 
 def with_notes(
@@ -198,7 +198,7 @@ def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, lis
 
 
 def _without_zero(output: Output, usage: Usage) -> tuple[Output, list[str]]:
-    """Return the output; a token count of 0 is removed if the answer has text."""
+    """Return the output, and a note if its token count of 0 was removed because the answer has text."""
     if usage.output_tokens or not output.text.strip():
         return output, []
     note = "the server counted no output tokens for an answer that has text"

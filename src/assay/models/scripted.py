@@ -27,8 +27,10 @@ class Scripted:
     """
 
     answers: Any = "echo"
-    """A list (used in turn, repeated from the start), a mapping from the asked text, a function of the request,
-    `echo`, or one answer for all. An answer that is an exception is raised inside the model, like a real fault.
+    """The answers to give. A list is used in turn and repeated from the start, and a mapping has answers by question.
+
+    Also a function of the request, `echo` (the prompt's text), or one answer for all requests. An answer that is an
+    exception is raised inside the model, like a real fault.
     """
     rounds: Any = None
     """Use these answers instead of `answers`: one for each round of a sample. The last one is repeated."""

@@ -9,7 +9,7 @@ from ..core import Meter
 
 @dataclass(slots=True)
 class TaskProgress:
-    """Progress of one task × model."""
+    """The progress of one task × model, as counters."""
 
     task: str
     model: str

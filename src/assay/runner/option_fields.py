@@ -72,7 +72,7 @@ def option(
 
 
 def flags_of(options: type) -> dict[str, Flag]:
-    """Return how users write each field."""
+    """Return how users write each option of a run, by the name of its field."""
     flags_by_field = {}
     for option_field in fields(options):
         declared = dict(option_field.metadata)

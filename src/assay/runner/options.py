@@ -12,7 +12,7 @@ from .option_fields import PartlyRead, faults_of_judges, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
-"""The role of the program sandbox: every run has one."""
+"""The role of the program sandbox, which every run has."""
 SEVERAL = ("list", "names", "pairs")
 """Types of options that may hold more than one value."""
 CLOSE_KEY = 0.7

@@ -98,7 +98,7 @@ class BatchApi(ABC):
         await self._client.close()
 
     def failure_of(self, refused: Refused) -> HttpFailure:
-        """Return the failure for a reply with an error status."""
+        """Return the failure for a response with an error status, as the model adapter classifies it."""
         outcome = self.model._refused(refused)
         if isinstance(outcome, HttpFailure):
             return outcome

@@ -163,7 +163,7 @@ def _batch_of(operation: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _state_name(operation: Mapping[str, Any]) -> str:
-    """Return the state without `BATCH_STATE_`."""
+    """Return the state of a batch without the prefix `BATCH_STATE_` or `JOB_STATE_`."""
     state = _batch_of(operation).get("state") or operation.get("state")
     return str(state or "").rpartition("_STATE_")[2]
 

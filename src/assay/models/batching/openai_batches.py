@@ -182,7 +182,7 @@ def read_row(row: Mapping[str, Any]) -> BatchReply:
 
 
 def _entries(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the objects in the `data` of a list."""
+    """Return the objects in the list that a reply has under `data`."""
     data = reply.get("data")
     if isinstance(data, list):
         entries = data

@@ -64,7 +64,7 @@ class RunningPass:
     """Sizes of the sliding windows with which the layers attended."""
 
     def note_mask(self, settings: Mapping[str, Any]) -> None:
-        """Note the window of a mask; raise `CannotShare` for masks that no plan supports."""
+        """Record the window size of a mask; raise `CannotShare` for masks that no plan supports."""
         window = settings.get("local_size")
         config = settings.get("config")
         if settings.get("use_vmap"):
@@ -103,7 +103,7 @@ def passing(plan: Plan) -> Iterator[None]:
 
 
 def register() -> None:
-    """Register the attention with transformers. Doing it twice is harmless."""
+    """Register the attention over shared prefixes with transformers. Doing it twice is harmless."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 

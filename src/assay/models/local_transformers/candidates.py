@@ -191,7 +191,7 @@ class Answers:
         return self.output(request, candidates, length, squeezed, cut)
 
     def _tokens(self, request: Request, row: Row) -> tuple[Token, ...]:
-        """Return the tokens of an answer with their log-probabilities, if they are asked for."""
+        """Return the tokens of an answer with their log-probabilities; empty if the request does not ask for them."""
         if request.options.logprobs is None:
             return ()
         decode = self.tokenizer.decode

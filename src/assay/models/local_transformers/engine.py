@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
-"""Largest allowed difference between shared and plain logits in half precision."""
+"""Largest allowed difference in half precision between logits computed with and without shared prefixes."""
 ROPE_BY_LENGTH = ("dynamic", "longrope")
 """Types of position embeddings that depend on the longest sequence of a pass, so that other rows change an answer."""
 SMALLEST_PACK = 128
-"""If memory runs out, the number of tokens in one pass is halved until it reaches this limit."""
+"""Smallest number of tokens in one pass. The number is halved each time memory runs out."""
 SMALLEST_SEGMENT = 32
 PROBED = 4
 """Number of tokens generated when a model is loaded, to compare them with those of the model's own `generate`."""
@@ -269,7 +269,7 @@ class Engine:
             torch.cuda.empty_cache()
 
     def halve(self) -> bool:
-        """Halve the tokens of one pass; return False if the budget is already the smallest."""
+        """Halve the number of tokens in one pass; return False if it is already the smallest."""
         before = self.budget
         self.budget = before.halved()
         return self.budget != before
@@ -358,7 +358,7 @@ def _are_similar(size: int, other_size: int) -> bool:
 
 
 def tolerance_of(dtype: object) -> float:
-    """Return the largest allowed difference between shared and plain logits in a precision."""
+    """Return the largest allowed difference between logits computed with and without shared prefixes, by precision."""
     return TOLERANCE.get(str(dtype).removeprefix("torch."), LOOSE)
 
 

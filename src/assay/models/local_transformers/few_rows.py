@@ -93,7 +93,7 @@ def hasten(
 
 
 def _can_hasten(module: Any) -> bool:
-    """Return True for a plain float32 layer on a CPU.
+    """Return True for a linear layer on a CPU in float32 that no other library has changed.
 
     A layer that another library placed or adapted has its own `forward`, which must stay.
     """

@@ -29,7 +29,7 @@ TOO_LARGE = "one prompt and its answer do not fit into the device's memory"
 
 
 class Generator:
-    """Writes the rows of one model."""
+    """Generates the answers of one model, each in a row."""
 
     def __init__(self, engine: "Engine") -> None:
         self.engine = engine
@@ -262,7 +262,7 @@ class Generator:
     # Decoding
 
     def _decode(self) -> None:
-        """Write one token of every row, or several if a graph is captured."""
+        """Generate one token for every row, or several if a graph is captured."""
         count = len(self._active())
         if not count:
             return
@@ -298,7 +298,7 @@ class Generator:
         active: Sequence[tuple[int, Row]],
         step: "DecodeStep",
     ) -> None:
-        """Write one token of each row, chosen by its own options."""
+        """Generate one token for each row, chosen by the options of the row."""
         step.run(1)
         slots = [slot for slot, _ in active]
         rows = [row for _, row in active]

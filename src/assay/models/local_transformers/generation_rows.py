@@ -99,7 +99,7 @@ class Row:
 
     @property
     def is_plain(self) -> bool:
-        """Return True if only the most probable tokens are wanted, without log-probabilities."""
+        """Return True if the row takes the most probable token each time and reports no log-probabilities."""
         options = self.options
         has_penalty = has_penalties(options) or self.model_penalty is not None
         reports = options.logprobs is not None

@@ -203,7 +203,7 @@ class Source:
         return bool(self.config().get("is_encoder_decoder"))
 
     def identity(self) -> Mapping[str, Any]:
-        """Digests of weights and configuration; the revision of a hub model."""
+        """Digests of weights and configuration; for a model of the hub, its revision."""
         local = self.local
         identity: dict[str, Any] = {}
         if local is None:
@@ -244,7 +244,7 @@ class Source:
         return device, "float32" if self._is_full(device) else "auto"
 
     def computed_in(self) -> str:
-        """Return the dtype of the computation: the one that is set, else float32 or that of the saved weights."""
+        """Return the dtype in which the model computes: the user's, else float32 or the dtype of the saved weights."""
         if self.dtype != "auto":
             return self.dtype
         # If layers are spread, the device does not matter, and torch is not imported.
@@ -565,8 +565,8 @@ def _hub_file(
 ) -> Path:
     """Return a file of a hub repository from the cache, downloading it if necessary.
 
-    Its folder is named after the commit. An unreachable hub is noticed here, before the hub's own library tries for
-    half a minute.
+    Its folder is named after the commit. An unreachable hub is reported here at once; the hub's own library would retry
+    for half a minute.
     """
     from huggingface_hub import (
         get_hf_file_metadata,

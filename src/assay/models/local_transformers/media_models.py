@@ -65,7 +65,7 @@ class Prepared:
 
 
 Answer = Callable[[Sequence[int], Prepared], dict[int, Output]]
-"""Answers some of the prepared requests, given by their indices."""
+"""A function that answers some of the prepared requests, given by their indices, and returns outputs by index."""
 
 
 class MediaModel:

@@ -48,7 +48,7 @@ class PlainWriter:
         requests: Sequence[Request],
         inputs: Sequence[Inputs],
     ) -> list[Output]:
-        """Return the answers to similar prompts, sorted by length."""
+        """Return the answers to similar prompts, which come sorted by length."""
         first = requests[0]
         try:
             if not self._fits(inputs):

@@ -441,7 +441,7 @@ def move_to_model(
 
 
 def _with_repeats_counted(text: str, mark: str) -> str:
-    """Write a mark that occurs several times in a row once, with the number: `<image>×576`."""
+    """Return a text in which repeated marks in a row are written once, with their number: `<image>×576`."""
 
     def count(match: re.Match[str]) -> str:
         return f"{mark}×{len(match[0]) // len(mark)}"

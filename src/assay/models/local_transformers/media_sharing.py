@@ -58,7 +58,7 @@ class Keyed(Pair):
 
 
 class Sharing:
-    """A model with media input whose common prefixes are computed once."""
+    """Computes the common prefixes of prompts with media once, for one model."""
 
     def __init__(
         self,

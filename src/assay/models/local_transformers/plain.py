@@ -32,7 +32,7 @@ BATCH = 8
 
 
 class PlainText:
-    """Writes and scores with the model's own code."""
+    """Generates answers and scores continuations with the model's own code."""
 
     def __init__(self, model: "PreTrainedModel", filler: int) -> None:
         self.model = model
@@ -182,7 +182,7 @@ class PlainText:
 
 
 class Chooser:
-    """Chooses tokens for rows inside `generate`: a logits processor."""
+    """A logits processor of `generate` that chooses the token of each row."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The next token of a row, with the reported values."""
+    """The chosen next token of a row, with the log-probabilities to report."""
 
     token: int
     logprob: float | None = None

@@ -246,7 +246,7 @@ class DecodePlan:
         self._masks: dict[Any, Any] = {}
 
     def begin(self) -> None:
-        """Drop the masks of the previous pass."""
+        """Drop the attention masks of the previous pass."""
         self._masks = {}
 
     def attend(

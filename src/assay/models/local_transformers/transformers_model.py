@@ -115,7 +115,7 @@ class LocalTransformers(LocalModel):
         repr=False,
         compare=False,
     )
-    """Held while requests become token ids, because tokenizers and processors are not safe for several threads."""
+    """Lock that is held while prompts become token ids, because tokenizers do not support several threads."""
 
     def __post_init__(self) -> None:
         if self.kind != "auto" and self.kind not in ACCEPTS:
@@ -195,7 +195,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def media_fixes(self) -> Mapping[str, str]:
-        """How to make the model accept videos, if it takes them and a library is missing."""
+        """Advice by kind of medium: how to make a model that takes videos accept them, if a library is missing."""
         missing = missing_for_videos()
         if not missing or not self._takes_videos:
             return {}
@@ -421,7 +421,7 @@ class LocalTransformers(LocalModel):
             yield f"hf/{self.path}: no CUDA graph: {engine.eager_because}"
 
     def _settings_notes(self, loaded: TextModel) -> Iterator[str]:
-        """Yield notes on generation settings of the model that are applied or left out."""
+        """Yield notes on the model's own generation settings: which are applied, and which are ignored."""
         if loaded.penalty is not None:
             yield (
                 f"hf/{self.path}: its generation settings have repetition_penalty={loaded.penalty:g}, "

@@ -213,7 +213,7 @@ def _echoed(
 ) -> list[ScoredToken]:
     """Return the tokens of the given text, without the one that the server generated after it.
 
-    Raise `Misaligned` if tokens and text do not belong together.
+    Raise `Misaligned` if the reported tokens do not belong to the text.
     """
     report: Mapping[str, Any] = choice.get("logprobs") or {}
     tokens = report.get("tokens")
@@ -286,7 +286,7 @@ def _check_rows(
     """Raise if the log-probabilities of tokens contradict the alternatives in `top_logprobs`.
 
     A token must not be more likely than the best alternative, and most tokens must have the same value in both lists.
-    A few may differ, because two tokens with the same text share an entry. Values that are all 0 were not measured.
+    A few may differ, because two tokens with the same text share an entry. If all values are 0, they were not computed.
     """
     if len(values) > MOST_CERTAIN and not any(values):
         raise Misaligned("all its log-probabilities are 0")

@@ -85,7 +85,7 @@ def image_form(
 
 
 def read_images(answer: object) -> Output:
-    """Read an answer with one candidate for each image."""
+    """Return the output of an image request, with one candidate for each image."""
     body = mapping_in(answer)
     images = body.get("data")
     if not isinstance(images, Sequence) or not images:

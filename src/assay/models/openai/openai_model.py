@@ -350,7 +350,7 @@ class OpenAI(HttpModel):
         request: Request,
         answer: object,
     ) -> Output:
-        """Return the output with notes on options that the reply shows to be ignored."""
+        """Return the output with notes on options that the server has ignored, as the reply shows."""
         reply_model = mapping_in(answer).get("model")
         return check_reply(output, request, self.name, reply_model, self._tags)
 
@@ -371,7 +371,7 @@ class OpenAI(HttpModel):
         return self._server
 
     async def _probe(self) -> Server:
-        """Identify the server by its list of models."""
+        """Identify the server program by its list of models."""
         try:
             reply = await self._client.get(self._address("models"), self._headers)
             return recognised(parsed(reply.body), reply.headers)

@@ -86,11 +86,11 @@ class LocalModel(ABC):
         prompt: Prompt,
         stops: Sequence[str] = (),
     ) -> list[PromptFault]:
-        """Return faults in how a prompt is rendered."""
+        """Return faults in how a prompt is rendered, such as a doubled beginning-of-sequence token."""
         return self._prompts.preflight(prompt, stops)
 
     def _answer_length(self, request: Request) -> int:
-        """Return the most tokens of an answer: the limit of the request, else the model's default."""
+        """Return the maximum number of tokens of an answer: the limit of the request, else the model's default."""
         if request.options.max_tokens is None:
             return self.max_tokens
         return request.options.max_tokens

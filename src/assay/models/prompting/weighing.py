@@ -16,7 +16,7 @@ NOT_FINITE = "the model computed logits that are not finite"
 
 
 Planned = tuple[list[Pair], int] | Output
-"""The context-continuation pairs of a request with the number of tokens cut from its context; or its failed output."""
+"""The context-continuation pairs of a request, with the number of tokens cut from its context; or its failed output."""
 
 
 def not_finite(what: str = NOT_FINITE) -> Output:

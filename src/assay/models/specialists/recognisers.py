@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.16
-"""Length of a pause in seconds, over which loudness is averaged."""
+"""Shortest pause at which a recording may be cut, in seconds. Loudness is averaged over this time."""
 PAUSE_LEVEL = 0.2
 """The highest loudness that still counts as a pause, relative to the loudness of the speech."""
 SILENCE_LEVEL = 0.002
@@ -252,7 +252,8 @@ class Recogniser(Specialist):
 class Moonshine(Recogniser):
     """Moonshine tiny-en: 27 million parameters that turn English speech into text. Only wheel 0.1.0 has the weights.
 
-    It was trained on clips of up to 30 s: beyond a minute it repeats itself, and its memory grows with the square.
+    It was trained on clips of up to 30 s. Beyond a minute it repeats itself, and memory grows with the square of the
+    length.
     """
 
     label: ClassVar[str] = "moonshine"

@@ -42,7 +42,7 @@ SLOWER = 1.5
 LONGEST_QUOTA_WAIT = 600.0
 MISSING = (404, 405, 501)
 UNSURE = frozenset({408, 409, 425})
-"""Statuses below 500 after which a batch may have been created."""
+"""HTTP statuses below 500 after which the service may still have created the batch."""
 T = TypeVar("T")
 Say = Callable[[str], None]
 
@@ -148,7 +148,7 @@ class BatchService:
         return batch
 
     async def _create(self, draft: Draft, batch: OpenBatch) -> None:
-        """Create a batch; if a failed call has created it after all, find it."""
+        """Create a batch. If a call fails although the service created the batch, find it."""
         logged = batch.logged
         attempt = 0
         while True:

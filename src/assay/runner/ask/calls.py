@@ -32,9 +32,9 @@ from ...models.shapes import WrongShape, checked, matched
 from ...models.tool_prompting import no_tools
 
 AnswerMethod = Callable[[Sequence[Request]], Any]
-"""`generate` or `likelihood` of a model. It returns outputs, or a coroutine of them."""
+"""The method `generate` or `likelihood` of a model. It returns outputs, or a coroutine of them."""
 DEFAULT_WINDOW = 32
-"""Requests in flight at an endpoint, if no setting says how many."""
+"""Maximum number of requests in flight at an endpoint, if no setting says how many."""
 HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16

@@ -48,7 +48,7 @@ class RetryPolicy:
     cap_seconds: float = 60.0
     total_seconds: float = 1800.0
     longest_wait: float = 600.0
-    """The longest Retry-After of a server that assay waits for, in seconds."""
+    """The longest wait, in seconds, that assay accepts if a server asks for one with Retry-After."""
     wrong_seconds: float = 30.0
     """How many seconds a server is tried that has given only wrong replies so far."""
 
@@ -201,7 +201,7 @@ class ServerQueue:
         attempt: Callable[[], Awaitable[Output]],
         request: RequestState,
     ) -> Output:
-        """Make one attempt, and give its slot back."""
+        """Make one attempt, and release the slot that the request had."""
         request.sent_at = _now()
         self.beginning.sent(request, request.sent_at)
         try:

@@ -39,7 +39,7 @@ class Limiter:
     """The limit before the server refused the API key; 0 if it refused none."""
     key_refused_at: float = 0.0
     slowed_at: float = float("-inf")
-    """The time of the first timeout in the latest round."""
+    """The time of the first timeout in the latest round of requests."""
     floor: float = 1.0
     """The lowest value to which the timeouts of one round can lower the limit."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
@@ -255,7 +255,7 @@ class Outage:
     window: int
     """How many requests may be in flight."""
     lost: int = 0
-    """Failures since the last answer."""
+    """Number of failures since the last answer."""
     answers: int = 0
     """Answers so far."""
     began: float = 0.0

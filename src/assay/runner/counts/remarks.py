@@ -229,7 +229,7 @@ class Sameness:
         return count if count >= least else 0
 
     def to_plain(self) -> dict[str, int]:
-        """Return the count for `summary.json`; empty if answers differ."""
+        """Return the number of identical answers for `summary.json`; empty if answers differ."""
         return {"same_answers": self.answers} if self.answers else {}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
@@ -272,7 +272,7 @@ def _format_answer(output: Output) -> str:
 
 
 MOST_NOTES = 50
-"""Most different notes for one task × model."""
+"""Maximum number of different notes that are counted for one task × model."""
 
 
 class MissingKinds:
@@ -348,7 +348,7 @@ class ReasonedAnswers:
         key: tuple[str, int, int],
         output: Output,
     ) -> None:
-        """Note an answer by its sample, epoch and round."""
+        """Count a new answer if it has reasoning; the key is its sample, epoch and round."""
         if any(candidate.has_reasoning for candidate in output.candidates):
             self._answers.add(key)
 
@@ -357,7 +357,7 @@ class ReasonedAnswers:
         key: tuple[str, int, int],
         answer: Answered,
     ) -> None:
-        """Note an answer in the journal."""
+        """Count an answer in the journal if it has reasoning."""
         if answer.remarks.has_reasoning:
             self._answers.add(key)
 

@@ -157,7 +157,7 @@ class RecordingEngine:
         order: int,
         **details: object,
     ) -> None:
-        """Count a row that could not be turned into a question. `assay show --failures` lists it."""
+        """Count a row from which the driver could not make a prompt. `assay show --failures` lists it."""
         name = self.planned.task.name
         model = self.planned.model_name
         if (id, 0) not in self.asking.index.scores.get(name, {}):
@@ -371,7 +371,7 @@ class RecordingEngine:
                 self._note(job, output)
 
     def judge(self, answers: Answers) -> None:
-        """Raise if the error budget is used up. A driver scores by itself."""
+        """Raise if the error budget is used up. Scoring is left to the driver."""
         self.asking.judge(answers)
 
     def _note(self, job: Job, output: Output) -> None:

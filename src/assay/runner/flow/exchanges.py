@@ -38,7 +38,7 @@ class RecordedConversations:
         return self.unmeasured.notes(self.engine.planned.task.name)
 
     async def close(self) -> None:
-        """Close the engine."""
+        """Close the engine that asks the model."""
         await self.engine.close()
 
 

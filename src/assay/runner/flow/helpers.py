@@ -237,7 +237,7 @@ class Helpers:
         }
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
-        """Return the usage of a helper, with its cost if prices are known. Canary calls have the judge's prices."""
+        """Return the usage of a helper, with its cost if prices are known. Canary calls are priced like the judge's."""
         spent = helper.spent
         cost = cost_of(spent, self._prices(helper.role))
         if cost is None:

@@ -40,7 +40,7 @@ from .verdicts import Verdicts
 
 
 class Row(NamedTuple):
-    """One sample in one epoch, and whether the journal has it."""
+    """One sample in one epoch, with its number in the journal, if it is there."""
 
     item: Sample | BadSample
     epoch: int

@@ -286,7 +286,7 @@ class ToolRounds:
         job: Job,
         output: Output,
     ) -> None:
-        """Continue a sample after a new answer."""
+        """Run the calls of a new answer and queue the next round, or score the sample."""
         judged.set((job.sample.id, job.epoch))
         try:
             following = await self._next(at_work, job, output)

@@ -28,7 +28,7 @@ SLOW_SCORERS = 6
 
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
-"""The sample and epoch that a scorer is working on, for the helpers it asks."""
+"""The sample and epoch that is being scored. Helper models that the scorer asks record it."""
 helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
     "helper_calls", default=None
 )
@@ -112,7 +112,10 @@ class Verdicts:
         order: int,
         number: int,
     ) -> bool:
-        """Count the scores of a sample by its number in the index. Return False if one is missing or outdated."""
+        """Count the valid scores of a sample, given by its number in the index.
+
+        Return False if one is missing or outdated.
+        """
         judged = self._judged(sample)
         offsets = []
         for scoring in self.scorings:
@@ -246,7 +249,7 @@ class Verdicts:
         self.when_score_arrives()
 
     def _judged(self, sample: Sample) -> str:
-        """Return the digest of the judged fields of a sample, computed once for all scorers."""
+        """Return the digest of the fields of a sample that scorers read, computed once for all scorers."""
         last_sample, digest = self._last_judged
         if last_sample is not sample:
             digest = judged_digest(sample)

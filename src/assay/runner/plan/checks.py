@@ -27,7 +27,7 @@ ROWS_SHUFFLED_ON_TRIAL = 5
 
 
 def check_abilities(planned: PlannedTask) -> None:
-    """Raise if a task sends or expects something that the model cannot accept or produce."""
+    """Raise if a task sends something that the model does not accept, or expects something that it does not produce."""
     abilities = planned.model.abilities
     task = planned.task.name
     model = planned.model_name

@@ -95,7 +95,7 @@ class PlannedTask:
 
     @property
     def makes_rows(self) -> bool:
-        """True if a user's function yields the rows.
+        """True if a user's function makes the rows.
 
         It may read anything, so its rows are known only after reading them.
         """
@@ -244,7 +244,7 @@ def _tool_digests(planned: PlannedTask) -> dict[str, str]:
 
 
 def tools_digest(planned: PlannedTask) -> str:
-    """Return the digest of everything on which the results of calls depend."""
+    """Return the digest of everything on which the results of tool calls depend."""
     assert planned.tools is not None
     helpers = {role: planned.run.helper_of(role) for role in planned.tools.needs}
     return code_digest([*planned.tools.identity, helpers])[:16]

@@ -146,7 +146,7 @@ def _plan_task(
     preparing: "_Preparing",
     faults: list[AssayError],
 ) -> list[PlannedTask]:
-    """Return a task with each model that should answer it. Errors are appended to `faults`."""
+    """Plan a task with each model that should answer it. Errors are appended to `faults`."""
     planned_tasks: list[PlannedTask] = []
     if not task.measures:
         preparing.prepare(task)  # lists errors of the task before those of the models
@@ -542,7 +542,7 @@ def _build_questions(
 
 
 def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
-    """Return which files and URLs the rows may name, as arguments of `open_dataset`."""
+    """Return which files and URLs the rows of a task may refer to, as arguments of `open_dataset`."""
     return {
         "media_root": run.media_root,
         "allow_urls": run.allow_urls or task.allow_urls,
@@ -551,7 +551,7 @@ def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
 
 
 def _no_question(samples: Samples, where: str) -> UsageError:
-    """Return the error for data in which no column can be the question."""
+    """Return the error for data without a column that can be the question."""
     row = next((s for s in samples if isinstance(s, Sample)), None)
     if row is not None:
         names = ", ".join(row.fields)

@@ -241,7 +241,7 @@ def _refuse_targets(
 
 
 def _is_data(planned: PlannedTask, path: Path) -> bool:
-    """Return True if a file is one of the data's files, or a copy of one."""
+    """Return True if a file is one of the files with the task's data, or a copy of one."""
     try:
         size = path.stat().st_size
         for shard in planned.samples.shards:

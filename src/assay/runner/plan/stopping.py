@@ -170,7 +170,7 @@ def _earlier_values(
     scoring: Scoring,
     where: str,
 ) -> Mapping[str, float]:
-    """Return the baseline's value of each sample."""
+    """Return the value of each sample in the baseline run, by sample id."""
     reader = RunReader(Path(baseline).expanduser())
     rows = [
         row

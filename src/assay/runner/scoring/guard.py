@@ -33,7 +33,7 @@ class Guard:
         """Number of scorer calls so far, which identifies the call in progress."""
         self.is_scoring = False
         self.thread = 0
-        """The thread whose scorers are watched; 0 if there is none."""
+        """The id of the thread whose scorers are watched; 0 if none is."""
         self._seen = 0
         self._began = 0.0
 

@@ -23,7 +23,7 @@ ROUNDING = 1e-6
 
 
 def reads(scoring: Scoring, metric: str) -> ValueOf:
-    """Return a function that reads the value of an answer, for a scorer with known bounds."""
+    """Return a function that reads the value of a metric from a score record, for a scorer with known bounds."""
     bounds = scoring.bounds or (0.0, 1.0)
     return value_reader(metric, bounds[0] if scoring.higher_is_better else bounds[1])
 

@@ -10,7 +10,7 @@ from ..scoring.scoring import Scoring
 
 CHANCE = "chance"
 CHOICE_SCORERS = "assay.scorers.choice"
-"""The package of the scorers for which one option is right."""
+"""The package of the scorers for multiple choice with one right option."""
 
 
 @dataclass(slots=True)

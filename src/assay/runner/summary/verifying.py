@@ -153,7 +153,7 @@ def _in_order(
 
 
 def _expected(reader: RunReader, planned: PlannedTask) -> int | None:
-    """Return the number of samples in the summary of the run."""
+    """Return the number of samples that the run's summary expects for a task × model; None if it does not say."""
     rows: Iterable[Mapping[str, Any]] = reader.summary.get("results", ())
     counts = []
     for row in rows:

@@ -80,14 +80,17 @@ def original(task: Task) -> Task:
 
 
 def system_of(task: Task, run: RunOptions) -> str | None:
-    """Return the system text of the prompts. An empty one removes the task's own."""
+    """Return the system text of the prompts: the run's, else the task's.
+
+    An empty text of the run removes the task's own.
+    """
     if run.system is None:
         return task.system
     return run.system or None
 
 
 def columns_of(task: Task, run: RunOptions) -> Mapping[str, str]:
-    """Return the columns that task and run name, by role."""
+    """Return the columns that the task and the run name, by role such as `target`."""
     return {**task.columns, **run.columns}
 
 

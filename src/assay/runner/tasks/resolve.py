@@ -57,7 +57,10 @@ MOST_LISTED = 8
 
 
 def find_subset(name: str) -> Task | None:
-    """Return the task of a subset, by the longest shipped name with which it begins; None if no such task has tags."""
+    """Return the task for a name that consists of a shipped task and a subset, such as `mmlu_anatomy`; else None.
+
+    The longest shipped name with which it begins counts, and the task must have tags.
+    """
     folded = folded_value(name)
     for alias, task_name in OTHER_NAMES.items():
         prefix = f"{alias}_"

@@ -77,7 +77,7 @@ class Inception:
         return sized * 2 - 1
 
     def features(self, values: torch.Tensor) -> torch.Tensor:
-        """Return 2,048 numbers for each image."""
+        """Return the 2,048 features of each image."""
         import torch
 
         with torch.inference_mode():
@@ -288,7 +288,7 @@ def names_of_weights() -> list[str]:
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:
-    """Load the tensors of a file. Only tensors are unpickled."""
+    """Load the weights from a file. Only tensors are unpickled, so no code in the file can run."""
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 

@@ -126,7 +126,7 @@ class Lpips:
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:
-    """Load the tensors of a file. Only tensors are unpickled."""
+    """Load the weights from a file. Only tensors are unpickled, so no code in the file can run."""
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 

@@ -65,7 +65,7 @@ class Vqa:
         self.model = kind.from_pretrained(model, **options).to(device).eval()
 
     def answer(self, request: Request) -> dict[str, Any]:
-        """Return the probabilities of yes, by question or for the whole text."""
+        """Return the probability of yes for each question, or for the question whether the image shows the text."""
         image = request.image()
         questions = request.asked.get("questions")
         if questions is None:

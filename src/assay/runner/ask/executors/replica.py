@@ -166,7 +166,7 @@ class ModelSource:
         self.identity = digest_of(dict(identity))
         self._options = options
         self.window = window
-        """Requests in flight at one replica."""
+        """Maximum number of requests in flight at one replica."""
 
     def to_plain(self) -> dict[str, Any]:
         """Return the frame that loads the model."""

@@ -38,7 +38,7 @@ class Spread:
     whisper: Callable[[str], None] = lambda line: None
     """Shows lines that matter only during the run."""
     greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
-    """Called once with the first replica that is ready, before any request."""
+    """A function that is called once with the first replica that is ready, before any request."""
 
     def __post_init__(self) -> None:
         self.is_async = inspect.iscoroutinefunction(self.model.generate)
