@@ -34,7 +34,7 @@ from .reply_checks import check_reply, ended_by_length
 VERSION = "2026-10-21"
 """The API version that the newest SDK (2.8.0) sends. Requests with this version may not set sampling options."""
 SAMPLING_VERSION = "2023-06-01"
-"""The version for requests with sampling options."""
+"""The API version for requests that set sampling options."""
 SAMPLING = ("temperature", "top_p", "top_k")
 THINKING = ("adaptive", "disabled")
 CARRIER = Carrier(
@@ -93,7 +93,7 @@ class Anthropic(HttpModel):
         super().__post_init__()
 
     def _check_thinking_option(self) -> None:
-        """Raise if `thinking` is neither one of its words nor a valid number of tokens."""
+        """Raise if `thinking` is neither `adaptive`, `disabled` nor a valid number of tokens."""
         thinking = self.thinking
         if thinking is None or thinking in THINKING:
             return

@@ -220,9 +220,9 @@ class Call:
     settings: frozenset[str] | None
     """Names of the function's own options; None if it accepts any."""
     needs: tuple[str, ...]
-    """The parameters without a default value, except the first one, in order."""
+    """Names of the parameters without a default value, except the first one, in order."""
     returns: Any
-    """The return annotation."""
+    """The return annotation of the function."""
 
     def caller(
         self,
@@ -349,7 +349,7 @@ def _what_it_takes(parameter: inspect.Parameter) -> str:
 def as_dicts(request: Request) -> list[dict[str, Any]]:
     """Return the messages as `{"role", "content"}`, without the empty turn that the model is to write.
 
-    Tool calls and their results are spelled as in OpenAI's chat.
+    Tool calls and their results have the form of OpenAI's chat API.
     """
     dicts: list[dict[str, Any]] = []
     for message in request.prompt.messages:
@@ -363,7 +363,7 @@ def as_dicts(request: Request) -> list[dict[str, Any]]:
 
 
 def _tool_dicts(message: Message) -> list[dict[str, Any]]:
-    """Return a message with calls or results: one dictionary for each result, and one for the rest."""
+    """Return a message with tool calls or results as dictionaries: one for each result, and one for its other parts."""
     dicts: list[dict[str, Any]] = []
     for result in message.results:
         content = _content(Message("tool", result.parts))

@@ -93,7 +93,7 @@ KNOWN_PIECES = frozenset(
 )
 """Known types of pieces in a content list. Their text may be empty."""
 LONG_SHOWN = 300
-"""Maximum number of characters shown of a body that is not an answer. Servers report errors in many forms."""
+"""Maximum number of characters that an error message quotes of a body that is not an answer."""
 MOST_COUNTED = 2**53
 """The largest count that is accepted. JSON readers agree on all numbers up to this one."""
 
@@ -128,7 +128,7 @@ def _chat_message(message: Message) -> dict[str, Any]:
 
 
 def function_call(call: ToolCall) -> dict[str, Any]:
-    """Return a call in the spelling of OpenAI's chat."""
+    """Return a tool call in the form of OpenAI's chat API."""
     function = {"name": call.name, "arguments": call.arguments_text}
     return {"id": call.id, "type": "function", "function": function}
 
@@ -146,7 +146,7 @@ def _content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
 
 
 def tool_fields(prompt: Prompt) -> dict[str, Any]:
-    """Return the members of a chat body that offer tools; empty for a prompt without tools."""
+    """Return the fields of a chat request that offer tools; empty for a prompt without tools."""
     fields: dict[str, Any] = {}
     if prompt.tools:
         fields["tools"] = [function_tool(tool) for tool in prompt.tools]
@@ -161,7 +161,7 @@ def tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def function_tool(tool: Tool) -> dict[str, Any]:
-    """Return a tool in the spelling of OpenAI's chat, which chat templates use as well."""
+    """Return a tool in the form of OpenAI's chat API, which chat templates use as well."""
     return {"type": "function", "function": tool.to_plain()}
 
 
@@ -185,7 +185,7 @@ def option_fields(
     *,
     chat: bool,
 ) -> dict[str, Any]:
-    """Return the options that were set, under the endpoints' names; the caller adds `max_tokens`."""
+    """Return the options that were set as fields of a request body. The caller adds `max_tokens`."""
     body = {
         name: value
         for name in SAME_NAME
@@ -263,7 +263,7 @@ def in_order(choices: Sequence[Any]) -> Sequence[Any]:
 
 
 def read_stop_reason(reason: object) -> str | None:
-    """Return assay's name of a finish reason; an unknown one unchanged, and None if there is none.
+    """Return assay's name for a server's finish reason; an unknown one unchanged, and None if there is none.
 
     SGLang's own form is an object with a `type`.
     """
@@ -577,7 +577,7 @@ def read_usage(
 
 
 def count_of(counts: object, name: str) -> int | None:
-    """Return one of an endpoint's counts, or None if it is not a plausible number."""
+    """Return the count under `name`, or None if it is not a plausible number."""
     number = _number(mapping_in(counts).get(name))
     if number is None or number > MOST_COUNTED:
         return None

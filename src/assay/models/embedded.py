@@ -22,9 +22,9 @@ class Part:
     """One component of a model, and how to install it."""
 
     package: str
-    """The importable name, or the name of the program."""
+    """The importable name of the Python package, or the name of the program."""
     pip: str = ""
-    """The arguments of `pip install`."""
+    """The arguments of `pip install` for a Python package."""
     apt: str = ""
     """The arguments of `apt-get install -y`, for a program of the system."""
 

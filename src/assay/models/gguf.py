@@ -73,7 +73,7 @@ class Gguf(LocalModel):
 
     batch_size: ClassVar[int] = 1
     preflight_loads: ClassVar[bool] = True
-    """True, because llama.cpp has no tokenizer without the weights."""
+    """True if checking a prompt loads the weights: llama.cpp has no tokenizer without them."""
 
     context: int = 4096
     """Maximum number of tokens of prompt and answer together; 0 uses the length the model was trained with."""
@@ -266,7 +266,10 @@ class Gguf(LocalModel):
         )
 
     def _fitting(self, request: Request) -> Question:
-        """Return the prompt, cut if its answer would not fit otherwise."""
+        """Return the prompt of a request as a question.
+
+        It is cut if its answer would not fit into the context otherwise.
+        """
         prompt = request.prompt
         if self.truncate != "refuse":
             tokens = self._prompts.encode(prompt)

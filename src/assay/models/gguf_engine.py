@@ -245,7 +245,10 @@ class Engine:
         is_chat: bool,
         body: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        """Return the answer. Raise `TooLong` for a prompt that does not fit, `ModelError` for other errors."""
+        """Send a request body to llama.cpp and return the answer.
+
+        Raise `TooLong` for a prompt that does not fit, `ModelError` for other errors.
+        """
         if is_chat:
             handle = self._server.handle_chat_completions
         else:
@@ -260,14 +263,14 @@ class Engine:
 
 
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Sends a body to llama.cpp. Raises if it answers with an error."""
+"""A function that sends a request body to llama.cpp and returns the answer. It raises if that is an error."""
 LISTED = (256, 4096, 1_000_000)
 """How many of the most probable tokens to request from llama.cpp, which may not report the wanted token otherwise.
 
 The numbers are tried in order until the wanted token is in the list. The last one is larger than any vocabulary.
 """
 FORCED = 1e6
-"""A bias that leaves only one token. Reported values are those before the bias."""
+"""A logit bias so large that only one token can be generated. Reported log-probabilities do not include it."""
 
 
 class Weigher:
@@ -280,7 +283,7 @@ class Weigher:
         """The last context in the cache; `None` if other calls may have used the cache since."""
 
     def forget(self) -> None:
-        """Forget what is in the cache, because another call is about to use it."""
+        """Note that the content of the cache is unknown from now on, because another call is about to use it."""
         self._context = None
 
     def weigh(self, pairs: Sequence[Pair]) -> tuple[list[Likelihood], int]:

@@ -26,7 +26,7 @@ STREAMS = frozenset({"text/event-stream", "application/x-ndjson"})
 
 @dataclass
 class Client:
-    """Send requests, and keep idle connections by event loop and origin."""
+    """Sends HTTP requests, and keeps idle connections for later requests, by event loop and origin."""
 
     limits: Limits = field(default_factory=Limits)
     keep_alive: bool = True
@@ -197,7 +197,7 @@ class Client:
             connection.close()
 
     def take_notes(self) -> list[str]:
-        """Return what the user must know about earlier answers, each text once."""
+        """Return notes that the user needs about earlier answers, each text once."""
         notes = [server.note for server in self._servers.values() if server.note]
         for server in self._servers.values():
             server.note = ""

@@ -98,7 +98,7 @@ class Answer:
         """An error found in a response that the parser accepts."""
         self._received = 0
         self._tail = b""
-        """The last bytes that arrived."""
+        """The last five bytes that arrived, from which `_has_more` sees whether more than the response was sent."""
         self.size = 0
         """Number of bytes of the body that arrived so far."""
         self.is_plain = True
@@ -251,7 +251,7 @@ class Answer:
         )
 
     def on_headers_complete(self) -> None:
-        """Check the complete head."""
+        """Check the complete head: status, transfer encoding, length and version."""
         if self._is_done or self._parser is None:
             return
         self._status = status = self._parser.get_status_code()
@@ -330,7 +330,7 @@ PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 MOST_MEMBERS = 100
 """Maximum number of members in one gzip body. Almost all bodies have one."""
 MOST_SECONDS = 5.0
-"""CPU seconds for one answer. Empty blocks cost time but no memory."""
+"""Maximum CPU time in seconds for decompressing one answer. Empty blocks cost time but no memory."""
 SLICE_BYTES = 64 * 1024
 PIECE_BYTES = 1024 * 1024
 INLINE_BYTES = 8 * 1024
@@ -346,7 +346,7 @@ async def unpack(
     encoding: str,
     most: int,
 ) -> bytes:
-    """Undo a body's `Content-Encoding`; raise `TooLarge` if it has more than `most` bytes."""
+    """Return a body without its `Content-Encoding`; raise `TooLarge` if it has more than `most` bytes then."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") or not body:
         return body
@@ -381,7 +381,7 @@ def inflate(
     most: int,
     is_wanted: Callable[[], bool] = lambda: True,
 ) -> bytes:
-    """Return the decompressed bytes; gzip may have several members, deflate may lack its header."""
+    """Return the decompressed bytes of a body. Data in gzip may have several members, in deflate no header."""
     unpacking = _Unpacking(memoryview(body), most, is_wanted)
     try:
         unpacking.run()
@@ -402,7 +402,7 @@ class _Unpacking:
         self.is_wanted = is_wanted
         self.plain = bytearray()
         self.start = 0
-        """The start of the next member."""
+        """Index in the body at which the next member starts."""
         self.until = time.thread_time() + MOST_SECONDS
 
     def run(self) -> None:
@@ -425,7 +425,7 @@ class _Unpacking:
         )
 
     def _take_member(self, bits: int) -> None:
-        """Decompress one member and add it to `plain`."""
+        """Decompress the next member of a body and add it to `plain`."""
         unpacker = zlib.decompressobj(bits)
         start = self.start
         while not unpacker.eof:

@@ -47,7 +47,7 @@ class Proxy:
         return f"{with_brackets(self.host)}:{self.port}"
 
     def login_failure(self) -> HttpFailure:
-        """Return the failure for status 407."""
+        """Return the failure for status 407: the proxy demands a login, or refused it."""
         problem = "refuses the login of its URL" if self.login else "asks for a login"
         fix = "name it in the proxy's variable: http://user:password@host:port, other signs than letters as %XX"
         return HttpFailure(
@@ -168,10 +168,10 @@ NOT_TLS = frozenset(
         "RECORD_LAYER_FAILURE",
     }
 )
-"""OpenSSL's messages when a server answers in plain text."""
+"""Names of OpenSSL's errors for a server that answers in plain text."""
 MOST_TUNNEL_BYTES = 16 * 1024
 LISTEN_SECONDS = 0.01
-"""How long to listen on a new connection. Bytes that come before the first request do not answer it."""
+"""How long to listen on a new connection for bytes that arrive before the first request, and so do not answer it."""
 _STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9][0-9])(?: |\Z)").match
 
 

@@ -24,14 +24,14 @@ MOST_BYTES = 96 * 1024 * 1024
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """The memory of one response."""
+    """The memory that one response holds or waits for."""
 
     resume: Callable[[], None]
     """Called in the event loop of the request, once memory is available."""
     loop: asyncio.AbstractEventLoop
     granted: int = 0
     requested: int = 0
-    """The bytes it waits for; 0 if it does not wait."""
+    """Number of bytes that the response waits for; 0 if it does not wait."""
 
 
 class Memory:
@@ -100,7 +100,7 @@ MEMORY = Memory()
 
 NO_ANSWER = "the server closed the connection"
 LATE_MARKS = 8
-"""Answers remembered by a connection. Few, because duplicates follow soon and some servers reuse ids."""
+"""How many answers a connection remembers. Few, because duplicates follow soon and some servers reuse ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +110,13 @@ class Limits:
     connect: float = 10.0
     first_byte: float = 120.0
     idle: float = 60.0
-    """Seconds between two pieces of the response."""
+    """Maximum number of seconds between two pieces of the response."""
     total: float = 600.0
-    """Seconds for a whole response, which may arrive slowly without ever being idle."""
+    """Maximum number of seconds for a whole response, which may arrive slowly without ever being idle."""
     start: float = 5.0
     """How long to wait for a server that has never answered: it may be starting."""
     response_bytes: int = 32 * 1024 * 1024
-    """Largest size after decompression."""
+    """Largest size of a response after decompression, in bytes."""
 
 
 class Connection(asyncio.Protocol):
@@ -209,7 +209,7 @@ class Connection(asyncio.Protocol):
             self._timer = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Remember the transport of the open connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 

@@ -17,7 +17,7 @@ from ..core.secrets import without
 
 RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
-"""Failure kinds of temporary statuses; 503 is a server that is running, but not ready or too busy."""
+"""Kinds of failure by temporary HTTP status. 503 comes from a server that is running, but not ready or too busy."""
 _OVERFLOW = re.compile(
     r"""
     context[ _](?:length|size|window|limit)     # "maximum context length", "exceed context limit"
@@ -56,7 +56,7 @@ _STATUS_OF_WORD = {
 }
 """For errors without a status: parts of their code or type, each with the status to assume."""
 MOST_VALUES = 4_000_000
-"""Most values that one answer may have: empty lists take 25 times the memory of their text.
+"""Maximum number of values in the JSON of one answer, because empty lists take 25 times the memory of their text.
 
 The log-probabilities of a prompt of 100,000 tokens are fewer than 3 million values.
 """
@@ -81,7 +81,7 @@ def parsed(body: bytes) -> object:
 
 
 class HttpFailure(Exception):
-    """A failed attempt, with its classification."""
+    """Raised for a failed attempt, with the kind of failure, and whether and when a retry may help."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class HttpFailure(Exception):
 
 
 class Refused(Exception):
-    """A response with an error status that is not classified yet.
+    """Raised for a response with an error status that is not classified yet.
 
     `reported` is the status of the response if it differs from the status in the body's error.
     """
@@ -192,7 +192,7 @@ class Refused(Exception):
 
 
 def _text_of(body: bytes) -> str:
-    """Return the beginning of a body; of a web page, its title."""
+    """Return the beginning of a body as text; for a web page, its title."""
     text = body[:4000].decode("utf-8", "replace")
     title = _TITLE.search(text)
     if title is not None:

@@ -88,7 +88,7 @@ class HttpModel(ABC):
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
     """Further headers of every request."""
     body: Mapping[str, Any] = field(default_factory=lambda: EMPTY, repr=False)
-    """Further members of the request's body, as the endpoint defines them."""
+    """Further fields of every request body, as the endpoint defines them."""
     concurrency: int | None = None
     connect_timeout: float = 10.0
     first_byte_timeout: float = 120.0
@@ -159,7 +159,7 @@ class HttpModel(ABC):
             "body": dict(self.body),
             **further,
         }
-        """Options that may hold secrets, which are redacted in records."""
+        """The options of this model, which may hold secrets. Records contain them in redacted form."""
         self.base_url, self.body = self._url, fill_references(self.body, "the body")
         headers = {
             name: fill_references(value, "a header").strip()
@@ -376,7 +376,7 @@ def kinds(
     value: str | Sequence[str],
     option: str,
 ) -> tuple[str, ...]:
-    """Return kinds of parts, from a list or from text such as `text,audio`."""
+    """Return the kinds of parts that an option lists, as a list or as text such as `text,audio`."""
     if isinstance(value, str):
         named = tuple(value.replace(" ", "").split(","))
     else:

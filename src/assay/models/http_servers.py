@@ -31,7 +31,7 @@ class Server:
 
     keep_alive: bool = True
     marks: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_MARKS))
-    """Ids of the latest answers, or digests of their bodies."""
+    """Marks of the latest answers: their ids, or digests of their bodies."""
     repeats_ids: bool = False
     """True if it sends the same id for different requests, as many test servers do."""
     repeats_bodies: bool = False
@@ -45,7 +45,7 @@ class Server:
     connect_seconds: float = math.inf
     """Seconds that the fastest connection took to open."""
     note: str = ""
-    """What the user must know about earlier answers; given to the next answer."""
+    """A note for the user about earlier answers, which is added to the next answer."""
 
     def may_reuse(self, connection: Connection, seconds: float) -> bool:
         """Return True if a connection may serve another request after an answer that took `seconds`."""
@@ -62,7 +62,10 @@ class Server:
         )
 
     def see_surplus(self, received: bytes) -> None:
-        """Note unrequested bytes. Answers of a connection with several requests may belong to other questions."""
+        """Record a response that no request asked for.
+
+        If a connection was used again, note that earlier answers may belong to other requests.
+        """
         if not _SUCCESS(received):
             return
         self.sends_surplus = True

@@ -92,7 +92,7 @@ class LiteLLM:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return the name, the URL and what is added to every request."""
+        """Return what identifies this model: its name, its URL, and everything that is added to requests."""
         return {
             "litellm": self.name,
             **redact_options({"base_url": self.base_url, "body": dict(self.body)}),

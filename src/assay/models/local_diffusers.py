@@ -76,7 +76,7 @@ def load_complete(
 
 @contextmanager
 def quietly() -> Iterator[list[str]]:
-    """Keep the logs and progress bars of both libraries off the terminal, and yield the list of their messages."""
+    """Keep logs and progress bars of diffusers and transformers off the terminal, and yield the logged messages."""
     from diffusers.utils import logging as diffusers
     from transformers.utils import logging as transformers
 
@@ -127,9 +127,9 @@ def _empty(pipe: "DiffusionPipeline") -> Iterator[str]:
 PIP = "diffusers torch transformers accelerate"
 HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
-"""Maximum number of images drawn at the same time."""
+"""By type of device: the maximum number of images drawn at the same time."""
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
-"""Generation options that only models for text have."""
+"""Generation options for text, which image pipelines do not have."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
 
 

@@ -245,7 +245,7 @@ class LocalVllm(LocalModel):
             )
 
     def report_to(self, meter: Meter) -> None:
-        """Count the prompts that vLLM has finished on a meter from now on."""
+        """Report the prompts that vLLM has finished to this progress meter from now on."""
         self._meter = meter
 
     def close(self) -> None:
@@ -501,7 +501,10 @@ def _likelihood(
     pair: Pair,
     reported: Sequence[Mapping[int, Any] | None],
 ) -> Likelihood:
-    """Return the sum over the tokens of the continuation. The first token of a prompt has no log-probability."""
+    """Return the likelihood of a continuation: the sum of the log-probabilities that vLLM reported for its tokens.
+
+    The first token of a prompt has no log-probability.
+    """
     logprobs: list[float] = []
     is_greedy = True
     for index in range(pair.start, len(pair.tokens)):

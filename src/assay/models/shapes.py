@@ -412,7 +412,7 @@ def _has_parts(candidate: Candidate) -> bool:
 
 
 def _failed(message: str, kind: str = "exception") -> Output:
-    """Return the failure of a sample whose model returned something else.
+    """Return the failure of a sample whose model returned something that is not an answer.
 
     It is not retried, because the same code would return the same again.
     """

@@ -24,7 +24,7 @@ from ..core.tools import ToolCall, read_arguments
 LONGEST_TEXT = 1_000_000
 """Answers with more characters are not searched for calls."""
 MOST_DIGITS = 300
-"""Most digits of a number that is computed from an expression such as `2**10`."""
+"""Maximum number of digits of a number that is computed from an expression such as `2**10`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,7 +406,7 @@ def _write_mistral(calls: Sequence[ToolCall]) -> str:
 
 
 def _mistral_piece(piece: str) -> tuple[ToolCall, ...]:
-    """Read `[{"name": …}, …]`, or `name{…}` as newer versions write it."""
+    """Return the calls after one mark of Mistral's syntax: `[{"name": …}, …]`, or `name{…}` in newer versions."""
     decoder = json.JSONDecoder(strict=False)
     if piece.startswith(("[", "{")):
         value, _ = decoder.raw_decode(piece)

@@ -34,7 +34,7 @@ class TaskProgress:
     """Number of replicas that died and were replaced."""
 
     def count(self, outcome: str) -> None:
-        """Count one score."""
+        """Count one score by its outcome."""
         outcomes = self.outcomes
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
 

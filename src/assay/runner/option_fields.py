@@ -35,7 +35,7 @@ class Flag:
     group: str
     help: str
     flags: tuple[str, ...]
-    """All spellings. The usual one is the first that begins with `--`."""
+    """All spellings of the flag. The usual one is the first that begins with `--`."""
     reads: Reads = "text"
     """How a value is written: `names` may be separated by commas; the flag of a `list` is repeated for each value."""
     metavar: str | None = None
@@ -47,7 +47,7 @@ class Flag:
 
     @property
     def name(self) -> str:
-        """The usual flag."""
+        """The usual flag of the option, such as `--limit`."""
         return next(flag for flag in self.flags if flag.startswith("--"))
 
     @property
@@ -88,7 +88,10 @@ def flags_of(options: type) -> dict[str, Flag]:
 
 
 def can_come_from_the_environment(name: str, flag: Flag) -> bool:
-    """Return True if an environment variable may set the option. Consent must be on the command line."""
+    """Return True if an environment variable may set the option.
+
+    Options that give consent must be on the command line.
+    """
     return flag.group != "trust" and name not in TYPED_ONLY
 
 

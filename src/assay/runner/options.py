@@ -31,7 +31,7 @@ OF_MODELS = (
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What to run, on what, and how."""
+    """The options of a run: which tasks to run, on which models, and how."""
 
     tasks: tuple[str, ...] = option(
         (),
@@ -656,7 +656,7 @@ def _one_spelling(name: str) -> str:
 
 
 FLAGS = flags_of(RunOptions)
-"""How users write each option."""
+"""How users write each option of a run, by the name of its field."""
 _DEFAULTS = RunOptions()
 
 

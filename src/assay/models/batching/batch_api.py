@@ -12,7 +12,7 @@ from ..http_model import HttpModel
 from .batch_client import BatchReply, RecordedRequest
 
 State = Literal["running", "ended", "failed", "cancelled"]
-"""`failed` means that the service refused the whole batch and processed no request."""
+"""The state of a batch. `failed` means that the service refused the whole batch and processed no request."""
 MEGABYTE = 1_000_000
 LARGEST_RESULTS = 4 * 1024**3
 SECONDS_FOR_A_FILE = 3600.0
@@ -29,7 +29,7 @@ class BatchStatus:
     state: State
     total: int = 0
     done: int = 0
-    """Requests that have ended, including failed ones."""
+    """Number of requests that have ended, including failed ones."""
     failed: int = 0
     why: str = ""
     """Why the service refused the batch."""
@@ -45,13 +45,13 @@ class BatchResults:
 
     replies: Sequence[BatchReply]
     broken_lines: int = 0
-    """Lines that are not JSON, or name no request."""
+    """Number of lines of the results that are not JSON, or that name no request."""
     is_cut_off: bool = False
-    """True if the last line is incomplete: downloading the file again may help."""
+    """True if the last line of the results is incomplete. Downloading the file again may help."""
 
 
 class ResultsGone(Exception):
-    """The service no longer has the results of a batch."""
+    """Raised if the service no longer has the results of a batch."""
 
 
 class BatchApi(ABC):
@@ -62,7 +62,7 @@ class BatchApi(ABC):
 
     title: ClassVar[str]
     paths: ClassVar[str]
-    """The paths that a server must offer; used in error messages."""
+    """The paths that a server must offer for batches, for error messages."""
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     finds_by_marker: ClassVar[bool] = True
@@ -113,10 +113,7 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def newest(self) -> str:
-        """Return the id of the newest batch; empty if there is none.
-
-        The call also fails if the server has no batch API.
-        """
+        """Return the id of the newest batch; empty if there is none. Raise if the server has no batch API."""
 
     @abstractmethod
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:

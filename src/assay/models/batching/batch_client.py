@@ -64,7 +64,7 @@ class BatchClient:
         return reply.body
 
     def take_notes(self) -> list[str]:
-        """Return no notes: the replies of a batch are read once."""
+        """Return an empty list. The HTTP client returns notes about its connections here, and a batch has none."""
         return []
 
     async def get(
@@ -96,12 +96,12 @@ class BatchedModel:
         self.model._client = self.client  # type: ignore[assignment]
 
     def record_next(self) -> None:
-        """Record the request of the next call."""
+        """Let the next call of the adapter record its request instead of sending it."""
         self.client.recorded = None
         self.client.reply = None
 
     def answer_next(self, reply: BatchReply) -> None:
-        """Return this reply in the next call."""
+        """Let the next call of the adapter read this reply instead of sending a request."""
         self.client.reply = reply
 
     def recorded(self, output: Output) -> RecordedRequest | None:

@@ -199,7 +199,7 @@ def _reply(
     entry: Mapping[str, Any],
     number: int,
 ) -> BatchReply:
-    """Return one reply. If it has no key, its position says which request it answers."""
+    """Return one reply of a batch. If it has no key, its position `number` says which request it answers."""
     key = mapping_in(entry, "metadata").get("key")
     if isinstance(key, str):
         custom_id = key

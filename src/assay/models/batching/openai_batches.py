@@ -140,7 +140,7 @@ class OpenAIBatches(BatchApi):
         )
 
     async def results(self, status: BatchStatus) -> BatchResults:
-        """Return the lines of the output file and of the error file."""
+        """Download the output file and the error file of a batch, and return the replies in them."""
         files = []
         for name in ("output_file_id", "error_file_id"):
             file_id = status.plain.get(name)

@@ -22,7 +22,7 @@ UNKNOWN_ARGUMENTS = ("s_aux", "position_bias", "head_mask")
 
 
 class CannotShare(Exception):
-    """The model's attention does something that a plan does not support."""
+    """Raised if a model's attention does something that a plan does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class RunningPass:
         self.masks.add(window)
 
     def window_of(self, argument: int | None) -> int | None:
-        """Return the window of a layer: an argument of its attention, or the window of the only mask."""
+        """Return the window size of a layer: the argument of its attention, or the window of the only mask."""
         window = argument
         if self.masks and window not in self.masks:
             if len(self.masks) > 1:
@@ -343,7 +343,7 @@ class PackedPlan:
     """A pass over many segments, each a small tree after its prefix. It can store the keys and values it computes."""
 
     groups: Sequence[Group]
-    """The groups cover the pass from start to end, in order."""
+    """Groups of segments with one prefix each. They cover the pass from start to end, in order."""
     positions: Any
     keep: Callable[[int, Any, Any], None] | None = None
     """Called with the layer number, and the keys and values of every token of the pass, to store them."""

@@ -52,7 +52,7 @@ class StopCheck:
 
     @property
     def _window(self) -> int:
-        """Return the number of tokens that can contain a new stop string; a character may take several."""
+        """Return how many tokens at the end may contain a new stop string; a character may take several tokens."""
         return 4 * max(len(string) for string in self.strings) + 8
 
     def _has_stop(self, tokens: Sequence[int]) -> bool:
@@ -69,9 +69,9 @@ class Answers:
     turn_ends: Collection[int] = ()
     """Tokens with which the chat template closes an answer."""
     marks: Mapping[int, str] = field(init=False)
-    """Special tokens that mark reasoning."""
+    """Special tokens that mark reasoning, as text by id."""
     tool_marks: Mapping[int, str] = field(init=False)
-    """Special tokens that mark reasoning and tool calls."""
+    """Special tokens that mark reasoning and tool calls, as text by id."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "marks", mark_tokens(self.tokenizer))
@@ -207,7 +207,7 @@ def _indices(
     text: str,
     strings: Sequence[str],
 ) -> Iterator[int]:
-    """Yield where each string first occurs in a text."""
+    """Yield the index in a text at which each string first occurs."""
     for string in strings:
         index = text.find(string)
         if index >= 0:

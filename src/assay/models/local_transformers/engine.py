@@ -44,7 +44,7 @@ SMALLEST_PACK = 128
 """Smallest number of tokens in one pass. The number is halved each time memory runs out."""
 SMALLEST_SEGMENT = 32
 PROBED = 4
-"""Number of tokens generated when a model is loaded, to compare them with those of the model's own `generate`."""
+"""Number of tokens that the engine generates in a test, to compare them with the model's own most probable ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Budget:
     """How many tokens to compute at once."""
 
     pack: int
-    """Tokens in one pass."""
+    """Maximum number of tokens in one pass."""
     segment: int
     """Largest number of tokens in one segment after its prefix.
 
@@ -118,7 +118,7 @@ class TokenCount:
         self.meter.tokens += tokens
 
     def remove(self) -> None:
-        """Remove the hook."""
+        """Remove the hook that counts from the model."""
         self._handle.remove()
 
 
@@ -147,7 +147,7 @@ class Engine:
         self.rows = rows or (MOST_SLOTS if is_cuda else USUAL_ROWS)
         """Maximum number of answers written at the same time."""
         self.room = int(free_bytes(self.device) * (1 - SPARED))
-        """Bytes for the keys and values of all slots."""
+        """Number of bytes for the keys and values of all slots."""
         self.can_capture = is_cuda and _is_on_one_device(model)
         self.eager_because: str | None = None
         """Why decode steps are not captured as a CUDA graph; None if they are."""
@@ -275,7 +275,7 @@ class Engine:
         return self.budget != before
 
     def within_memory(self, attempt: Callable[[], T]) -> T:
-        """Call `attempt`, and halve the budget each time memory runs out."""
+        """Call `attempt` and return its result. Each time memory runs out, halve the budget and try again."""
         import torch
 
         ended = self.count.meter.ended

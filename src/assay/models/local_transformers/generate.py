@@ -24,7 +24,7 @@ WINDOW = 8
 LENGTHS = 64
 """Slot lengths are multiples of this many tokens."""
 FEWEST = 8
-"""Slots of the smallest captured graph."""
+"""Number of slots of the smallest captured graph."""
 TOO_LARGE = "one prompt and its answer do not fit into the device's memory"
 
 
@@ -36,7 +36,7 @@ class Generator:
         self.is_cuda = engine.can_capture
         self.cache: SlotCache | None = None
         self.rows: list[Row | None] = []
-        """The row of each slot."""
+        """The row in each slot; None for a free slot."""
         self._arrived: list[Row] = []
         self._arrivals = threading.Lock()
         self._waiting: list[Row] = []
@@ -366,7 +366,7 @@ class Generator:
         return self._steps[name]
 
     def _retire(self) -> None:
-        """Free the slots of rows that are done."""
+        """Free the slots of rows that are done. A slot with values that are not finite is cleared."""
         for slot, row in enumerate(self.rows):
             if row is not None and row.is_done:
                 self.rows[slot] = None

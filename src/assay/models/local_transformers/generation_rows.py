@@ -54,7 +54,7 @@ class NeverStop:
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One answer being written."""
+    """One answer that is being generated."""
 
     prompt: tuple[int, ...]
     """Token ids of the prompt. For models with media, an integer key for each token of text and part of a medium."""
@@ -62,7 +62,7 @@ class Row:
     max_tokens: int
     stops: Stops
     new_draw: Callable[[], random.Random]
-    """Returns the row's own random number generator, started anew."""
+    """A function that returns the row's own random number generator, started anew."""
     shift: int = 0
     """Difference between the position of a written token, as the model counts it, and its index in the row."""
     model_penalty: float | None = None
@@ -93,7 +93,7 @@ class Row:
 
     @property
     def is_done(self) -> bool:
-        """Return True if nothing more is to be written."""
+        """Return True if no more tokens will be added."""
         ended = self.stop_reason is not None or self.failure is not None
         return ended or self.is_spoilt
 

@@ -14,7 +14,7 @@ AUTO_CLASSES = {
     "image_processor": "AutoImageProcessor",
     "feature_extractor": "AutoFeatureExtractor",
 }
-"""The class that loads each other part of a processor."""
+"""For each part of a processor other than its video processor, the class that loads it."""
 
 
 def load_without_video(

@@ -27,7 +27,7 @@ PIP = "torch transformers accelerate"
 HASHED = (".json", ".jinja", ".safetensors", ".bin", ".model", ".txt", ".gguf", ".py")
 DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
 TOKENIZER_FILES = ("vocab.", "spiece.", "sentencepiece", "merges.", "preprocessor")
-"""File name prefixes of other files of a tokenizer or processor."""
+"""Beginnings of names of files, besides `tokenizer…`, that show that a folder has a tokenizer or processor."""
 CONTEXT_KEYS = (
     "max_position_embeddings",
     "n_positions",
@@ -107,7 +107,7 @@ class Source:
             raise UsageError("not a model folder or a GGUF file", where=self.path)
 
     def _check_adapter(self) -> None:
-        """Raise if the adapter is a path without an adapter."""
+        """Raise if the option `adapter` is a path that contains no adapter."""
         if self.adapter is None:
             return
         folder = Path(self.adapter).expanduser()
@@ -277,7 +277,7 @@ class Source:
         return weights <= 0.8 * size
 
     def spread(self) -> str | Mapping[str, Any] | None:
-        """Return how to spread the layers: as the user asked, or over all GPUs if one is too small."""
+        """Return how to spread the layers over GPUs: as the user asked, or over all of them if one is too small."""
         is_chosen = self.device_map is not None or self.device is not None
         if is_chosen or cuda_devices() < 2 or self.fits_one_gpu():
             return self.device_map
@@ -314,7 +314,7 @@ def trained_context(config: Mapping[str, Any]) -> int | None:
 
 
 def kind_of(config: Mapping[str, Any]) -> Kind:
-    """Return the kind of a model by its configuration."""
+    """Return the kind of a model, such as `text` or `vision`, by its configuration."""
     if not config:
         return "text"
     if can_speak(config):
@@ -376,7 +376,7 @@ def _is_unavailable() -> bool:
 
 
 def load_model(source: Source, kind: Kind) -> Any:
-    """Load the weights."""
+    """Load the model from its source, with all its weights."""
     start_device(source)
     import_transformers()
     import transformers
@@ -450,7 +450,7 @@ def _checked(
 
 
 def load_tokenizer(source: Source) -> Any:
-    """Load the tokenizer."""
+    """Load the tokenizer from the model's source."""
     from transformers import AutoTokenizer
 
     with _explained(source), quiet():

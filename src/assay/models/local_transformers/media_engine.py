@@ -31,7 +31,7 @@ ROOM = 256 << 20
 USUAL = frozenset(
     {"input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache_position"}
 )
-"""Tensors that every language model receives."""
+"""Names of the tensors that every language model receives."""
 TOGETHER = 8
 """Largest number of media to encode in one pass."""
 
@@ -49,7 +49,7 @@ class Origin:
 
 
 class Keys:
-    """Integers for tokens. Two are equal if the model receives the same input for both."""
+    """Gives each token an integer. Two tokens have the same one if the model receives the same input for both."""
 
     def __init__(self) -> None:
         self.origins = [Origin(None, None)]

@@ -166,7 +166,7 @@ def _are_in_one_row(
 
 
 def _runs(positions: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return runs of consecutive positions."""
+    """Split positions into runs of consecutive ones."""
     runs: list[list[int]] = []
     for position in positions:
         if runs and position == runs[-1][-1] + 1:

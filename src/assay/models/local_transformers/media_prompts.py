@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, ProcessorMixin
 
 REMEMBERED = 16
-"""Number of decoded media in the cache."""
+"""Maximum number of decoded media in the cache."""
 MOST_FRAMES = 32
 """Number of frames to take of a video if the model's processor does not choose frames."""
 NOT_FOR_SAMPLING = (

@@ -30,7 +30,7 @@ Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A prompt with its media separated."""
+    """A prompt whose media are separated, so that its prefix can be shared."""
 
     ids: tuple[int, ...]
     pieces: Sequence[Piece]
@@ -133,7 +133,7 @@ class Sharing:
         return self.engine.keys.after(ids, prompt.shift)
 
     def _why_not(self, plainly: Plainly) -> str | None:
-        """Return why the model cannot share prefixes, or `None`. Each kind of media is tested."""
+        """Return why the model cannot share prefixes, or `None` if it can. Each kind of media is tested."""
         if not self.marks:
             return "its configuration names no token that stands for an image or an audio clip"
         inputs: list[Mapping[str, Any]] = []

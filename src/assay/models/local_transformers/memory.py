@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 SPARED = 0.25
-"""Share of the free memory left for computation and other programs."""
+"""Share of the free memory that is left for computation and for other programs."""
 MOST_SLOTS = 512
 """Maximum number of answers at once on CUDA. More are not faster."""
 USUAL_ROWS = 32
@@ -101,7 +101,7 @@ def _available(meminfo: Path) -> int | None:
 
 
 def _free_of_container(limit: Path, usage: Path) -> int | None:
-    """Return limit minus usage; None if a file is missing or no limit is set."""
+    """Return the free bytes of a container: its limit minus its usage. None if a file is missing or no limit is set."""
     try:
         total = int(limit.read_text(encoding="ascii"))
         return total - int(usage.read_text(encoding="ascii"))

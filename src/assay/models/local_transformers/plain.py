@@ -48,7 +48,7 @@ class PlainText:
         batch: int,
         meter: Meter,
     ) -> None:
-        """Write the answer of every row."""
+        """Generate the answer of every row."""
         import torch
 
         can_pad = self._can_pad()

@@ -55,7 +55,7 @@ USUAL_LENGTH = 2048
 VIDEOS_AT_ONCE = 8
 """Number of requests with videos to prepare at once, because their tensors take much memory."""
 UNLIMITED = 1 << 20
-"""Context of a model that does not declare one."""
+"""The context length that is assumed for a model that does not declare one."""
 
 
 @dataclass
@@ -183,7 +183,7 @@ class LocalTransformers(LocalModel):
         )
 
     def _accepts(self) -> frozenset[str]:
-        """Return the kinds of input that the configuration shows. Videos need further libraries."""
+        """Return the kinds of input that the model takes by its configuration. Videos need further libraries."""
         kinds = ACCEPTS[self.model_kind]
         if self._takes_videos and not missing_for_videos():
             return kinds | {"video"}
@@ -205,7 +205,7 @@ class LocalTransformers(LocalModel):
         return self.chat_template is not None or self.source.has_chat_template()
 
     def _produces(self) -> frozenset[str]:
-        """Return the kinds of output that the configuration shows."""
+        """Return the kinds of output that the model gives by its configuration."""
         if self.model_kind == "voice":
             return frozenset({"audio"})
         config = self.source.config()
@@ -319,7 +319,7 @@ class LocalTransformers(LocalModel):
             yield
 
     def report_to(self, meter: Meter) -> None:
-        """Count passes and finished answers on a meter from now on."""
+        """Report passes and finished answers to this progress meter from now on."""
         self._meter = meter
 
     def fit_memory(self) -> str:

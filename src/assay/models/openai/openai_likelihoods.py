@@ -375,7 +375,10 @@ def _fit(
 
 
 def _tokens(holder: object) -> Iterator[ScoredToken]:
-    """Yield the tokens of vLLM's `prompt_logprobs`. The first entry of each report is the token itself."""
+    """Yield the tokens in vLLM's `prompt_logprobs`.
+
+    It has a mapping for each token, whose first entry is the token itself.
+    """
     entries = mapping_in(holder).get("prompt_logprobs")
     if not isinstance(entries, Sequence) or not entries:
         raise CannotWeigh("`prompt_logprobs`", "prompt_logprobs")

@@ -62,7 +62,7 @@ class Server:
         return {self.renames.get(name, name): value for name, value in body.items()}
 
     def unconfirmed(self, options: GenerateOptions) -> list[str]:
-        """Return notes on options that were set and that the server may ignore."""
+        """Return notes on options that were set and that this server program may ignore."""
         names = [
             name
             for name in BEYOND_THE_API
@@ -75,7 +75,7 @@ ALL = frozenset(BEYOND_THE_API)
 LLAMA_NAMES = {"repetition_penalty": "repeat_penalty"}
 UNKNOWN = Server("the server does not say which options it knows")
 PUBLIC = Server("the public service", ALL)
-"""The public service, which refuses unknown options."""
+"""The public OpenAI service, which refuses unknown options."""
 LLAMA_CPP = Server("llama.cpp", ALL, LLAMA_NAMES)
 LLAMA_CPP_PYTHON = Server("llama-cpp-python", ALL, LLAMA_NAMES)
 VLLM = Server("vLLM", ALL)
@@ -174,9 +174,12 @@ class OpenAI(HttpModel):
 
     api_key_env: str = "OPENAI_API_KEY"
     api: Api = "auto"
-    """`auto` sends prompts with free roles as completions, all others as chat."""
+    """The API to use. `auto` sends prompts with free roles as completions, all others as chat."""
     max_tokens_field: TokenField = "auto"
-    """Servers disagree on the name; `auto` uses the newer one for the public service only."""
+    """The name of the field for the token limit, on which servers disagree.
+
+    `auto` uses the newer name for the public service only.
+    """
     accepts: tuple[str, ...] = ACCEPTS
     produces: tuple[str, ...] = PRODUCES
     likelihood_by: Weighing = "none"
@@ -255,7 +258,7 @@ class OpenAI(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Return name, URL, API and what is added to every request; a digest replaces each key."""
+        """Return what identifies this model: name, URL, API and options. A digest replaces each key."""
         if "audio" in self.produces:
             audio = {"voice": self.voice, "audio_format": self.audio_format}
         else:

@@ -48,7 +48,7 @@ class PromptFault:
     """A fault in how prompts are rendered."""
 
     kind: str
-    """`double_bos`, `missing_bos`, `stop_in_template`, `unclosed_turn` or `no_turn`."""
+    """The kind of fault: `double_bos`, `missing_bos`, `stop_in_template`, `unclosed_turn` or `no_turn`."""
     message: str
 
     def __str__(self) -> str:

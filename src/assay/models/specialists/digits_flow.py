@@ -202,7 +202,7 @@ def _forward(
     weights: "list[Floats]",
     inputs: "Floats",
 ) -> "tuple[Floats, Floats, Floats]":
-    """Return both hidden layers and the direction."""
+    """Return the values of both hidden layers, and the direction that the network predicts."""
     import numpy as np
 
     hidden = np.maximum(inputs @ weights[0] + weights[3], 0)
@@ -215,7 +215,7 @@ def _gradients(
     inputs: "Floats",
     expected: "Floats",
 ) -> "list[Floats]":
-    """Return the gradients of the mean squared error."""
+    """Return the gradient of the mean squared error for each weight and bias."""
     hidden, deeper, direction = _forward(weights, inputs)
     number_type = type(direction[0, 0])
     scale = number_type(2 / len(inputs))

@@ -36,7 +36,7 @@ PAUSE_LEVEL = 0.2
 """The highest loudness that still counts as a pause, relative to the loudness of the speech."""
 SILENCE_LEVEL = 0.002
 SILENCE_PART = 0.02
-"""A piece is silent if it is below this level and below this share of the recording's speech level.
+"""A piece is silent if it is below `SILENCE_LEVEL` and below this share of the recording's speech level.
 
 A recogniser would hear words in silence. A recording that is faint throughout is not silent.
 """
@@ -154,7 +154,7 @@ class Recogniser(Specialist):
     longest_seconds: float = 30.0
     """The longest clip it takes at once; a longer recording is split at pauses."""
     memory_gib: float = 4.0
-    """Address space of the engine's process."""
+    """Limit of the address space of the engine's process, in GiB."""
 
     @property
     def abilities(self) -> Abilities:
@@ -325,7 +325,7 @@ class PocketSphinx(Recogniser):
 
 
 def _folder() -> Path:
-    """Return the folder of the weights; later wheels lack them and would download them."""
+    """Return the folder with Moonshine's weights. Raise for later wheels, which lack them and would download them."""
     from moonshine_voice import get_model_path
 
     folder = Path(get_model_path(MOONSHINE))

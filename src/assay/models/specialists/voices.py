@@ -216,7 +216,7 @@ class Flite(Program):
     named_by: ClassVar[str] = "flite"
     arguments: ClassVar[tuple[str, ...]] = ("-voice", "{}", "-f", TEXT, "-o", SPEECH)
     voice: str = "slt"
-    """slt, rms, awb, kal or kal16."""
+    """One of Flite's voices: slt, rms, awb, kal or kal16."""
 
 
 @dataclass

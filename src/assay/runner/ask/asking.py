@@ -42,7 +42,10 @@ class Asking:
     cache: ResponseCache | None = None
     """The response cache that several runs share."""
     budget: ErrorBudget | None = None
-    """Failures stop the run only if there is a budget. A helper shares budget and progress with the task it serves."""
+    """The error budget.
+
+    Without one, failures do not stop the run. A helper shares budget and progress with its task.
+    """
     role: str = ""
     """The role of a helper model, such as `judge`; empty for the model that is evaluated."""
     may_ask: bool = True

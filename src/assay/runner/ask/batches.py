@@ -153,7 +153,7 @@ class BatchAsker:
         work: Work,
         seconds: float | None = None,
     ) -> bool:
-        """Wait until something changes, but not longer than `seconds`. Return True if something did."""
+        """Wait until jobs or batches change, but not longer than `seconds`. Return True if they did."""
         waiting = [
             asyncio.ensure_future(work.changed()),
             asyncio.ensure_future(self._changed.wait()),
@@ -460,7 +460,7 @@ class BatchAsker:
                 )
 
     async def _end(self) -> None:
-        """Cancel the tasks that wait for batches. The batches continue at the service."""
+        """Cancel the asyncio tasks that wait for batches. The batches continue at the service."""
         tasks = [*self._alone]
         for batch in self._open:
             if batch.following is not None:

@@ -45,7 +45,7 @@ class Scheduler:
         window = declared or (DEFAULT_WINDOW if self.is_async else 1)
         servers = getattr(model, "servers", None) or (model,)
         self.window = window * len(servers)
-        """Most requests in flight at all servers together."""
+        """Maximum number of requests in flight at all servers together."""
         self.servers = ServerGroup(servers, window, self.policy, seed, say)
         self.queue = self.servers.queues[0]
         self._rng = random.Random(seed)

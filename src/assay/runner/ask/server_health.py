@@ -253,11 +253,11 @@ class Outage:
     """
 
     window: int
-    """How many requests may be in flight."""
+    """Maximum number of requests in flight."""
     lost: int = 0
     """Number of failures since the last answer."""
     answers: int = 0
-    """Answers so far."""
+    """Number of answers so far."""
     began: float = 0.0
     """The time of the first failure since the last answer."""
     look_at: float = 0.0

@@ -22,9 +22,9 @@ class Job:
     history: tuple[tuple[Request, Output], ...] = ()
     """Earlier rounds of a dialogue."""
     attempts: int = 0
-    """Failed attempts, for a model that works in batches."""
+    """Number of failed attempts, for a model that works in batches."""
     failed_at: float = 0.0
-    """The time of the first failure."""
+    """The time of the first failed attempt."""
     home: int = 0
     """Number of the replica that must answer this job because it remembers the earlier rounds; 0 for any replica."""
     died_on: tuple[int, ...] = ()
@@ -207,7 +207,7 @@ class Asker(Protocol):
     """Sends jobs to a model: a scheduler for a single model, or a spread for its replicas."""
 
     is_async: bool
-    """True if many single requests are in flight at once, as at an endpoint."""
+    """True if the asker can have many requests in flight at once, as at an endpoint."""
 
     async def run(self, work: Work, sink: "Sink") -> None: ...
 

@@ -54,13 +54,13 @@ class Leaks:
         )
 
     def to_plain(self) -> dict[str, int]:
-        """Return the count for `summary.json`; empty if there are no leaks."""
+        """Return the number of leaked targets for `summary.json`; empty if there are none."""
         if self._ids:
             return {"targets_in_prompts": len(self._ids)}
         return {}
 
     def lines(self, task: str) -> Iterator[str]:
-        """Yield a warning for the notes of the run."""
+        """Yield a warning if prompts contain their targets."""
         if not self._ids:
             return
         samples = plural(

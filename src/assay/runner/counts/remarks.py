@@ -22,7 +22,7 @@ from .leaks import Leaks
 from .spelling import Spelling
 
 Place = tuple[str, int, int]
-"""Sample, epoch and round."""
+"""What identifies an answer: sample, epoch and round."""
 
 
 class Cuts:
@@ -35,7 +35,7 @@ class Cuts:
         """Number of candidates that ended because of `max_tokens`, by sample, epoch and round."""
 
     def count(self, place: Place, output: Output) -> None:
-        """Count a new answer."""
+        """Count a new answer if it or its prompt was cut."""
         reasons = [candidate.stop_reason for candidate in output.candidates]
         if output.details or "length" in reasons:
             details = output.details
@@ -50,7 +50,7 @@ class Cuts:
         round: int,
         answer: Answered,
     ) -> None:
-        """Count an answer in the journal."""
+        """Count an answer in the journal if it or its prompt was cut."""
         remarks = answer.remarks
         self._note(
             (id, epoch, round),
@@ -90,7 +90,7 @@ class Cuts:
         return {name: number for name, number in counted.items() if number}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield lines for the notes of the run."""
+        """Yield notes on how many prompts and answers were cut."""
         if self._prompts:
             prompts = plural(len(self._prompts), "prompt was", "prompts were")
             tokens = sum(self._prompts.values())
@@ -136,7 +136,7 @@ class SameTargets:
         self._samples += 1
 
     def lines(self, task: str) -> Iterator[str]:
-        """Yield lines for the notes of the run."""
+        """Yield a note if all samples have the same target."""
         if not self.may_be or self._samples < LEAST_TARGETS:
             return
         shuffle = ""
@@ -233,7 +233,7 @@ class Sameness:
         return {"same_answers": self.answers} if self.answers else {}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield a warning for the notes of the run."""
+        """Yield a warning if all answers are the same."""
         if not self.answers:
             return
         if not self._answer:
@@ -285,7 +285,7 @@ class MissingKinds:
         self._answers = 0
 
     def count(self, output: Output) -> None:
-        """Count an answer. Failures are ignored."""
+        """Count an answer if it lacks a kind of medium. Failures are ignored."""
         if not self._kinds or output.error is not None or not output.candidates:
             return
         self._answers += 1
@@ -300,7 +300,7 @@ class MissingKinds:
         }
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield warnings for the notes of the run."""
+        """Yield a warning for each kind of medium that answers lack."""
         for kind, count in self._counts.items():
             lacking = f"{count} of {self._answers} answers of {model} have no {kind}"
             yield f"warning: {task}: {lacking}, which the task asks for"
@@ -362,12 +362,12 @@ class ReasonedAnswers:
             self._answers.add(key)
 
     def to_plain(self) -> dict[str, int]:
-        """Return the count for `summary.json`; empty without reasoning."""
+        """Return the number of answers with reasoning for `summary.json`; empty if there are none."""
         count = len(self._answers)
         return {"answers_with_reasoning": count} if count else {}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield a line for the notes of the run."""
+        """Yield a note with the number of answers with reasoning."""
         if self._answers:
             answers = plural(len(self._answers), "answer")
             yield f"{task}: {answers} of {model} had reasoning, which is kept apart and not scored"
@@ -417,7 +417,7 @@ class Remarks:
         round: int,
         output: Output,
     ) -> None:
-        """Count a new answer."""
+        """Count a new answer in all notes."""
         key = (sample.id, epoch, round)
         self._cuts.count(key, output)
         self._reasoned.count(key, output)
@@ -479,7 +479,7 @@ class Remarks:
         }
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """Yield lines for the notes of the run."""
+        """Yield all notes about the answers, for the end of the run."""
         yield from self._cuts.lines(task, model)
         yield from self._reasoned.lines(task, model)
         yield from self._sameness.lines(task, model)

@@ -49,7 +49,7 @@ class Spelling:
         self._example = ""
 
     def count(self, sample: Sample, output: Output) -> None:
-        """Count an answer."""
+        """Count an answer if only its spelling differs from its target."""
         if output.error is not None or sample.turns:
             return
         if self._official:
@@ -84,7 +84,7 @@ class Spelling:
             self._loose += 1
 
     def count_target(self, sample: Sample) -> None:
-        """Count the target of a sample."""
+        """Count the target of a sample if it is a list written as text."""
         target = sample.target
         if self._scorer and isinstance(target, str) and is_list_text(target):
             self._listed += 1
@@ -103,7 +103,7 @@ class Spelling:
         return {name: count for name, count in counts.items() if count}
 
     def lines(self, task: str) -> Iterator[str]:
-        """Yield lines for the notes of the run."""
+        """Yield notes on answers that only their spelling makes wrong."""
         if self._unicode:
             yield (
                 f"{task}: {_answers(self._unicode)} a target only in another Unicode form (NFC, zero-width or"

@@ -195,7 +195,7 @@ class SpendingLimit:
         prices: Mapping[str, Any],
         whose: str,
     ) -> None:
-        """Count one answer. `prices` are for a million tokens."""
+        """Add the tokens and the cost of one answer. `prices` are for a million tokens."""
         tokens, cost = spent_of(usage, prices)
         units = {allowance.unit for allowance in self._allowances}
         if tokens is None and "tokens" in units:
@@ -253,7 +253,7 @@ def spent_of(
 
 
 def _format_amount(unit: Unit, amount: float) -> str:
-    """Return an amount with its unit."""
+    """Return an amount with its unit as text: `2.5 usd`."""
     if unit == "usd":
         return f"{amount:.4g} usd"
     if unit == "tokens":

@@ -200,10 +200,10 @@ class RecordingEngine:
         await self._standing.close()
 
     def _batch_size(self) -> int | None:
-        """Return the batch size for a model that works in batches; None for others.
+        """Return the user's batch size if the model declares that it works in larger batches than one; else None.
 
-        The user's option is meant for the driver's own loop. Other models get batches so small that a kill costs
-        little.
+        Otherwise the user's option is meant for the driver's own loop. Such models get batches so small that a kill
+        costs little.
         """
         declared = getattr(self.model, "batch_size", None)
         if declared is not None and declared > 1:

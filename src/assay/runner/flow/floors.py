@@ -27,7 +27,7 @@ FOLDER = "floors"
 AGENTS = ("null", "spam")
 BRIEF_USER = "brief_user"
 FREE_ROLES = (SANDBOX, USER)
-"""Roles that cost nothing in a floor."""
+"""Roles of helper models that cost nothing while a floor is measured."""
 REACHES_FLOOR = "not above the floor"
 Floors = Mapping[tuple[str, str], Mapping[str, float]]
 """The floors of a run. By task and metric: the score of each agent that does nothing, by the agent's name."""

@@ -142,7 +142,7 @@ class Helper(GivenModel):
             done.exception()  # the scorer may have stopped waiting: its error is not reported
 
     def stop(self) -> None:
-        """Stop retrying. Requests in flight are finished."""
+        """Stop retrying failed requests. Requests in flight are finished."""
         self._standing.stop()
 
     async def close(self) -> None:
@@ -288,7 +288,7 @@ class Helpers:
         return helper
 
     def stop(self) -> None:
-        """Stop retrying. Requests in flight are finished."""
+        """Stop retrying failed requests of all helpers. Requests in flight are finished."""
         for helper in self._all:
             helper.stop()
 

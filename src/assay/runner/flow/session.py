@@ -67,7 +67,7 @@ class Session:
     ask_model: bool
     cache: ResponseCache | None = None
     floors: Floors = field(default_factory=dict)
-    """Values of agents that do nothing, for the tasks with tools."""
+    """By task and metric: the scores of agents that do nothing, for tasks with tools."""
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 MOST_OPEN = 256
 """Maximum number of samples with tools in progress, unless the run limits the requests in flight."""
 Place = tuple[str, int]
-"""Sample id and epoch."""
+"""What identifies a sample in progress: its id and its epoch."""
 
 
 @dataclass(eq=False)
@@ -174,7 +174,7 @@ class ToolRounds:
         self.check()
 
     def check(self) -> None:
-        """Raise the error that broke a sample, such as a full disk."""
+        """Raise the error that stopped a sample and must stop the run, such as a full disk."""
         if self._broken is not None:
             raise self._broken
 

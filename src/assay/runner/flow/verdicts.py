@@ -79,7 +79,7 @@ class Verdicts:
         self._last_judged: tuple[Sample | None, str] = (None, "")
 
     def is_behind(self) -> bool:
-        """Return True if too many scores are pending to read more rows."""
+        """Return True if so much scoring is pending that no more rows should be read."""
         return len(self._awaited) >= LARGEST_BACKLOG
 
     def take_known(

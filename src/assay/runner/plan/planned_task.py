@@ -57,7 +57,7 @@ class PlannedTask:
     tools: ToolSet | None = None
     """The tools that the model may call, in a task with tools."""
     limits: SampleLimits = USUAL_LIMITS
-    """The limits of one sample, in a task with tools."""
+    """The limits of one sample, such as on turns and cost, in a task with tools."""
     notices: tuple[str, ...] = ()
     """Notes that the checks of the plan have added for the user."""
     _first: tuple[Sample | None] | None = field(

@@ -16,7 +16,7 @@ from .planned_task import PlannedTask
 
 CI, DECIDED = "ci", "decided"
 NARROWEST = 0.002
-"""Narrower intervals are not allowed, because sequences are computed on a grid."""
+"""Smallest number that the rule accepts. The sequences are computed on a grid that allows no narrower intervals."""
 FIX = "ci=0.02, or decided with --baseline RUN"
 
 

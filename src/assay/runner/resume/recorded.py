@@ -139,7 +139,7 @@ def recorded_measures(manifest: Mapping[str, Any]) -> RecordedMeasures:
 
 
 def measure_name_of(planned: Mapping[str, Any]) -> str:
-    """Return the measure in a task's entry of `run.json`."""
+    """Return the name of the measure in a task's entry of `run.json`; empty if the task was asked as written."""
     if "measure" in planned:
         return str(planned["measure"])
     # Runs of the first version have it only in the protocol id.

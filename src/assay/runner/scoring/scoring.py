@@ -69,7 +69,7 @@ class Scoring:
     takes_calls: bool = False
     """True if the task has tools, so that a tool call may be part of an answer."""
     reads: tuple[str, ...] = ()
-    """The parts of an output that this scorer needs, as in `readable`; empty if the scorer does not declare them."""
+    """The parts of an output that the scorer needs, such as `text`; empty if the scorer does not declare them."""
 
     @classmethod
     def of(
@@ -259,7 +259,10 @@ class Scoring:
         order: int,
         judged_by: str,
     ) -> ScoreLine:
-        """Return a score as a line of the journal. `judged_by` is the digest of the judged fields of the sample."""
+        """Return a score as a line of the journal.
+
+        `judged_by` is the digest of the fields of the sample that scorers read.
+        """
         return ScoreLine(
             self.task,
             self.model,

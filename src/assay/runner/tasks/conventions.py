@@ -64,7 +64,7 @@ EVERYDAY = frozenset(
 """Fields with such common names that similar names are assumed to be the author's own."""
 FUNCTIONS = ("prompt", "score", "summarize", "template", "to_sample")
 PARAMETERS = frozenset({"sample", "row", "records"})
-"""First parameters that show that a function is meant for assay."""
+"""Names of a first parameter that show that a function is meant for assay."""
 
 
 def from_conventions(module: ModuleType, path: Path) -> Task:

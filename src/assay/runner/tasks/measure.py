@@ -23,7 +23,10 @@ It selects the first of them that the task offers; `letter_likelihood` if the ta
 
 
 def _by_likelihood(continuation: str) -> Measure:
-    """Return a measure by likelihood: of letters after the task's own prompt, or of texts after only the question."""
+    """Return a measure by the likelihood of each option's letter after the task's own prompt, or of each option's text.
+
+    The text follows a prompt with only the question.
+    """
     how = {"name": "choice_likelihood", "continuation": continuation}
     template = WeighedLetters() if continuation == "letter" else how
     return Measure(

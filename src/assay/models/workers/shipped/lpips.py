@@ -29,7 +29,7 @@ CONVOLUTIONS = (
 
 
 class Lpips:
-    """Measures the distance of two images."""
+    """Computes the distance of two images."""
 
     accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by the parent process
 
@@ -56,7 +56,7 @@ class Lpips:
                 )
 
     def answer(self, request: Request) -> dict[str, Any]:
-        """Return the distance."""
+        """Return the distance of the two images of a request."""
         images = request.images()
         if len(images) != 2:
             raise ValueError(f"compares two images, got {len(images)}")
@@ -86,7 +86,7 @@ class Lpips:
         return (plain - shift) / scale
 
     def distance(self, one: object, other: object) -> float:
-        """Sum the mean weighted difference over all layers."""
+        """Return the distance of two images: the mean weighted difference of their features, summed over all layers."""
         import torch
 
         total = 0.0

@@ -22,7 +22,7 @@ SHOWN = 'Does this figure show "{}"? Please answer yes or no.'
 
 
 class Vqa:
-    """A model that answers yes or no."""
+    """A model that answers questions about an image with yes or no."""
 
     accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by the parent process
 

@@ -18,7 +18,7 @@ SMALLER = 8
 """After a death, a request is repeated in a batch that is smaller by this factor."""
 
 Place = tuple[str, int, int]
-"""Sample, epoch and round. A driver may ask several questions about one sample at once."""
+"""What identifies a job: sample, epoch and round. A driver may ask several questions about one sample at once."""
 
 
 class SharedWork(Work):
@@ -47,7 +47,7 @@ class SharedWork(Work):
         """By sample, epoch and round: the replica that works on the job."""
 
     def open(self, replica: int) -> None:
-        """Let a replica that is ready take jobs."""
+        """Let a replica take jobs from now on, because it is ready."""
         self._open[replica] = 0
         self._changed.set()
 

@@ -360,7 +360,7 @@ class Slot:
         self.sizes = BatchSize(batch_size)
         self.replica: Replica | None = None
         self.gone: asyncio.Future[None] | None = None
-        """Done once the current replica has died."""
+        """A future that is done once the current replica has died."""
         self.starting: asyncio.Future[Replica] | None = None
         self.failed_starts = 0
         self.ended = ""
