@@ -147,7 +147,7 @@ def check_same_style(
     likelihood: object,
     what: str,
 ) -> None:
-    """Raise if only one of `generate` and `likelihood` is `async`: a model is called in one way."""
+    """Raise if only one of `generate` and `likelihood` is `async`: the runner calls both in the same way."""
     if callable(likelihood) and is_async(likelihood) != is_async(generate):
         raise UsageError(
             f"{what} has only one of `generate` and `likelihood` async",

@@ -152,7 +152,7 @@ class Gguf(LocalModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the weights, the version of the engine, and the settings that can change an answer."""
+        """What identifies this model: digest of the weights, version of the engine, settings that change answers."""
         return {
             "gguf": self._file.name,
             "sha256": weights_digest(self._file),

@@ -46,15 +46,15 @@ class Reply:
 
 
 class BrokenOff(ConnectionError):
-    """The connection ended, or sent something other than HTTP, before the response was complete."""
+    """Raised if the connection ended, or sent something other than HTTP, before the response was complete."""
 
 
 class TooLarge(Exception):
-    """The response is larger than allowed."""
+    """Raised if the response is larger than allowed."""
 
 
 class Unreadable(Exception):
-    """The response cannot be read, and a retry would not help. `kind` is the kind of failure to report."""
+    """Raised if the response cannot be read, and a retry would not help. `kind` is the kind of failure to report."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -120,7 +120,7 @@ class Answer:
 
     @property
     def may_be_followed(self) -> bool:
-        """Whether the connection may be used again once the response is complete."""
+        """True if another response may follow this complete one, so that the connection can be used again."""
         if not self._is_done or not self.is_plain or self.is_followed:
             return False
         return "connection" not in self._headers or "close" not in words(

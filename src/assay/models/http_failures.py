@@ -203,8 +203,8 @@ def _text_of(body: bytes) -> str:
 def error_status(answer: object) -> int | None:
     """Return the status of an error that a successful response has in its body; None if it has no error.
 
-    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`.
-    A failed response of the Responses API is read with the others.
+    Gateways answer 200 before they know whether the model behind them fails. Some always send an empty `error`. A body
+    with the status `failed` has a reader of its own (the Responses API), so None is returned.
     """
     if not isinstance(answer, Mapping) or answer.get("status") == "failed":
         return None

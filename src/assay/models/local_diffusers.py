@@ -255,7 +255,7 @@ class LocalDiffusers:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Weights and configuration by digest, and the settings that can change an image."""
+        """What identifies this model: digests of weights and configuration, and settings that can change an image."""
         settings = {
             name: getattr(self, name)
             for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)

@@ -195,7 +195,7 @@ class LocalVllm(LocalModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The digests of weights and configuration, and the settings that can change an answer."""
+        """What identifies this model: digests of weights and configuration, and settings that can change an answer."""
         names = (
             "dtype",
             "max_tokens",

@@ -105,7 +105,7 @@ class Replay:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the journal."""
+        """What identifies this model: the digest of the journal."""
         return {"replay": file_digest(self._journal), "model": self.model}
 
     def load(self) -> None:

@@ -58,7 +58,7 @@ class SandboxModel:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The tier and the interpreter, because a different one may give a different verdict."""
+        """What identifies this model: the tier and the interpreter, because others may give other verdicts."""
         version = f"{platform.python_version()} ({own_python().name})"
         return {
             "sandbox": self._tier.name,

@@ -74,7 +74,7 @@ class Scripted:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The prepared answers, which identify this model."""
+        """What identifies this model: the prepared answers."""
         if self.rounds is None:
             answers = self.answers
         else:

@@ -53,7 +53,7 @@ class ServerPool:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The identity of the first server, with the URLs of all, in any order."""
+        """What identifies this model: the identity of the first server, with the URLs of all in any order."""
         identities = [dict(server.identity) for server in self.servers]
         urls = sorted(str(identity["base_url"]) for identity in identities)
         return {**identities[0], "base_url": urls}

@@ -65,7 +65,7 @@ class Silent:
         """Do nothing."""
 
     def say(self, line: str) -> None:
-        """Keep the line."""
+        """Keep the line for the caller instead of showing it."""
         self.lines.append(line)
 
     def stop(self) -> None:

@@ -207,7 +207,7 @@ def _form_part(
     content: bytes,
     kind: str = "",
 ) -> bytes:
-    """Return one part of a form."""
+    """Return one part of a multipart form, as bytes."""
     head = f"--{boundary}\r\nContent-Disposition: form-data; {name}\r\n"
     if kind:
         head += f"Content-Type: {kind}\r\n"

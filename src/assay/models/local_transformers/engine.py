@@ -110,7 +110,7 @@ class TokenCount:
         self.add(0 if ids is None else int(ids.numel()))
 
     def add(self, tokens: int) -> None:
-        """Count one pass over `tokens` tokens."""
+        """Add one pass over `tokens` tokens to the counts."""
         if self._is_paused:
             return
         self.passes += 1
@@ -124,7 +124,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The token counts of a model that runs without an `Engine`, in the same attribute as the engine's."""
+    """Holds the token counts of a model that runs without an `Engine`, which has the same attribute."""
 
     count: TokenCount
 

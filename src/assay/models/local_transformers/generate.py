@@ -198,7 +198,7 @@ class Generator:
         return slot
 
     def _resident(self, prompt: tuple[int, ...]) -> tuple[int, int]:
-        """Return how many tokens of a prompt another slot has already, and the slot with the most."""
+        """Return how many tokens of a prompt are in the slot that has the most of them, and the number of this slot."""
         best = (0, 0)
         index = bisect_left(self._prompts, (prompt, 0))
         neighbours = self._prompts[max(0, index - 1) : index + 1]
@@ -449,7 +449,7 @@ class DecodeStep:
         self.positions = torch.zeros_like(self.tokens)
         self.shifts = torch.zeros_like(self.tokens)
         self.advances = torch.zeros_like(self.tokens)
-        """Added to the slots' positions after each pass: 1 for a slot with a row, else 0."""
+        """What is added to the position of each slot after each pass: 1 for a slot with a row, else 0."""
         self.plan = DecodePlan(cache, width, self.positions)
         self.logits: Any = None
         self.best: Any = None

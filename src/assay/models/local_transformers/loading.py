@@ -203,7 +203,7 @@ class Source:
         return bool(self.config().get("is_encoder_decoder"))
 
     def identity(self) -> Mapping[str, Any]:
-        """Digests of weights and configuration; for a model of the hub, its revision."""
+        """What identifies the weights: digests of weights and configuration, or the revision for a model of the hub."""
         local = self.local
         identity: dict[str, Any] = {}
         if local is None:

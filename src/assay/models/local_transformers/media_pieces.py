@@ -33,7 +33,7 @@ class Piece:
     positions: tuple[int, ...]
     """The positions of the placeholder tokens in the prompt."""
     beside: Mapping[str, Any]
-    """The values at these positions of the tensors in `BESIDE`, such as the attention mask."""
+    """The values that the tensors in `BESIDE`, such as the attention mask, have at `positions`."""
 
 
 def marks_of(config: "PretrainedConfig") -> dict[str, int]:

@@ -55,7 +55,7 @@ class SlotCache:
             tensor[targets, :length] = tensor[source, :length]
 
     def clear(self, slot: int) -> None:
-        """Fill a slot with zeros, because a mask does not hide NaN."""
+        """Fill a slot with zeros, because NaN values would affect results even where a mask hides them."""
         for tensor in self._tensors():
             tensor[slot] = 0
 

@@ -217,7 +217,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Digests of weights and configuration, and the settings that can change an answer."""
+        """What identifies this model: digests of weights and configuration, and settings that can change an answer."""
         identity = {
             **self.source.identity(),
             "kind": self.model_kind,
@@ -337,7 +337,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def counted(self) -> TokenCount:
-        """Return the number of tokens and passes computed so far."""
+        """Return the counter of the tokens and passes computed so far."""
         count: TokenCount = self._ready().engine.count
         return count
 

@@ -126,7 +126,7 @@ def speech_fields(
 
 
 def read_audio(reply: Reply, audio_format: str) -> Output:
-    """Read an answer whose body is the audio."""
+    """Return the output of a reply whose body is an audio file."""
     if not reply.body or reply.headers.get("content-type", "").startswith(
         "application/json"
     ):
@@ -155,7 +155,7 @@ def audio_form(
 
 
 def read_transcript(answer: object, request: Request) -> Output:
-    """Read the transcript. The details say if text of the prompt was not sent."""
+    """Return the output of a transcription. Its details say if text of the prompt was not sent."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
         raise Malformed(f"the answer has no `text`: {shorten(answer)}")
     if any(message.text for message in request.messages):

@@ -53,7 +53,7 @@ class DigitsFlow(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything that the drawn images depend on: the split of the data, this file's code, and the settings."""
+        """What identifies this model: all that changes its images, such as its training data, code and settings."""
         return {
             self.label: {
                 "training_steps": self.training_steps,

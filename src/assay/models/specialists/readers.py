@@ -30,7 +30,7 @@ ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 
 @dataclass
 class Tesseract(Specialist):
-    """Tesseract, if the system has it: good on clean pages, weak on photos."""
+    """Reads text with the program Tesseract, if it is installed: good on clean pages, weak on photos."""
 
     abilities = READS
     label: ClassVar[str] = "tesseract"
@@ -50,7 +50,7 @@ class Tesseract(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The program's own name and version, and its settings."""
+        """What identifies this model: the program's own name and version, and its settings."""
         engine = version_of(find_program("tesseract", APT))
         return {"tesseract": self.language, "engine": engine, "layout": self.layout}
 
@@ -90,7 +90,7 @@ class RapidOcr(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The version of the wheel, which contains engine and weights, and of the runtime."""
+        """What identifies this model: versions of the wheel, which contains engine and weights, and of the runtime."""
         return {
             "rapidocr": f"rapidocr-onnxruntime {metadata.version('rapidocr-onnxruntime')}",
             "engine": f"onnxruntime {metadata.version('onnxruntime')}",

@@ -269,7 +269,7 @@ class Moonshine(Recogniser):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the weights, and the version of the engine."""
+        """What identifies this model: the digest of the weights, and the version of the engine."""
         files = sorted(_folder().glob("*.ort"))
         return {
             "moonshine": MOONSHINE,
@@ -308,7 +308,7 @@ class PocketSphinx(Recogniser):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The version of the wheel, which contains engine and model."""
+        """What identifies this model: the version of the wheel, which contains engine and weights."""
         return {
             "pocketsphinx": "en-us",
             "engine": f"pocketsphinx {metadata.version('pocketsphinx')}",

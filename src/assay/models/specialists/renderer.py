@@ -33,7 +33,7 @@ class Renderer(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The version of the library, which also brings the font."""
+        """What identifies this model: the version of Pillow, which also contains the font."""
         return {
             "renderer": f"pillow {metadata.version('pillow')}",
             "letter_pixels": self.letter_pixels,

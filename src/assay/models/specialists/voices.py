@@ -55,7 +55,7 @@ class Espeak(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The version of the library's wheel, and the settings of the voice."""
+        """What identifies this model: the version of the library's wheel, and the settings of the voice."""
         return {
             "espeak": self.voice,
             "engine": f"espeakng-loader {metadata.version('espeakng-loader')}",
@@ -181,7 +181,7 @@ class Program(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The program's name and version, and its voice."""
+        """What identifies this model: the program's name and version, and its voice."""
         return {
             self.label: self.voice,
             "engine": version_of(find_program(self.named_by, self.apt)),

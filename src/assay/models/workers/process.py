@@ -28,15 +28,15 @@ LONGEST_REPLY = 64 * 1024 * 1024
 
 
 class WorkerGone(ModelError):
-    """The process ended, or wrote something other than a reply. A new process may succeed."""
+    """Raised if the process ended, or wrote something other than a reply. A new process may succeed."""
 
 
 class WorkerHung(ModelError):
-    """No reply within the time limit; the process was killed."""
+    """Raised if there was no reply within the time limit. The process was killed."""
 
 
 class WorkerUnfit(ModelError):
-    """The process cannot do the work: it did not start, or its class could not be built."""
+    """Raised if the process cannot do the work: it did not start, or its class could not be built."""
 
 
 class WorkerProcess:

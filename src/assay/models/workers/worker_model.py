@@ -97,7 +97,7 @@ class Worker:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the class's file, its options, and the digests of the weights that they name."""
+        """What identifies this worker: its options, and digests of the class file and of weights that options name."""
         keyed = {
             name: value for name, value in self.options.items() if name not in UNKEYED
         }

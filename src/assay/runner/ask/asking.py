@@ -243,7 +243,10 @@ class Asking:
 
     @cached_property
     def _failures(self) -> dict[str, Answered]:
-        """Return the failed requests of an earlier run by key. They count as answers if the model must not be asked."""
+        """Return the failed requests of an earlier run by key.
+
+        A run that must not ask the model counts them as answers.
+        """
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
         return {
             answer.key: answer
@@ -259,8 +262,8 @@ def think_tags_of(
 ) -> ThinkTags:
     """Return how reasoning is marked in the answers of a model.
 
-    A protocol of another system keeps the text as that system does. Otherwise the option `think_tags` counts, then
-    the attribute of the model with the same name. If neither is set, all known forms are recognised.
+    A task with the protocol of another system keeps the text as that system does. Otherwise the option `think_tags`
+    counts, then the attribute of the model with the same name. If neither is set, all known forms are recognised.
     """
     if "@upstream" in protocol:
         return False

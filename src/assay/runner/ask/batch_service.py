@@ -48,7 +48,7 @@ Say = Callable[[str], None]
 
 
 class NotThere(Exception):
-    """The service answered that a path or a batch does not exist."""
+    """Raised if the service answered that a path or a batch does not exist."""
 
 
 @dataclass(eq=False)

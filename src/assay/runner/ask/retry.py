@@ -79,7 +79,7 @@ class RetryPolicy:
 
 
 class Stopped(Exception):
-    """The run was stopped while a request waited. It is not sent again, and has no answer."""
+    """Raised for a request that waited when the run was stopped. It is not sent again, and has no answer."""
 
 
 class Decision(Enum):
@@ -109,7 +109,7 @@ class RequestState:
 
 
 class ServerQueue:
-    """Send requests to one server: limit how many are in flight, retry, and detect outages.
+    """Sends requests to one server: limits how many are in flight, retries, and detects outages.
 
     All requests to a server go through the same queue. If one request learns that the server is gone or throttling,
     the others are protected.

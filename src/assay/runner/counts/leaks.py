@@ -160,10 +160,7 @@ def is_whole(wanted: str, text: str) -> bool:
 
 
 def _are_joined(neighbour: str, edge: str) -> bool:
-    """Return True if the character before or after a match forms one word with the edge of the match.
-
-    CJK characters do not.
-    """
+    """Return True if the character next to a match is part of the same word as its edge. CJK characters never are."""
     if not neighbour or neighbour >= "\u2e80":
         return False
     return (neighbour + edge).isalnum()

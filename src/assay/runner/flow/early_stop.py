@@ -138,7 +138,7 @@ def early_stop(
     tallies: Mapping[str, Tally],
     writer: RunWriter,
 ) -> EarlyStop | None:
-    """Return the `--until` rule of a task × model, or None."""
+    """Return the object that applies `--until` to a task × model; None if the rule is not set."""
     scoring = watched_scoring(planned)
     if planned.run.until is None or scoring is None:
         return None

@@ -162,7 +162,7 @@ class RecordedRun:
     models: dict[str, Model]
     ways: RecordedMeasures
     gate: Gate | None
-    """Restricts the code that the run may name, if another user made it."""
+    """The gate that restricts the code that the run may name, if another user made it; else None."""
 
 
 def recorded_run(

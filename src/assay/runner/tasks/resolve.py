@@ -80,7 +80,7 @@ def find_subset(name: str) -> Task | None:
 
 
 def _subset_of(task: Task, subset: str) -> Task:
-    """Return the task that asks one subset."""
+    """Return a task that asks only the samples of one subset of another task."""
     head, sign, tail = task.protocol.partition("@")
     description = (
         f"{subset.replace('_', ' ')}, a part of {task.name}: {task.description}"

@@ -171,7 +171,10 @@ def _depths(text: str) -> Iterator[tuple[int, yaml.events.Event]]:
 
 
 def read_task_file(path: Path) -> Task:
-    """Return the task in a YAML file. Relative data paths start at the file. Raise `PartlyRead` with all errors."""
+    """Return the task in a YAML file. Raise `PartlyRead` with all errors.
+
+    Relative data paths are resolved from the folder of the file.
+    """
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError(
@@ -252,7 +255,7 @@ def _generation(
     path: Path,
     faults: list[AssayError],
 ) -> GenerateOptions:
-    """Return the generation options."""
+    """Return the generation options in a task file. Errors are added to `faults`."""
     options = DEFAULT_OPTIONS
     for name, value in plain.items():
         try:
@@ -290,7 +293,7 @@ def _fewshot(
     path: Path,
     faults: list[AssayError],
 ) -> Fewshot:
-    """Return the few-shot settings."""
+    """Return the few-shot settings in a task file. Errors are added to `faults`."""
     if isinstance(plain, int):
         return Fewshot(plain)
     names = {f.name for f in fields(Fewshot)}

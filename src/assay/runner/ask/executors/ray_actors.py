@@ -59,7 +59,10 @@ class RayActors:
         gpus_per_replica: float | None,
         say: Callable[[str], None],
     ) -> "tuple[RayActors, int]":
-        """Return the executor and the number of replicas: as requested, else as many as fit into the cluster."""
+        """Join or start a cluster.
+
+        Return the executor and the number of replicas: as requested, else as many as fit.
+        """
         import ray
 
         thread = mode = None

@@ -18,11 +18,11 @@ from .wire import media_of, output_of_plain, pack, request_to_plain, unpack
 
 
 class ReplicaLost(Exception):
-    """A replica has died, with all its requests; `str()` says how."""
+    """Raised if a replica has died, with all its requests. The message says how."""
 
 
 class ClusterLost(ErrorBudgetExceeded):
-    """No replica can be started any more. The run was stopped; its answers are kept."""
+    """Raised if no replica can be started any more. The run was stopped; its answers are kept."""
 
 
 class Channel(Protocol):

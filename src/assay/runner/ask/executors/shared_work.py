@@ -128,7 +128,7 @@ class SharedWork(Work):
         return False
 
     async def ending(self) -> None:
-        """Wait until no more jobs will be handed out: all are done, or the work was stopped."""
+        """Wait until no more jobs will be given out: all are done, or the work was stopped."""
         while not self.stopped and not self.is_done():
             self._changed.clear()
             await self._changed.wait()
