@@ -122,7 +122,7 @@ class Limits:
 class Connection(asyncio.Protocol):
     """One connection to a server.
 
-    One timer serves all time limits. When it fires, it ends the response if a limit is exceeded, else it is set again.
+    One timer serves all time limits. When it fires, it ends the response if a limit is exceeded. Otherwise it is reset.
     """
 
     def __init__(

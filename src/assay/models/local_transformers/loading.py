@@ -203,7 +203,7 @@ class Source:
         return bool(self.config().get("is_encoder_decoder"))
 
     def identity(self) -> Mapping[str, Any]:
-        """What identifies the weights: digests of weights and configuration, or the revision for a model of the hub."""
+        """Return what identifies the weights: digests of weights and configuration, or the revision of a hub model."""
         local = self.local
         identity: dict[str, Any] = {}
         if local is None:
