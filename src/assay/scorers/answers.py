@@ -73,9 +73,9 @@ def _gold_letter(
 
 
 def without_nulls(sample: Sample) -> tuple[Any, ...]:
-    """Return the accepted answers without null values, which pad lists of different lengths in tables.
+    """Return the accepted answers without null values, with which tables pad lists of different lengths.
 
-    If there are only nulls, they are returned.
+    If all of them are null, return them unchanged.
     """
     targets = sample.targets
     if len(targets) == 1:
@@ -113,7 +113,7 @@ def _text(target: object) -> str:
 
 
 def no_answer(output: Output) -> Score | None:
-    """Return the score of an output that was cut, filtered or only reasoned; `None` if there is an answer.
+    """Return the score of an output without an answer (cut, filtered or only reasoning); `None` if there is one.
 
     An empty text that the model chose is an answer and is left to the scorer.
     """
@@ -149,7 +149,7 @@ def data_error(reason: str) -> Score:
 
 
 def no_verdict(reason: str, **details: object) -> Score:
-    """Return the score if the verdict of a judge or specialist is missing or unusable."""
+    """Return the `judge_error` score for a sample whose judge or specialist gave no usable verdict."""
     return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reason})
 
 
@@ -176,7 +176,7 @@ class AgainstTargets:
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     compares_text: ClassVar[bool] = False
-    """True if every character counts. The notes of the run then count answers that differ only in spelling."""
+    """True if every character counts. The run's notes then count answers that differ from a target only in spelling."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -207,11 +207,11 @@ def with_counts(
 
 
 def named(score: Score, *names: str) -> Score:
-    """Return the score of a missing answer, with the value 0 for each of a scorer's metrics."""
+    """Return a copy of a missing answer's score in which each metric in `names` is 0."""
     return Score(dict.fromkeys(names, 0.0), score.outcome, details=score.details)
 
 
 def last_of(things: Iterable[T]) -> T | None:
-    """Return the last item; `None` if there is none. Answers are mostly at the end of a text."""
+    """Return the last item of an iterable, such as the last match in a text; `None` if it is empty."""
     latest = deque(things, maxlen=1)
     return latest[0] if latest else None

@@ -1,8 +1,8 @@
 """The scorer `asked`, which sends an output to a specialist and scores the reply with another scorer.
 
-The scorer names a role, for which the run provides the specialist. The specialist gets the output's image or audio.
-Its reply becomes the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries saved
-in a file.
+A specialist is a helper model such as an object detector or a speech recogniser. The run provides it for the role that
+the scorer names. It gets the output's image or audio. The inner scorer then reads its reply in the same way as a reply
+that was saved in a file.
 """
 
 import inspect
@@ -55,12 +55,12 @@ class LikeInner:
 
     @property
     def measures_transcripts(self) -> bool:
-        """The value that the inner scorer declares."""
+        """True if the inner scorer compares transcripts with references."""
         return bool(getattr(self.scorer, "measures_transcripts", False))
 
     @property
     def higher_is_better(self) -> bool | Mapping[str, bool]:
-        """The value that the inner scorer declares."""
+        """True if higher values of the inner scorer are better; by metric if it has several."""
         return getattr(self.scorer, "higher_is_better", True)
 
 
@@ -172,13 +172,13 @@ async def ask_specialist(
     parts: tuple[Part, ...],
     produces: str = "json",
 ) -> Output:
-    """Return the reply of the model under a role. Raise `ModelError` if it gives no answer."""
+    """Send text and media to the model under a role, and return its reply. Raise `ModelError` if there is none."""
     prompt = Prompt((Message("user", parts),), produces=(produces,))
     return await ask_model(models, role, prompt, GenerateOptions(temperature=0.0))
 
 
 def structure_of(reply: Output) -> object:
-    """Return the structure of a reply, or its text read as JSON."""
+    """Return the JSON of a specialist's reply: its structured output, or its text parsed as JSON."""
     if reply.json is not None:
         return reply.json
     return read_json(reply.text)

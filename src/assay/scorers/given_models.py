@@ -156,7 +156,7 @@ class GivenModel(ABC):
 
 
 class Reply(Awaitable[Output]):
-    """The answer of a helper model that has to be awaited: `await` gives the `Output`."""
+    """A pending answer of a helper model: `await` it to get the `Output`."""
 
     __slots__ = ("_ask", "_model")
 
@@ -193,7 +193,7 @@ class ModelsByRole(dict[str, Any]):
 
 
 def raise_failure(reply: Output, role: str) -> Output:
-    """Return the reply of a helper model. Raise `ModelError` if the reply is a failure."""
+    """Return `reply` unchanged, or raise `ModelError` if the helper model of this role failed."""
     if reply.error is None:
         return reply
     raise ModelError(

@@ -28,7 +28,7 @@ _CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": 
 @scorers.register("hf_metric")
 @dataclass(frozen=True)
 class HfMetric:
-    """The numbers that an `evaluate` metric computes for all answers and targets together."""
+    """The values that an `evaluate` metric computes for all answers and targets together."""
 
     path: str
     """The metric's Python file, or the folder that holds it under its own name."""
@@ -51,7 +51,7 @@ class HfMetric:
             )
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
-        """Return every number among the values of the metric. Lists and texts are left out."""
+        """Return the metric's results by name, without those that are lists or texts."""
         predictions = [self._cast(output.text, sample) for sample, output in rows]
         references = [self._reference(sample) for sample, _ in rows]
         with TemporaryDirectory() as folder:
@@ -114,7 +114,7 @@ class HfMetric:
 
 
 def _is_number(value: object) -> bool:
-    """Return True for a number of Python, and for an array with a single number."""
+    """Return True for a Python number, and for an array with a single number."""
     if isinstance(value, numbers.Real):
         return True
     return hasattr(value, "item") and getattr(value, "size", 0) == 1

@@ -20,7 +20,7 @@ def saved(
     output: Output,
     name: str,
 ) -> object:
-    """Return the entry called `name` of the output's JSON, else the whole JSON, else `None`."""
+    """Return the saved reply `name` from the output's JSON or details, or from the row; else the whole JSON."""
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:
         return answer[name]
@@ -43,7 +43,7 @@ def read_json(value: object) -> object:
 @scorers.register("saved_number")
 @dataclass(frozen=True)
 class SavedNumber:
-    """The saved entry, if it is a number from `low` to `high`."""
+    """A score that is a saved reply: a number from `low` to `high`."""
 
     entry: str = "score"
     low: float = 0.0

@@ -1,4 +1,4 @@
-"""The words of one answer: which option each names, the sentence around it, and options that are not declared.
+"""The words of one answer: the option that each word names, its sentence, and rules for undeclared options.
 
 `TextReader` reads the options that an answer names without declaring one. It reads little, because an option may be
 mentioned without being taken.
@@ -89,7 +89,7 @@ BEFORE_LETTER = (
     *("declared", "chosen", "boxed"),
     *("concluded", "leading-text", "option-text"),
 )
-"""Rules whose evidence ends with the option. The evidence of the other rules begins with it."""
+"""Rules whose evidence (a quotation from the answer) ends with the option. Other rules' evidence begins with it."""
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
 """The sentence around a word is searched within this many words on either side."""
@@ -140,7 +140,7 @@ class AnswerWords:
         self.classes = classes
 
     def _as_letter(self, match: re.Match[str]) -> str:
-        """Return the classes of "option C" for "third option" or "option 3", if there is such an option."""
+        """Return the word classes of "option C" for "third option" or "option 3"; the match for a number without an option."""
         if match["another"]:
             return match[0]
         option_word = match.start() + match[0].index(OPTION_WORD)
@@ -176,17 +176,17 @@ class AnswerWords:
         return OWN_TEXT in self.marked[start : start + 5]
 
     def sentence_before(self, index: int) -> str:
-        """Return the classes of a sentence up to a word."""
+        """Return the word classes of the sentence with the word `index`, up to this word."""
         words = self.classes[max(0, index - SENTENCE_WORDS) : index]
         return SENTENCE_END.split(words)[-1]
 
     def sentence_behind(self, index: int) -> str:
-        """Return the classes of a sentence from a word on."""
+        """Return the word classes of the sentence with the word `index`, from this word on."""
         words = self.classes[index : index + SENTENCE_WORDS]
         return SENTENCE_END.split(words, maxsplit=1)[0]
 
     def is_supposed(self, start: int, end: int) -> bool:
-        """Return True if the words are hypothetical ("would"), and the sentence before them makes the supposition."""
+        """Return True if the words say "would", and the sentence before them makes a supposition ("if")."""
         if WOULD not in self.classes[max(0, start - 3) : end]:
             return False
         words_before = self.classes[max(0, start - 200) : start]
@@ -194,12 +194,12 @@ class AnswerWords:
 
     @cached_property
     def entries(self) -> dict[int, str | None]:
-        """The entries of a list: the option with which a line or sentence opens, by index."""
+        """The letter of the option with which a line or sentence opens, by the index of its word."""
         ends = (entry.end() - 1 for entry in ENTRY.finditer(self.classes))
         return {index: self.letter_at(index) for index in ends}
 
     def letters_named(self) -> set[str | None]:
-        """Return the options that the answer names by their letters."""
+        """Return the letters of the options that the answer names by letter rather than by text."""
         indexes = (
             index
             for index, word_class in enumerate(self.classes)
@@ -208,7 +208,7 @@ class AnswerWords:
         return {self.letter_at(index) for index in indexes}
 
     def evidence_from(self, index: int) -> str:
-        """Return the plain text from a word on, shortened."""
+        """Return the answer's text from the word `index` on, cut to `EVIDENCE_CHARS` characters."""
         return self.plain[self.starts[index] :][:EVIDENCE_CHARS]
 
     def result(
@@ -218,7 +218,7 @@ class AnswerWords:
         first: int,
         option: int,
     ) -> Extraction:
-        """Return what a rule read from the words `first` to `option`; without a letter several were named."""
+        """Return what a rule read: the letter (None if ambiguous), with the words `first` to `option` as evidence."""
         begin = self.starts[first]
         if rule not in BEFORE_LETTER:
             end = self.starts[option] + 40
@@ -238,7 +238,7 @@ NOT_LISTED = re.compile(
     r"letter|statement|response|selection|letra|lettera|wahl|elección|scelta|keuze|choix|выбор|вибір|wybór|volba",
     re.IGNORECASE,
 )
-"""Words for an option that do not name it by its place: "the first letter", "a drug of first choice"."""
+"""Words after an ordinal with which it does not mean a listed option: "the first letter", "a drug of first choice"."""
 _PLACES_AS_UNKNOWN = str.maketrans(dict.fromkeys(PLACES, UNKNOWN))
 SHORT_WORDS = 60
 """Up to this many words and signs, an answer is short: an option that it names is its choice."""
@@ -259,7 +259,7 @@ TALKS_ABOUT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words of an answer that speaks about an option and may not take it."""
+"""Words that show that a sentence may discuss an option without choosing it."""
 YES_OR_NO = re.compile(
     r"""
     (?:
@@ -276,7 +276,7 @@ YES_OR_NO = re.compile(
 
 
 class TextReader(AnswerWords):
-    """Reads one answer by the texts of its options."""
+    """Rules that read an answer by the texts of its options, such as "a dog" for "(B) dog"."""
 
     def by_text(self) -> Extraction | None:
         """Read a paragraph that opens with an option's text, or one sentence that ends in it: "It is a dog"."""
@@ -340,7 +340,7 @@ class TextReader(AnswerWords):
         return self.result(letter, "concluded", index, index)
 
     def yes_or_no(self) -> Extraction | None:
-        """Read an answer that opens with such an option: "No, the text says something else."."""
+        """Read an answer that opens with an option such as yes or no: "No, the text says something else."."""
         if YES_OR_NO.match(self.plain) is None or not self.classes.startswith(TEXT):
             return None
         letter = self.letter_at(0)
@@ -368,12 +368,12 @@ class TextReader(AnswerWords):
         return None
 
     def _options_named(self) -> list[int]:
-        """Return the words that name an option, but for those that are set aside: "a dog, not a cat"."""
+        """Return the indexes of words that name an option, except rejected ones: the cat in "a dog, not a cat"."""
         classes = SET_ASIDE.sub(_without_options, self.classes)
         return [i for i, name in enumerate(classes) if name in (LETTER, TEXT)]
 
     def _is_plain_statement(self, named: Sequence[int]) -> bool:
-        """Return True if an answer is so short and plain that it takes the option which it names."""
+        """Return True if an answer is so short and simple that naming an option means choosing it."""
         is_long = len(self.classes) > SHORT_WORDS
         if is_long or MAY_NOT_ANSWER.search(self.classes):
             return False
@@ -382,7 +382,7 @@ class TextReader(AnswerWords):
         return all(map(self._is_distinct, named))
 
     def _in_bold(self, named: Sequence[int]) -> list[int]:
-        """Return the words that name the options which the answer prints in bold, if they do not open a sentence."""
+        """Return those of the words `named` whose option the answer prints in bold, unless they open a sentence."""
         letters = letters_in_bold(self.source, self.options)
         return [
             index
@@ -393,7 +393,7 @@ class TextReader(AnswerWords):
         ]
 
     def _in_conclusion(self, named: Sequence[int]) -> list[int]:
-        """Return the words that name an option in the last sentence, if it concludes."""
+        """Return those of the words `named` that are in the last sentence, if this sentence is a conclusion."""
         match = CONCLUSION.search(self.classes)
         if match is None:
             return []
@@ -406,7 +406,7 @@ class TextReader(AnswerWords):
         return named_last if is_distinct else []
 
     def _only_stated(self, indexes: Sequence[int]) -> Extraction | None:
-        """Return the option that words name, if it is only one and each sentence around it states it."""
+        """Return the option that the words at `indexes` name, if they name only one and their sentences affirm it."""
         letters = {self.letter_at(index) for index in indexes}
         if len(letters) != 1 or len(indexes) > MOST_MENTIONS:
             return None
@@ -418,7 +418,7 @@ class TextReader(AnswerWords):
         return self.result(letter, "option-text", indexes[0], indexes[-1])
 
     def _is_stated_at(self, index: int) -> bool:
-        """Return True if the sentence around an option does not deny, doubt, ask or report."""
+        """Return True if the sentence around the option at `index` affirms it: no denial, doubt, question or report."""
         if not self._is_clear(index) or DENIED.match(self.classes, index + 1):
             return False
         begin = index - len(self.sentence_before(index))
@@ -435,7 +435,7 @@ class TextReader(AnswerWords):
         return MAY_NOT_TAKE.search(words) is None
 
     def talks_about(self, begin: int, end: int) -> bool:
-        """Return True if words speak about an option and may not take it."""
+        """Return True if the words from `begin` to `end` may discuss an option without choosing it."""
         first = self.starts[begin]
         if end < len(self.starts):
             last = self.starts[end]
@@ -444,7 +444,7 @@ class TextReader(AnswerWords):
         return TALKS_ABOUT.search(self.plain, first, last) is not None
 
     def _is_clear(self, index: int) -> bool:
-        """Return True if a word can only mean an option."""
+        """Return True if the word `index` can only mean an option, such as "(B)", but not the article "a"."""
         if self.classes[index] == LETTER:
             return self._is_called_option(index)
         letter = self.letter_at(index)

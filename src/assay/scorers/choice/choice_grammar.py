@@ -234,7 +234,7 @@ SUPPOSITION_BEFORE = pattern(
     "Suppose it barks. Then the answer",
     "If it barks, it is a pet. It",
 )
-"""The sentence before the last one supposes or reports something."""
+"""Matches a supposition or report in the sentence before the last one."""
 TAIL = pattern(
     "|".join(
         (
@@ -262,7 +262,7 @@ AGAIN = pattern(
     "The answer is B‸, option B.",
     "The answer is B‸\nB",
 )
-"""Another mention of an option. The caller checks that it is the same option."""
+"""Matches another mention of an option. The caller checks that it is the same option."""
 JOINED = pattern(
     "|".join(
         (
@@ -278,7 +278,7 @@ JOINED = pattern(
     "The answer is B‸ and C.",
     "The answer is B‸, C.",
 )
-"""Another option is named together with the first one, so that neither is chosen."""
+"""Matches another option that is joined to the first one ("and C"), so that neither is chosen."""
 ROW = pattern(
     f"{any_of('CONCLUDES COMMA STOP COLON DASH')}*{FILLER}?"
     f"|{any_of('STOP LINE')}?{none_of(f'LETTER {ENDS} COMPARES')}*{JOINS}{none_of(f'LETTER {ENDS} COMPARES')}*",
@@ -305,7 +305,7 @@ DENIED = pattern(
     "The closest option is B‸, which is not the correct answer.",
     "The best match is B‸. However, this is not correct.",
 )
-"""The declaration is denied at once."""
+"""Matches a denial directly after a declaration."""
 DENIED_BOX = pattern(
     f"{IS}{FILLER}*{DENIES}",
     "\\boxed{A‸} is not it",
@@ -362,7 +362,7 @@ LEADING = pattern(
     "B because it barks.",
     "Thanks!\n\nB. dog",
 )
-"""The first sentence that names an option opens with its letter."""
+"""Matches an answer whose first sentence about an option opens with the option's letter."""
 ALONE = pattern(
     _TEXT_BEFORE
     + named(
@@ -374,7 +374,7 @@ ALONE = pattern(
     "B. dog is the friendliest of all.",
     "B. dog chases its tail. It barks.",
 )
-"""An option's letter and text open an output that names no other option."""
+"""Matches an answer that opens with an option's letter and text, and names no other option."""
 LIST_FOLLOWS = pattern(
     COLON + any_of("LINE PARAGRAPH") + "$",
     "Let me look at them:\n",
@@ -463,19 +463,19 @@ LEAVES_OPEN = pattern(
     "If it barks",
     "It is a dog, but",
 )
-"""The sentence behind "yes" or "no" does not settle it."""
+"""Matches words after "yes" or "no" with which the sentence is not a clear answer."""
 BREAKS_OFF = pattern(
     any_of(ENDS) + none_of(f"LETTER TEXT {ENDS}") + "+$",
     "It is a dog. The second one",
     "It is a dog.\nIt needs",
 )
-"""The last sentence of several is incomplete."""
+"""Matches an answer of several sentences whose last sentence is incomplete."""
 MAY_NOT_ANSWER = pattern(
     any_of("QUESTION SUPPOSES"),
     "Is it a dog?",
     "If it barks, it is a dog",
 )
-"""Words by which an answer that names one option may still not take it."""
+"""Matches words with which an answer that names one option may still not choose it."""
 CONCLUSION = pattern(
     SENTENCE_BEGINS
     + either(word("CONCLUDES"), not_after(none_of("PARAGRAPH QUESTION")))
@@ -483,7 +483,7 @@ CONCLUSION = pattern(
     "Cats do not bark.\n\n‸It is a dog.",
     "It barks. ‸So a dog is here.",
 )
-"""The last sentence, if it concludes ("so") or is a paragraph."""
+"""Matches the last sentence, if it concludes ("so") or is a paragraph of its own."""
 OPENS = pattern(
     f"(?:^|{any_of(ENDS)}|{any_of('COLON DASH')}){FILLERS}$",
     "It barks. The",
@@ -496,7 +496,7 @@ SET_ASIDE = pattern(
     "It is a dog‸, not a cat",
     "It is a dog‸ rather than a cat or a bird",
 )
-"""Options that are denied or only compared with another one."""
+"""Matches an option that is denied or only compared with another one."""
 MAY_NOT_TAKE = pattern(
     any_of("DENIES SUPPOSES")
     + f"|{any_of('JOINS COMPARES')}{FILLER}*{OPTION}"
@@ -511,7 +511,7 @@ LIMITED = pattern(
     "Option B‸ is smaller",
     "Option B‸ barks",
 )
-"""Statements about an option that do not choose it."""
+"""Matches a statement about an option that does not choose it."""
 DENIES_OR_DOUBTS = pattern(
     any_of("DENIES SUPPOSES REPORTS WAS"),
     "It is not",
@@ -568,7 +568,7 @@ VERDICT = pattern(
     "B is the correct answer.",
     "C: correct",
 )
-"""One option is called right."""
+"""Matches a statement that one option is right."""
 _PLAIN_WORD = none_of(
     f"LETTER DENIES SUPPOSES REPORTS CONTRASTS COMPARES WOULD CORRECTS {ENDS}"
 )
@@ -607,7 +607,7 @@ SINGLED_OUT = pattern(
     "B is the one I'd pick.",
     "Of these, I find B most convincing.",
 )
-"""A sentence singles one option out without calling it the answer."""
+"""Matches a sentence that singles one option out ("only B") without calling it the answer."""
 LAST_VERDICT = pattern(
     f"{CONCLUDES}{COMMA}?{FILLERS}"
     + named("option", LETTER)
@@ -615,7 +615,7 @@ LAST_VERDICT = pattern(
     "So a cat is out. So B is correct.",
     "Therefore, C is the answer.",
 )
-"""An answer ends by concluding that an option is right."""
+"""Matches a conclusion at the end of an answer that an option is right."""
 LAST = pattern(
     f"{any_of('FILLER CONTRASTS')}*(?:{COMMA}?{JOINS}?{FILLERS}"
     + either(f"{DENIES}{FILLERS}{LETTER}", COMPARES)
@@ -624,7 +624,7 @@ LAST = pattern(
     "So it must be C‸.",
     "So it must be C‸, not A.\n\nI hope this helps!",
 )
-"""The sentence and the paragraph end after the option."""
+"""Matches what may follow an option that ends its sentence and its paragraph."""
 BESIDE_ANOTHER = pattern(
     f"{not_after(COMMA)}{JOINS}$"
     f"|(?:^|{none_of('DENIES COMPARES IS FILLER OPTION_WORD')})"
@@ -632,7 +632,7 @@ BESIDE_ANOTHER = pattern(
     "A and",
     "So it is A,",
 )
-"""The words before an option name another option together with it."""
+"""Matches words before an option that name another option together with it."""
 REST_AFTER_LAST_LETTER = pattern(
     f"{LETTER}{any_of('FILLER COMMA')}*{JOINS}?{FILLERS}"
     + either(f"{DENIES}{FILLERS}{LETTER}", f"{COMPARES}.*")
@@ -689,7 +689,7 @@ RESULT = pattern(
     "$ x = y = bird $",
     flags=re.MULTILINE,
 )
-"""The last line of an answer is one equation, and its right side is an option's text."""
+"""Matches a last line that is one equation with an option's text on the right side."""
 CALLED_FINAL = pattern(
     "final|endgültig|definitiv|最终|最終|최종|окончательн",
     "Final answer: B",
@@ -703,5 +703,5 @@ ENDS_ON_LINK_WORD = pattern(
 )
 """Matches an output that was cut off: no sentence ends with one of these words."""
 UNFINISHED = pattern(r"[\w,(]$", "a small animal", "small, furry,")
-"""The output ends without a mark that ends a sentence."""
+"""Matches an output that ends without a full stop or another mark that ends a sentence."""
 NUMBERED_STEP = pattern(r"\d+[.)]\s+\S", "1. First", "2) Then")

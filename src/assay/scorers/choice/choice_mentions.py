@@ -1,9 +1,9 @@
-"""Find where an answer names its options, and mark these positions.
+"""Find where an answer names its options, and mark these positions in its text.
 
 Markdown, HTML and LaTeX wrappers are removed first. Then each letter that may name an option, and each option's
-text, is replaced by one private character. The rest of an option's text, and a text after its own letter, is
-blanked (`OWN_TEXT`), so that `B. dog` and `B` look the same. No offset changes: the marked text is as long as the
-plain text.
+text, is replaced by one character from Unicode's private use area. The rest of an option's text, and a text after its
+own letter, is blanked (`OWN_TEXT`), so that `B. dog` and `B` look the same. No offset changes: the marked text is as
+long as the plain text.
 """
 
 import re
@@ -133,7 +133,7 @@ BEFORE_VARIABLE = re.compile(r"\$$|=\s?$")
 AFTER_ENUMERATOR = re.compile(r"\)\s+\w")
 """What may follow the letter of a numbered part of a solution: "a) Given that …"."""
 _WORD_OF_ONE_LETTER = re.compile(r"I|[EOY]\s[a-zß-ÿ]")
-"""A pronoun, or an article or "and" of a Romance language."""
+"""A word of one letter: the pronoun "I", or an article or "and" of a Romance language."""
 _OPTION_WORDS = ("option ", "choice ", "letter ")
 
 TextSpans = dict[int, tuple[int, str]]
@@ -354,7 +354,7 @@ def _is_used_otherwise(
     start: int,
     option: str | None,
 ) -> bool:
-    """Return True for a letter without its option's text that is a word, a name, or the number of a part."""
+    """Return True if a letter without its option's text is a word, a name, or the label of a part ("a) Given that")."""
     end = start + 1
     if OTHER_USE.match(plain, end):
         before = plain[max(0, start - 7) : start]

@@ -143,7 +143,7 @@ def _option_of(
     word: str,
     options: Mapping[str, str],
 ) -> str | None:
-    """Return the option whose text is one letter ("I." for A: I, B: II), or whose place is a number ("2")."""
+    """Return the letter of the option whose text ("I" of A: I, B: II) or number ("2") is the character `word`."""
     if len(word) != 1:
         return None
     names = [letter for letter, option in options.items() if option.upper() == word]
@@ -156,7 +156,7 @@ def _option_of(
 
 
 def is_lead(words: str, *, may_limit: bool = False) -> bool:
-    """Return True if the words of a sentence before its cue only lead up to it.
+    """Return True if the words of a sentence before its cue ("the answer is") only lead up to it.
 
     A clause before a comma is skipped unless it supposes, reports, or (without `may_limit`) limits.
     """
@@ -171,7 +171,7 @@ def is_lead(words: str, *, may_limit: bool = False) -> bool:
 
 
 class AnswerReader(TextReader):
-    """Reads one answer by its words."""
+    """All rules that read one answer, in their order."""
 
     def read(self) -> Extraction | None:
         """Return the result of the first rule that applies; None if none does."""
@@ -242,7 +242,7 @@ class AnswerReader(TextReader):
         match: re.Match[str],
         is_list: bool,
     ) -> Claim | None:
-        """Return the claim that a match of `CLAIM` makes; None if its sentence retracts it."""
+        """Return the declaration in a match of `CLAIM`; None if its sentence retracts it."""
         start, end = match.span("all")
         option = end - 1
         letter = self.letter_at(option)
@@ -290,7 +290,7 @@ class AnswerReader(TextReader):
         return DENIED_BOX.match(behind) is None
 
     def _is_heading(self, match: re.Match[str]) -> bool:
-        """Return True for "Answer A:"."""
+        """Return True if the match is a heading such as "Answer A:", not a declaration."""
         if match["declared"] != ANSWER:
             return False
         behind = self.sentence_behind(match.end("all"))
@@ -466,7 +466,7 @@ class AnswerReader(TextReader):
         return match if is_answer else None
 
     def _is_part(self, match: re.Match[str]) -> bool:
-        """Return True if a leading letter is an entry of a list, or joined with another."""
+        """Return True if a leading letter begins a list of options, or is joined with another ("A and B")."""
         first, index = match.span("head")
         if self._begins_list(index):
             return True
@@ -476,7 +476,7 @@ class AnswerReader(TextReader):
         return JOINED.match(self.classes, index + 1) is not None
 
     def _begins_list(self, index: int) -> bool:
-        """Return True if the next entry names another option in the same paragraph, or B after A."""
+        """Return True if the option at `index` begins a list: another entry follows in its paragraph, or B after A."""
         letter = self.letter_at(index)
         later = [entry for entry in self.entries if entry > index]
         if not later:
@@ -505,12 +505,12 @@ class AnswerReader(TextReader):
         return is_headed and ENDS_ON_LINK_WORD.search(self.plain) is not None
 
     def _is_text_next(self, index: int) -> bool:
-        """Return True for "A. cat:", False for "A: cat"."""
+        """Return True if the letter is marked together with its option's text: "A. cat:" is, "A: cat" is not."""
         behind_letter = self.starts[index] + 1
         return self.marked.startswith(OWN_TEXT, behind_letter)
 
     def verdict(self, start: int = 0) -> Extraction | None:
-        """Return the only option that is called right from a word on, or since the last correction."""
+        """Return the only option that is called right after the word `start`, or after the last correction ("wait")."""
         indexes = []
         for match in VERDICT.finditer(self.classes, start):
             index = match.start()
@@ -627,7 +627,7 @@ class AnswerReader(TextReader):
         return not is_closed and not is_called
 
     def _is_label(self, first: int, index: int) -> bool:
-        """Return True for a last line that names the next part of a solution: "… = 90\\n(e)", "… = 90\\n(D"."""
+        """Return True if a last line is only the label of a solution's next part: "… = 90\\n(e)", "… = 90\\n(D"."""
         words_before = self.classes[:first]
         begins_line = words_before.endswith((LINE, PARAGRAPH))
         if first != index or not begins_line:

@@ -28,7 +28,7 @@ NONE = "Z"
 """The letter of an answer that means none of the options."""
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
-"""Factor: an answer that is longer than all options together, times this, is not searched for an option's text."""
+"""An answer longer than this many times the length of all options together is not searched for an option's text."""
 
 
 @scorers.register("choice_vlmeval")

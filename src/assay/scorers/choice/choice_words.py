@@ -120,27 +120,27 @@ def either(*parts: str) -> str:
 
 
 def named(name: str, part: str) -> str:
-    """Return a part whose match can be looked up by name."""
+    """Return a pattern for a part as a named group."""
     return f"(?P<{name}>{part})"
 
 
 def before(part: str) -> str:
-    """Return a condition: the part follows here."""
+    """Return a lookahead pattern: `part` follows at this position."""
     return f"(?={part})"
 
 
 def not_before(part: str) -> str:
-    """Return a condition: the part does not follow here."""
+    """Return a negative lookahead pattern: `part` does not follow at this position."""
     return f"(?!{part})"
 
 
 def after(part: str) -> str:
-    """Return a condition: the part precedes this position."""
+    """Return a lookbehind pattern: `part` precedes this position."""
     return f"(?<={part})"
 
 
 def not_after(part: str) -> str:
-    """Return a condition: the part does not precede this position."""
+    """Return a negative lookbehind pattern: `part` does not precede this position."""
     return f"(?<!{part})"
 
 
@@ -194,7 +194,7 @@ def _words_of(
     word_class: str,
     languages: Sequence[str],
 ) -> str:
-    """Return a pattern for the words that several word files have in one class."""
+    """Return a pattern for the words of one class from the word files of several languages."""
     words = [
         re.escape(word)
         for language in languages
@@ -284,14 +284,14 @@ class ClassifiedText(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Words that form one class together: "must be", or a single word."""
+    """Words that have one word class together: "must be", or a single word."""
 
     words: list[str]
     word_class: str
 
 
 def classify(marked: str) -> ClassifiedText:
-    """Return the classes of a text whose options are marked (see `choice_mentions`)."""
+    """Return the word classes of a text whose options are marked (see `choice_mentions`)."""
     phrases = read_phrases()
     tokens = list(TOKEN.finditer(marked))
     classes: list[str] = []

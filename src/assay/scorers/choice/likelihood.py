@@ -26,7 +26,7 @@ from .choice import LETTERS
 @scorers.register("choice_likelihood")
 @dataclass(frozen=True)
 class ChoiceLikelihood:
-    """1 under each normalization whose best option is a target's letter."""
+    """For each normalization (`acc`, `acc_norm`, …): 1 if the option with the highest likelihood is right."""
 
     continuation: str = "text"
     """The continuation that was scored, as in the template of the same name: each option's `text`, or its `letter`.
@@ -84,7 +84,7 @@ class ChoiceLikelihood:
         weights: Sequence[float],
         output: Output,
     ) -> dict[str, Sequence[float]]:
-        """Return the weight of each option under each normalization."""
+        """Return the log-likelihood of each option, by normalization: `acc`, `acc_norm`, `acc_bytes`, `acc_pmi`."""
         count = len(choices)
         option_weights = weights[:count]
         columns: dict[str, Sequence[float]] = {"acc": option_weights}
@@ -130,7 +130,7 @@ def _fault_of(
 
 
 def _plain(weights: Sequence[float]) -> list[float | str]:
-    """Return weights for JSON, which has no infinities: `-inf` is written as text."""
+    """Return log-likelihoods in a form for JSON, which has no infinities: `-inf` is written as text."""
     return [weight if math.isfinite(weight) else str(weight) for weight in weights]
 
 
@@ -138,7 +138,7 @@ def _normalized(
     weights: Sequence[float],
     texts: Sequence[str],
 ) -> dict[str, list[float]]:
-    """Return the weights divided by the lengths of the texts in characters and in bytes."""
+    """Return the log-likelihoods divided by the lengths of the texts, in characters and in bytes."""
     by_characters = []
     by_bytes = []
     for weight, text in zip(weights, texts, strict=True):
@@ -154,7 +154,7 @@ def _unconditioned(
     extra: Sequence[float],
     count: int,
 ) -> Sequence[float] | None:
-    """Return the likelihood of each option without the question: from further continuations, or from the details."""
+    """Return the log-likelihood of each option without the question, from further continuations or the details."""
     logprobs: Any = output.details.get("unconditioned", extra)
     if len(logprobs) != count:
         return None
@@ -165,7 +165,7 @@ def _unconditioned(
 
 
 def _best(column: Sequence[float]) -> tuple[int, int]:
-    """Return the index of the first of the highest weights, and the number of others that are equally high."""
+    """Return the index of the first of the highest values in a column, and how many others are equally high."""
     top = max(column)
     others = sum(weight == top for weight in column) - 1
     return column.index(top), others

@@ -1,4 +1,4 @@
-"""Single choice from spoken Chinese: the letter on which the answer decides.
+"""Single choice from transcripts of Chinese speech: the letter that an answer chooses in the end.
 
 Spoken answers explain themselves, so letters of rejected options occur as well. A question that asks for the wrong
 statement inverts the meaning: 「B是错误的」 is then the answer, otherwise it is a rejection.
@@ -99,7 +99,7 @@ def read_choice(
     *,
     cushion: bool = False,
 ) -> Reading:
-    """Return the letter on which an answer decides: the last claim among those of the firmest rule.
+    """Return the letter that an answer chooses. The firmest rule with a match decides; its last match counts.
 
     Example: `read_choice("A不对，所以应该选B").letter == "B"`
     """

@@ -121,7 +121,7 @@ def read_mme(text: str) -> Verdict | None:
 
 
 def read_exact(text: str) -> Verdict | None:
-    """Return yes or no if the answer is nothing else: `Yes.` is neither."""
+    """Return yes or no if the answer is that word alone. `Yes.` is neither, because of its period."""
     return _only_one([text.strip().lower()])
 
 
@@ -145,7 +145,7 @@ _READERS: dict[str, Callable[[str], Verdict | None]] = {
 @scorers.register("yes_probability")
 @dataclass(frozen=True)
 class YesProbability(YesNo):
-    """1 if the answer says what the target says, yes or no; `details["score"]` ranks it."""
+    """1 if the answer says what the target says, yes or no; `details["score"]` has the probability of yes."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "auroc")

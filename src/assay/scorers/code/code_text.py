@@ -135,7 +135,7 @@ def definition_in(text: str, entry: str) -> str:
 
 
 def is_python(code: str) -> bool:
-    """Return True if some code can be parsed. Code that is too long to try counts as Python."""
+    """Return True if the code can be parsed as Python. Code that is too long to try counts as Python."""
     if len(code) > LONGEST_PARSED:
         return True
     try:
@@ -158,7 +158,7 @@ def prompt_before(prompt: str, entry: str) -> str:
 
 
 def defines(code: str, name: str) -> bool:
-    """Return True if some code defines a function or class of that name at its outermost level."""
+    """Return True if the code defines a function or class called `name` at its top level."""
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -123,7 +123,7 @@ def _root(covariance: "Floats") -> "Floats":
 @scorers.register("fid")
 @dataclass(frozen=True)
 class Fid(GivenModels):
-    """Features of every generated image and of the target image, for one distance over the whole run."""
+    """FID of a run: each score stores the features of the generated image and of its target image."""
 
     statistics: str = ""
     """An .npz file with `mu` and `sigma` of the reference images. By default the samples' target images are used."""
@@ -144,7 +144,7 @@ class Fid(GivenModels):
 
     @property
     def summarizers(self) -> tuple[Any, ...]:
-        """The summarizer that computes the distance."""
+        """The summarizer that computes the distance from the features of all samples."""
         return (FrechetSummary(self.statistics),)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
@@ -190,7 +190,7 @@ class Fid(GivenModels):
 
 @dataclass(frozen=True)
 class FrechetSummary:
-    """The distance over all records of a run. Sets with fewer images than features are refused."""
+    """Summarizer that computes the FID from all records of a run. Sets with fewer images than features are refused."""
 
     statistics: str = ""
     pools: ClassVar[bool] = True

@@ -106,7 +106,7 @@ def metadata_of(sample: Sample) -> Mapping[str, Any] | None:
 
 
 def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the clauses from the columns of ULMEvalKit's table.
+    """Return the expected objects of a prompt from the columns of ULMEvalKit's table.
 
     `include_class` is `bench, car`, and `include_count` is `1, 1`.
     """
@@ -169,7 +169,7 @@ def _faults_of_clause(
     groups: Sequence[Sequence[Detection] | None],
     threshold: float,
 ) -> list[str]:
-    """Return what is wrong with the detections of one clause."""
+    """Return a line for each fault in the detections of one expected class: number, colour or position."""
     name = clause["class"]
     count = clause["count"]
     if len(things) < count:
@@ -229,7 +229,7 @@ def directions(
 
 
 def _shrink(offset: float, margin: float) -> float:
-    """Return an offset moved towards 0 by a margin, but not beyond 0."""
+    """Return an offset that is closer to 0 by `margin`, or 0 if it is smaller than that."""
     return math.copysign(max(abs(offset) - margin, 0.0), offset)
 
 
@@ -248,7 +248,7 @@ def _edges(box: Sequence[Any]) -> Box:
 
 
 def _fifth(box: Sequence[float]) -> float:
-    """Return the fifth number of a box, its score; 1 if the box has only four numbers."""
+    """Return the score of a box `[x1, y1, x2, y2, score]`; 1 if it has only four numbers."""
     if len(box) > 4:
         return box[4]
     return 1.0

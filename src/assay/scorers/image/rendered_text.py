@@ -66,7 +66,7 @@ def _against(
     wanted: list[str],
     answer: list[str],
 ) -> dict[str, float]:
-    """Return the three values of an answer against one target."""
+    """Return word accuracy, edit similarity (`ned`) and line match of an answer's lines against one target's lines."""
     words = Counter(" ".join(wanted).split())
     answer_words = Counter(" ".join(answer).split())
     lines = Counter(wanted)
@@ -89,7 +89,7 @@ def edit_similarity(wanted: str, answer: str) -> float:
 
 
 def _lines(text: str, ignore_case: bool) -> list[str]:
-    """Return the lines that are not blank, with single blanks."""
+    """Return the lines of a text that are not empty, with runs of white space as single blanks."""
     folded = text.casefold() if ignore_case else text
     kept_lines = []
     for line in (" ".join(line.split()) for line in folded.splitlines()):

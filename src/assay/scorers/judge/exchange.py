@@ -29,7 +29,7 @@ class Exchange:
     number: int = 1
     """The round, from 1."""
     answer_places: tuple[int, ...] = ()
-    """The indexes of the earlier answers in `turns`."""
+    """The indexes in `turns` of the model's earlier answers."""
 
     @property
     def is_dialogue(self) -> bool:
@@ -105,7 +105,7 @@ def exchanges(
 
 
 def question_of(sample: Sample) -> str:
-    """Return the text of the first question's messages, with their roles if there are several."""
+    """Return the text of the sample's input messages, with their roles if there are several."""
     turns = _opening(sample)
     if len(turns) > 1:
         return conversation(turns)

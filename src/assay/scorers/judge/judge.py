@@ -89,7 +89,7 @@ class ModelAsJudge(GivenModels, ABC):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The roles of the models it asks."""
+        """The roles of the helper models: only `role`, the judge."""
         return (self.role,)
 
     @cached_property
@@ -111,7 +111,7 @@ class ModelAsJudge(GivenModels, ABC):
     @property
     @abstractmethod
     def bounds(self) -> Any:
-        """The ends of the scale."""
+        """The lowest and highest value that a score can have."""
 
     @abstractmethod
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
@@ -166,10 +166,10 @@ class Judge(ModelAsJudge):
     scale: str = "1-5"
     """`0-5`, `0-10`, `1-5`, `1-10` or `yes-no`."""
     grades: Any = None
-    """Named grades in place of a scale, the best first: `{A: correct, B: incorrect, C: not_attempted}` makes a metric
-    of each; `{good: 1, poor: 0}` one number; `{A: {right: 1}, B: {}}` any numbers by name."""
+    """Named grades in place of a scale, the best first: `{A: correct, B: incorrect, C: not_attempted}` makes each
+    grade a metric; `{good: 1, poor: 0}` gives one metric; `{A: {right: 1}, B: {}}` names the metrics of each grade."""
     lower_is_better: tuple[str, ...] = ()
-    """Metrics among those of the grades for which lower is better."""
+    """Names of the grades' metrics for which lower is better."""
 
     def __post_init__(self) -> None:
         check_option("judge", "scale", self.scale, SCALES)
@@ -184,7 +184,7 @@ class Judge(ModelAsJudge):
 
     @cached_property
     def _grades(self) -> Grades | None:
-        """The grades, checked; `None` if answers are rated on a scale."""
+        """The option `grades` after validation; `None` if answers are rated on a scale."""
         metrics: tuple[str, ...] = ()
         grades = None
         if self.grades is not None:
@@ -214,7 +214,7 @@ class Judge(ModelAsJudge):
 
     @property
     def bounds(self) -> Any:
-        """The ends of the scale; by name for named metrics."""
+        """The lowest and highest possible value, or these by metric if the grades have named metrics."""
         if self._grades is not None:
             return self._grades.bounds
         if self.scale == "yes-no":
@@ -224,7 +224,7 @@ class Judge(ModelAsJudge):
 
     @property
     def higher_is_better(self) -> bool | Mapping[str, bool]:
-        """True if more is better; by name for named metrics."""
+        """True if higher values are better, or this by metric if the grades have named metrics."""
         if self._grades is None or not self._grades.metrics:
             return True
         return {name: name not in self.lower_is_better for name in self._grades.metrics}

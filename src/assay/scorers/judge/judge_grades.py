@@ -1,4 +1,4 @@
-"""Named grades of a judge: the replies it may give, and the numbers of each grade.
+"""Named grades of a judge: the replies it may give, and the metric values that each grade stands for.
 
 grades: {A: correct, B: incorrect, C: not_attempted}     each grade is a metric that is 1
 grades: {good: 1, fair: 0.5, poor: 0}                    each grade is a number
@@ -19,15 +19,15 @@ FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The numbers of each grade; the first grade is the best one."""
+    """The metric values that each grade stands for. The first grade is the best one."""
 
     values: Mapping[str, float | Mapping[str, float]]
     metrics: tuple[str, ...] = field(default=())
-    """The names of the numbers; empty if each grade is one number."""
+    """The names of the metrics; empty if each grade is a single number."""
 
     @classmethod
     def of(cls, grades: object, where: str) -> "Grades":
-        """Read the option `grades`. Raise if it cannot be read."""
+        """Read the scorer option `grades` in any of its three forms. Raise `UsageError` for anything else."""
         if isinstance(grades, (list, tuple)):
             grades = {grade: str(grade).lower() for grade in grades}
         if not isinstance(grades, Mapping) or len(grades) < 2:
@@ -76,7 +76,7 @@ class Grades:
 
     @property
     def bounds(self) -> Bounds | Mapping[str, Bounds]:
-        """The lowest and the highest number, or those of each metric by name."""
+        """The lowest and the highest value of the metric, or of each metric by name."""
         rows: list[Mapping[str, float]] = []
         numbers: list[float] = []
         for value in self.values.values():
@@ -93,7 +93,7 @@ class Grades:
 
     @property
     def best(self) -> float:
-        """The first number of the first grade."""
+        """The value of the best grade; for named metrics, its first metric."""
         first = next(iter(self.values.values()))
         if isinstance(first, Mapping):
             return next(iter(first.values()))
@@ -101,7 +101,7 @@ class Grades:
 
 
 def _entry(entry: object) -> float | dict[str, float] | None:
-    """Return the number of one grade, or its numbers by name; `None` if it cannot be read."""
+    """Return the value of one grade in the option, or its values by metric; `None` if it cannot be read."""
     if isinstance(entry, (bool, int, float)):
         return float(entry)
     if isinstance(entry, str) and entry:
@@ -124,7 +124,7 @@ def _name(grade: object) -> str:
 
 
 def _ends(numbers: list[float]) -> tuple[float, float]:
-    """Return the lowest and the highest number. Equal numbers are widened to include 0 and 1."""
+    """Return the lowest and the highest of some values. If all are equal, widen the range to include 0 and 1."""
     low = min(numbers)
     high = max(numbers)
     if low < high:

@@ -159,7 +159,7 @@ def pair_prompt(
 
 
 def template_for(template: JudgeTemplate, exchange: Exchange) -> TemplateName:
-    """Return the template for an answer."""
+    """Return the template to use for an answer: `auto` becomes `reference` or `direct`."""
     if template != "auto":
         return template
     if exchange.reference:
@@ -173,7 +173,7 @@ def task_of(
     pairwise: bool,
     is_dialogue: bool,
 ) -> str:
-    """Return the judge's task in one or two sentences."""
+    """Return the sentences of a prompt that tell the judge what to decide."""
     task = (_PAIR_TASKS if pairwise else _SINGLE_TASKS)[template]
     for mark, words in (_OF_A_DIALOGUE if is_dialogue else _OF_A_QUESTION).items():
         task = task.replace(mark, words)
@@ -203,7 +203,7 @@ def prompt_hash(
 
 
 def reply_form(scale: Scale) -> str:
-    """Return the sentence that describes the reply."""
+    """Return the sentence of a prompt that tells the judge in which form to reply."""
     return f"{_ONE_OBJECT}: {scale.form}."
 
 

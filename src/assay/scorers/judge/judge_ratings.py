@@ -77,7 +77,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The ends of the scale."""
+        """The lowest and highest rating."""
         return float(self.lowest), float(self.highest)
 
     @property
@@ -87,7 +87,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def scale(self) -> Scale:
-        """The form of the reply, as the prompt describes it."""
+        """The replies that the judge may give, as the prompt describes them."""
         fields = ", ".join(f'"{name}": N' for name in self.aspects)
         ends = f"{self.lowest} (worst) to {self.highest} (best)"
         form = f'{{{fields}, "reason": "…"}} where each N is a whole number from {ends}'

@@ -187,7 +187,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles, strict=False)
-"""Reads objects with line breaks inside texts, too."""
+"""JSON decoder that also accepts line breaks inside strings."""
 
 
 NAMES = {
@@ -209,7 +209,7 @@ NAMES = {
     "row": "the sample's row: row.category",
     "id": "the sample's id",
 }
-"""The names that a user's own prompt may use."""
+"""The variables that a user's own prompt may use, each with its meaning."""
 _ONE, _PAIR = {"answer"}, {"answer_a", "answer_b", "conversation_a", "conversation_b"}
 
 
@@ -311,7 +311,7 @@ class OwnPrompt:
         exchange: Exchange,
         criteria: str,
     ) -> dict[str, Any]:
-        """Return the values of the names that every prompt may use."""
+        """Return the variables that every prompt may use, with their values for one answer."""
         return {
             "question": exchange.turns[-1][1],
             "conversation": conversation(exchange.turns),

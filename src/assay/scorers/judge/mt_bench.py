@@ -97,7 +97,7 @@ def _numbered(
     name: str,
     texts: Sequence[str],
 ) -> dict[str, str]:
-    """Return texts by name and number: `question_1`, `question_2`."""
+    """Return texts under numbered names: `question_1`, `question_2`."""
     numbered = {}
     for number, text in enumerate(texts, 1):
         numbered[f"{name}_{number}"] = text

@@ -66,7 +66,7 @@ ASIDE = re.compile(
     "|".join((_OF_ALL, _IN_BRACKETS, _BREAKDOWN, _INSTEAD, _REASON, _CHECK)),
     re.IGNORECASE,
 )
-"""Words next to a number that do not change it: a whole (`3 of the 4`), a check, parts, a reason, a denial.
+"""Words after a number that do not change it: a total (`3 of the 4`), a check, its parts, a reason, a denied number.
 
 The words between a number and its parts are in the group `kept`."""
 

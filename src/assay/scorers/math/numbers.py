@@ -239,7 +239,7 @@ def _final(
     has_blanks: bool,
     has_comma: bool,
 ) -> re.Match[str] | None:
-    """Return the number of an answer; `None` if there is none, or if it is one of two."""
+    """Return the number of an answer; `None` if there is none, or if the answer leaves open which of two."""
     text = IN_UNITS.sub("", one_spelling(parts_in_digits(text)))
     text = ASIDE.sub(lambda aside: aside["kept"] or "", text)
     declaration = last_of(DECLARED.finditer(text))
@@ -379,7 +379,7 @@ def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
 
 
 def _restated(target: str) -> tuple[str, str] | None:
-    """Return the two parts of a number that is given in two units: `16 oz (1 lb)`."""
+    """Return both parts of a target that gives one number in two units: `16 oz` and `1 lb` of `16 oz (1 lb)`."""
     parts = RESTATED.fullmatch(target.strip())
     if parts is None:
         return None
@@ -427,7 +427,7 @@ def _factor(word: str | None) -> Fraction:
 
 
 def _magnitude(number: re.Match[str]) -> Fraction:
-    """Return the value without its sign and factor."""
+    """Return the absolute value of a matched number, without a factor such as `million`."""
     if number["units"]:
         # "2 1/3"
         above = int(number["above"])
@@ -459,7 +459,7 @@ def _format_quantity(number: Quantity | None) -> str | None:
 
 
 def _plain(value: Fraction) -> str:
-    """Return a decimal if it ends within 12 places, else a fraction: `72`, `0.5`, `1/3`."""
+    """Return a value as text: a decimal if that ends within 12 places, else a fraction (`72`, `0.5`, `1/3`)."""
     if value.denominator == 1:
         return str(value.numerator)
     decimal = Decimal(value.numerator) / Decimal(value.denominator)

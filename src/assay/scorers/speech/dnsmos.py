@@ -110,7 +110,7 @@ RATE = 16_000
 WINDOW = int(9.01 * RATE)
 HOP = RATE
 SILENT_PEAK = 1e-3
-"""-60 dB. Silence gets no rating, since it would score above noise."""
+"""Peak below which audio counts as silence (-60 dB). It gets no rating, since it would score above noise."""
 NAMES = ("ovrl", "sig", "bak", "p808")
 
 _SPEECHMOS = Requirement(

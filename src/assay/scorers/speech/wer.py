@@ -142,7 +142,7 @@ class PooledRate:
 
     @property
     def summarizers(self) -> tuple[Spec, ...]:
-        """All errors over all reference tokens, and the number of samples with more errors than tokens."""
+        """The pooled rate (all errors over all reference tokens), and the share of samples with a rate above 1."""
         return (
             Spec(
                 "pooled",

@@ -62,7 +62,7 @@ _MARKS = (
 """Accents and vowel signs: parts of a word that Python does not count as letters."""
 _ANY_LETTER = f"(?:[^\\W{_NO_BREAKS}]|[{_MARKS}])"
 PLACES = 50
-"""Occurrences checked one by one. Up to this many, that is faster than compiling a pattern for the target."""
+"""Occurrences of a target that are checked one by one. For more of them, a compiled pattern is faster."""
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _SIGNED = re.compile(r"[+-]\.?\d")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
@@ -92,9 +92,9 @@ def _edges(
     words: str,
     is_ascii: bool,
 ) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
-    """Return a target in comparable form, and patterns for the edges before and after it.
+    """Return a target in comparable form, and patterns of what must not precede and follow it.
 
-    Targets repeat over models.
+    Results are cached, because every model is scored against the same targets.
     """
     words = (words.strip() or words).translate(_MINUS)
     start = _kind_of_start(words, is_ascii)
@@ -348,7 +348,7 @@ class Regex:
 
     @property
     def _compared(self) -> int | str:
-        """The group that is compared."""
+        """The number or name of the group that is compared with the target."""
         if self.group is not None:
             return self.group
         is_only_one = _compile(self.pattern, self.ignore_case).groups == 1

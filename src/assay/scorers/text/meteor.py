@@ -189,7 +189,7 @@ class Program:
         return line.strip()
 
     def _ended(self) -> ScorerError:
-        """Return the error for a METEOR process that has ended."""
+        """Return the error to raise when the METEOR process has ended unexpectedly."""
         return ScorerError(
             f"METEOR ended with code {self._process.poll()}",
             where="scorer 'meteor'",
@@ -198,7 +198,7 @@ class Program:
 
 
 def _line(text: str) -> str:
-    """Return a text as one line of tokens, without METEOR's separator."""
+    """Return a text's tokens on one line, without `|||`, which separates METEOR's fields."""
     return " ".join(ptb_tokens(text.replace("|||", " ")))
 
 

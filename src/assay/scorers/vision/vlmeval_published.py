@@ -23,7 +23,7 @@ from .mmvet import HOTTER, ask_again, grading_prompt
 
 TRIES = (DEFAULT_OPTIONS, *(DEFAULT_OPTIONS.set(seed=again) for again in (1, 2)))
 SEED = 2680
-"""The seed of VLMEvalKit's draws in its documented revision."""
+"""The seed with which VLMEvalKit draws a random letter, in its documented revision."""
 
 
 @scorers.register("choice_vlmeval_judged")

@@ -76,7 +76,7 @@ def check_for(instruction_id: str) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One entry per instruction, in the order of the prompt."""
+    """Whether a response follows each instruction, in the order of the prompt: strictly and loosely."""
 
     strict: tuple[bool, ...]
     loose: tuple[bool, ...]
@@ -149,7 +149,7 @@ def _bound(
     instruction_id: str,
     kwargs: Mapping[str, Any],
 ) -> Callable[[str], bool]:
-    """Return a check with its arguments filled in. Raise `ValueError` if they do not fit."""
+    """Return the check of an instruction with its arguments filled in. Raise `ValueError` if they do not fit."""
     check = check_for(instruction_id)
     arguments = {
         name: _whole(value) for name, value in kwargs.items() if value is not None
