@@ -1,1 +1,1 @@
-"""Summarizers: compute the numbers of a run from its score records."""
+"""Summarizers: compute the results of a run from its score records, such as a mean with an interval."""

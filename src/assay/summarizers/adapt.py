@@ -179,7 +179,7 @@ class Adapted:
         return [replace(result, flags=(*result.flags, *unheard)) for result in results]
 
     def _numbers(self, value: object, path: str) -> Iterator[tuple[str, float]]:
-        """Yield name and number of each number in the user's value."""
+        """Yield the dotted name and the value of each number in what the user's function returned."""
         if isinstance(value, Mapping):
             for key, inner in value.items():
                 yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
@@ -211,7 +211,7 @@ class Adapted:
         outcomes: Mapping[str, int],
         context: SummaryContext,
     ) -> Result:
-        """Return the result of one number."""
+        """Return a result without an interval for one number from the user's function."""
         scale = self.scale.of(metric)
         flags = []
         if not math.isfinite(number):
@@ -255,7 +255,7 @@ def adapt_summarizer(thing: object, name: str) -> Summarizer:
 
 
 def _scale_of(thing: object, name: str) -> ValueScale:
-    """Return the scale that a user's summarizer declares. Without `bounds`, no bounds are known."""
+    """Return direction and bounds from the attributes of a user's summarizer. Without `bounds`, no bounds are known."""
     scale = ValueScale.declared_by(thing, f"summarizer {name!r}")
     has_bounds = isinstance(getattr(thing, "bounds", None), (tuple, list))
     return scale if has_bounds else replace(scale, bounds=None)

@@ -1,4 +1,4 @@
-"""How the n candidates and e epochs of a sample count in every number of a run.
+"""How the n candidates and e epochs of a sample count in every result of a run.
 
 One rule holds everywhere: an answer is an answer, whether it is a candidate of one request or the answer of another
 epoch. A journal has one score record for each request. A summarizer gets one record for each answer, n · e for each
@@ -76,7 +76,7 @@ class Attempts(Sequence[ScoreRecord]):
 
 
 _WHOLE = UNRESOLVED | {Outcome.REFUSED}
-"""Outcomes of a request as a whole, however many answers were requested."""
+"""Outcomes that apply to a whole request, however many answers it asked for."""
 
 
 def _width(

@@ -70,7 +70,7 @@ def _mean_of(
 
 
 def _percent(result: Result) -> Result:
-    """Return the result with its numbers in percent."""
+    """Return a copy of the result with value, error and interval in percent."""
     return replace(
         result,
         value=_times_100(result.value),
@@ -98,7 +98,7 @@ def core_mm(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield the weighted mean in percent.
+    """Yield CORE-MM's weighted mean in percent.
 
     A sample whose tag `complexity` has neither value counts once, and the details count such samples.
     """

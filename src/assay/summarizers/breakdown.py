@@ -1,4 +1,4 @@
-"""Breakdowns: a small result for each value of each tag, and the macro and micro mean over them."""
+"""Breakdowns: a result for each value of each tag, and the macro and micro mean over these results."""
 
 import math
 import re
@@ -154,7 +154,7 @@ def within(
 
 
 def _tag_sets_by_name(table: Table) -> dict[str, dict[str, list[int]]]:
-    """Return, for each tag and each of its values, the tag sets that contain it."""
+    """Return, for each tag and each of its values, the indexes of the table's tag sets that contain it."""
     codes: dict[str, dict[str, list[int]]] = {}
     for code, tags in enumerate(table.tag_sets):
         for name, value in tags:
@@ -166,7 +166,7 @@ def _by_tag_set(
     table: Table,
     units: Units,
 ) -> tuple[list["array[float]"], list["array[int]"], list["array[float]"]]:
-    """Split values, clusters and weights by the tag set of their samples; a list is empty if the table has none."""
+    """Return values, clusters and weights, each as one array per tag set; empty if the table has no such column."""
     rows = units.rows
     tag_sets = [table.tags[row] for row in rows]
     count = len(table.tag_sets)

@@ -77,7 +77,7 @@ def _cider_result(
 
 
 def _without_value(result: Result, why: str) -> Result:
-    """Return a result without a value, with the reason as interval and flag."""
+    """Return a copy of a result without its value; `why` becomes its interval note and a flag."""
     nothing: dict[str, Any] = {
         "value": None,
         "stderr": None,
@@ -138,7 +138,7 @@ def _vector(
     counts: Mapping[Gram, int],
     weights: Idf,
 ) -> Vector:
-    """Return the weights of the n-grams of each order, their norms, and how many bigrams there are."""
+    """Return the weighted n-grams of each order of a caption, the norms of these vectors, and the number of bigrams."""
     vectors: list[dict[Gram, float]] = []
     squares: list[float] = []
     for _ in range(ORDERS):
@@ -198,7 +198,7 @@ def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
 
 def _rouge(record: ScoreRecord) -> Sequence[float] | None:
     # The runner puts the scorer's name before the names of its values.
-    """Return the ROUGE-L of a record with weight 1, or None."""
+    """Return the ROUGE-L of a record and the weight 1; None if the record has no counts."""
     value = next(
         (
             number

@@ -40,7 +40,7 @@ SHARES: Mapping[str, tuple[Weights, Weights]] = {
     "f1": ((2, 0, 0, 0, 0, 0), (2, 1, 1, 0, 1, 0)),
     "yes_ratio": ((1, 1, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1)),
 }
-"""The counts of numerator and denominator of each number."""
+"""For each metric, the weights of the six counts in its numerator and in its denominator."""
 LMMS_EVAL: Mapping[str, tuple[Weights, Weights]] = {
     **SHARES,
     "recall": ((1, 0, 0, 0, 0, 0), (1, 0, 1, 0, 0, 0)),
@@ -56,7 +56,7 @@ def yes_no(
     context: SummaryContext,
     counting: str = "all",
 ) -> Iterator[Result]:
-    """Yield the numbers from the confusion counts of the scorer `yes_no`; an answer with neither word is wrong."""
+    """Yield accuracy, precision, recall, F1 and yes-ratio from the counts of the scorer `yes_no`."""
     if counting not in ("all", "lmms_eval"):
         raise UsageError(
             f"summarizer 'yes_no' has no counting {counting!r}",
@@ -77,7 +77,7 @@ def auroc(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield one result between 0 and 1; 0.5 is chance."""
+    """Yield the area under the ROC curve, from 0 to 1; 0.5 is chance."""
     scores: dict[str, list[float]] = {}
     golds: dict[str, bool] = {}
     lacking = 0
@@ -114,7 +114,7 @@ def area_under_roc(
     scores: Sequence[float],
     golds: Sequence[bool],
 ) -> float | None:
-    """Return the area without its interval, for fixtures; `None` if all targets are the same."""
+    """Return the area under the ROC curve without an interval; `None` if all targets are the same."""
     estimate = estimate_auroc(scores, golds)
     return None if estimate is None else estimate.value
 
@@ -123,7 +123,7 @@ def estimate_auroc(
     scores: Sequence[float],
     golds: Sequence[bool],
 ) -> Estimate | None:
-    """Return the area with DeLong's standard error; `None` if all targets are the same."""
+    """Return the area under the ROC curve with DeLong's standard error; `None` if all targets are the same."""
     import numpy as np
 
     values = np.asarray(scores, float)
@@ -197,7 +197,7 @@ def _midranks(values: "Floats") -> "Floats":
 
 
 def _has_rank(record: ScoreRecord) -> bool:
-    """Return True if a record has a rank or a readable answer."""
+    """Return True if a record has a rank score (`details["score"]`) or a readable answer."""
     return record.details.get("score") is not None or record.answer in ("yes", "no")
 
 

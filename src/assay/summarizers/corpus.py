@@ -19,7 +19,7 @@ from .statistics.estimate import Ends, Floats
 from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
-"""A function of a score record: returns its value times its weight, and the weight; `None` if it has no counts."""
+"""Returns the counts of a score record (for a mean: value times weight, and weight); `None` if it has none."""
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Pool:
         return np.asarray(self.counts, float).reshape(len(self.units), -1)
 
     def ratio(self, rows: Sequence[int]) -> float | None:
-        """Return the sum of the first counts divided by the sum of the second counts; `None` if the latter is 0."""
+        """Return the sum of the rows' first counts divided by the sum of their second counts; `None` if that is 0."""
         width = len(self.counts) // max(1, len(self.units))
         starts = [row * width for row in rows]
         above = math.fsum(self.counts[start] for start in starts)
@@ -161,7 +161,7 @@ def corpus_result(
     ends: Ends | None = None,
     flags: Sequence[str] = (),
 ) -> Result:
-    """Return the value over all answers that have counts, with its interval. A flag has the number of other answers.
+    """Return the result of a corpus metric over all answers that have counts; a flag says how many have none.
 
     A `Recipe` as `source` brings formula and scale; a function as `source` gives the counts of a mean between `ends`.
     Clusters count as one unit each. Without clusters the sample is the unit, so that all answers to it stay together.

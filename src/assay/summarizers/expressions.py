@@ -203,7 +203,7 @@ def _check_number(
 
 
 def _dotted_name(node: ast.expr) -> str | None:
-    """Return a name such as `judge.score`; None if the node is something else."""
+    """Return the name that a syntax node spells, such as `judge.score`; None if it is something else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

@@ -37,7 +37,7 @@ class UnknownCount(SummarizerError):
 @summarizers.register("formula")
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A number computed from named counts, each of them summed over all answers.
+    """A metric computed from named counts, each of them summed over all answers.
 
     A count is an expression of the values that scorers gave one answer and the numbers in their `details`. `1`
     counts answers. `rounds` are the values `round_1`, `round_2`, … of a dialogue: `min(rounds)` is the worst,
@@ -49,13 +49,13 @@ class Formula:
     """
 
     metric: str
-    """The name of the number."""
+    """The name of the metric."""
     value: str
     """The formula, an expression of the names in `counts`."""
     counts: Mapping[str, Count]
     """For each name, the expression that is summed, or a list of names to add."""
     bounds: Sequence[float | None] | None = None
-    """The lowest and the highest value of the number. A highest value of None is open."""
+    """The lowest and the highest value of the metric. A highest value of None is open."""
     higher_is_better: bool = True
     pools: ClassVar[bool] = True
     applies_weights: ClassVar[bool] = True
@@ -85,7 +85,7 @@ class Formula:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield the number for each scorer that has all names, or once for all scorers together if none has."""
+        """Yield the result once for each scorer that has all names, or once for all scorers together if none has."""
         reading = self._reading(records, context)
         if reading is None:
             return
@@ -115,7 +115,7 @@ class Formula:
         )
 
     def _recipe(self, reading: Reading) -> Recipe:
-        """Return how the number is computed, as data that a result keeps."""
+        """Return the recipe of the metric: data, stored with the result, that say how it was computed."""
         value = Expression.parse(self.value, WHERE)
         members = self._members()
         names = list(self.counts)
@@ -138,7 +138,7 @@ class Formula:
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Reading | None:
-        """Return how counts are read from these records; None if they are read from another scorer's records."""
+        """Return how the counts are read from this scorer's records; None if another scorer's records have them."""
         unread = unread_value((), context)
         needed = self._names_to_read()
         own_names = names_in(records)
@@ -185,7 +185,7 @@ class Formula:
         return (f"{plural(lacking, 'unread answer')} without counts",)
 
     def _names_to_read(self) -> set[str]:
-        """Return the names that the counts read from records."""
+        """Return the names of all values and details that the counts refer to."""
         needed: set[str] = set()
         for members in self._members():
             for member in members:
@@ -194,7 +194,7 @@ class Formula:
         return needed
 
     def _members(self) -> list[list[str]]:
-        """Return, for each count, the expressions that are added up."""
+        """Return the list of expressions for each count, whose values are added up."""
         if not self.counts:
             raise UsageError(
                 "no counts",

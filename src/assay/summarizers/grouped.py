@@ -74,7 +74,7 @@ class Grouped:
         metric: str,
         name: str,
     ) -> Callable[[], Iterator[ScoreRecord]]:
-        """Return a function that yields the verdict on each group."""
+        """Return a function that yields one record for each group; its value is the worst in the group."""
 
         def make() -> Iterator[ScoreRecord]:
             for (key, epoch), group in groups.items():

@@ -40,7 +40,7 @@ class Mean:
     """The mean over samples, with its interval, its failures and a line for each tag."""
 
     reducer: str | None = None
-    """How repeats of a sample become one value: mean, majority, max, pass@K, pass^K. By default the run's reducer."""
+    """How repeated answers become one value: mean, majority, max, pass@K, pass^K. By default the run's reducer."""
 
     def __call__(
         self,
@@ -238,7 +238,7 @@ def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Records that are created one by one while they are read, to save memory."""
+    """Records of groups or questions that are created one by one while they are read, to save memory."""
 
     make: Callable[[], Iterator[ScoreRecord]]
 
@@ -251,7 +251,7 @@ def number_of(
     metric: str,
     context: SummaryContext,
 ) -> float | None:
-    """Return the value with which a record counts, given its outcome; `None` without a verdict."""
+    """Return the value with which a record counts in the mean: the worst if unreadable; `None` without a verdict."""
     if record.outcome in UNRESOLVED:
         return None
     if record.outcome in COUNTED_AS_ZERO:
@@ -269,7 +269,7 @@ def verdict(
     value: float | None,
     outcome: str,
 ) -> ScoreRecord:
-    """Return a record for a unit made of several records, with the tags and the cluster of the first."""
+    """Return one record that stands for several records, such as a group, with the tags and cluster of the first."""
     return ScoreRecord(
         first.task,
         first.model,
@@ -291,5 +291,5 @@ def mean_of_units(
     context: SummaryContext,
     reducer: str = "mean",
 ) -> Result:
-    """Return the mean of derived units. The expected number of units is unknown."""
+    """Return the mean over records of groups or questions. How many of them were expected is unknown."""
     return mean_of(table, metric, replace(context, n_expected=None), reducer)

@@ -230,7 +230,7 @@ def _reduced_flags(
 
 
 def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
-    """Return the sum of 100 acc + 100 acc+ over the categories."""
+    """Return MME's score, the sum of 100 acc + 100 acc+ over the categories, for each row of sums."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):

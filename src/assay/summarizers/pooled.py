@@ -35,7 +35,7 @@ class Pooled:
     numerator: Names
     denominator: Names
     metric: str | None = None
-    """The name of the number; by default the scorer's."""
+    """The name of the metric; by default the scorer's."""
     bounds: Ends | None = None
     """The lowest and the highest value of the ratio: 0 and 1 for a share, None for an open scale."""
     pools: ClassVar[bool] = True
@@ -124,7 +124,7 @@ def _by_kind(
     records: Sequence[ScoreRecord],
     way: str,
 ) -> dict[str, list[float]]:
-    """Return the verdicts on each kind of instruction; of several answers to a prompt, the mean over them."""
+    """Return the verdicts by type of instruction; of several answers to one prompt, the mean over them."""
     repeats: defaultdict[_Instruction, list[float]] = defaultdict(list)
     field = f"each_{way}"
     for record in records:

@@ -1,4 +1,4 @@
-"""Recipes: how a corpus metric is computed from the counts of its samples, and the numbers of a record by name.
+"""Recipes: how a corpus metric is computed from the counts of its samples, and how counts are read from a record.
 
 A recipe names a formula and the members of `details` that it sums. With it, two runs can be compared on the same
 samples long after they were summarized: `{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error
@@ -24,7 +24,7 @@ __all__ = ["ROUNDS", "names_in", "number_named", "together"]
 
 
 def number_named(record: ScoreRecord, name: str) -> object:
-    """Return a number of a record by its name; None if it has none, a list for `rounds`."""
+    """Return the value or detail of a record that has this name; None if there is none, a list for `rounds`."""
     if name == ROUNDS:
         return _rounds(record) or None
     for key in (name, f"{record.scorer}.{name}"):
@@ -50,7 +50,7 @@ def _rounds(record: ScoreRecord) -> list[float]:
 
 
 def names_in(records: Iterable[ScoreRecord]) -> set[str]:
-    """Return all names under which the records have numbers."""
+    """Return the names of all numeric values and details of the records."""
     names: set[str] = set()
     shapes: set[tuple[str, ...]] = set()
     for record in records:
@@ -68,7 +68,7 @@ def names_in(records: Iterable[ScoreRecord]) -> set[str]:
 
 
 def together(beside: Mapping[str, Sequence[ScoreRecord]]) -> Iterator[ScoreRecord]:
-    """Yield one record for each answer, with the numbers of all scorers. Those of the first scorer need no prefix.
+    """Yield one record for each answer, with the values of all scorers. Those of the first scorer need no prefix.
 
     An answer without a verdict from one of the scorers is unresolved.
     """
@@ -83,7 +83,7 @@ def together(beside: Mapping[str, Sequence[ScoreRecord]]) -> Iterator[ScoreRecor
 
 
 def _with_prefixes(record: ScoreRecord) -> ScoreRecord:
-    """Return the record with its scorer's name before the names of its details."""
+    """Return a copy of the record that has each numeric detail also under `SCORER.NAME`."""
     details: dict[str, Any] = {}
     for name, value in record.details.items():
         if is_number(value):
@@ -139,7 +139,7 @@ class Reading:
         record: ScoreRecord,
         members: Sequence[str],
     ) -> float | None:
-        """Return the sum of some expressions for one answer; None if a number is missing."""
+        """Return the sum of the expressions `members` for one answer; None if a value is missing."""
         total = 0.0
         for member in members:
             try:
@@ -154,7 +154,7 @@ class Reading:
         return total
 
     def _number(self, record: ScoreRecord, name: str) -> object:
-        """Return a number of the record by its name, or `unread` if the answer has no such number."""
+        """Return the value with this name from a record, or `unread` if an unreadable answer lacks it."""
         number = number_named(record, name)
         if number is not None:
             return number
@@ -169,7 +169,7 @@ class Reading:
 
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Expression:
-    """Parse the formula of a recipe."""
+    """Parse an expression of a recipe, with a cache."""
     return Expression.parse(text, "a count of a formula")
 
 
@@ -188,12 +188,12 @@ class Recipe:
 
     @property
     def ends(self) -> Ends:
-        """The lowest and the highest value of the number."""
+        """The lowest and the highest value of the metric."""
         return SCALES[self.formula]
 
     @property
     def is_share(self) -> bool:
-        """True for a mean between two ends: its first sum divided by its second."""
+        """True for a share or a bounded mean: its first sum divided by its second."""
         return self.formula == "share"
 
     def read(self, record: ScoreRecord) -> Sequence[float] | None:
@@ -247,7 +247,7 @@ class Recipe:
 
     @classmethod
     def from_plain(cls, plain: object) -> "Recipe | None":
-        """Return the recipe of a result; `None` if it has none, or an unknown one."""
+        """Return the recipe in the details of a result; `None` if it has none, or one of an unknown form."""
         if (
             not isinstance(plain, Mapping)
             or plain.get("formula") not in SCALES

@@ -93,7 +93,7 @@ class PassAtK(_PassK):
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield `metric.pass@k` for each k."""
+        """Yield the result `METRIC.pass@k` for each metric and each k."""
         return self._results(records, context, "@", pass_at_k)
 
 
@@ -107,7 +107,7 @@ class PassHatK(_PassK):
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterator[Result]:
-        """Yield `metric.pass^k` for each k."""
+        """Yield the result `METRIC.pass^k` for each metric and each k."""
         return self._results(records, context, "^", pass_hat_k)
 
 
@@ -166,7 +166,7 @@ def _questions(
 
 
 def _without_details(record: ScoreRecord) -> ScoreRecord:
-    """Return the record without parts that only its own scorer needs, to save memory."""
+    """Return a copy of a record without values and details, to save memory."""
     return verdict(record, record.id, "", None, record.outcome)
 
 

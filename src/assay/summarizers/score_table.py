@@ -19,7 +19,7 @@ DOUBTS = {
     "suspect": ("suspect verdict", "suspect verdicts"),
     "missing_module": ("program lacks a module", "programs lack a module"),
 }
-"""Entries of `details` by which a scorer doubts its verdict, and how flags count such verdicts."""
+"""Keys of `details` with which a scorer marks a doubtful verdict, and the words (one, several) for them in a flag."""
 
 Tags = tuple[tuple[str, str], ...]
 
@@ -45,7 +45,7 @@ class Table:
     ties: Counter[str] = field(default_factory=Counter)
     """For each metric, the rows in which several options were equally good, from `ties` in the details."""
     doubts: Counter[str] = field(default_factory=Counter)
-    """Numbers of rows whose scorer doubts its verdict, by the entry of `details` that says so."""
+    """The number of rows whose scorer marked its verdict as doubtful, by the key of `details` that says so."""
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -65,14 +65,14 @@ class Table:
         return [weights[row] for row in rows]
 
     def outcome_counts(self) -> dict[str, int]:
-        """Return the number of rows with each outcome."""
+        """Return the number of rows by outcome."""
         counts = {}
         for code, n in sorted(Counter(self.outcomes).items()):
             counts[self.outcome_names[code]] = n
         return counts
 
     def names(self, otherwise: str) -> list[str]:
-        """Return the metrics of the scored answers, else those of all answers, else `otherwise`.
+        """Return the names of the metrics of scored answers, else those of all answers, else `otherwise`.
 
         A scorer with several named values uses only its own name for an answer that it could not read.
         """
@@ -88,7 +88,7 @@ class Table:
         return judged or list(self.metrics)
 
     def only_scored(self, name: str) -> "array[float]":
-        """Return the column of a metric in which only scored rows keep their value."""
+        """Return the column of a metric, with `NO_VALUE` in rows that were not scored."""
         if WITH_VALUE.issuperset(self.outcome_names) and name in self.metrics:
             return self.metrics[name]
         is_scored = [outcome in WITH_VALUE for outcome in self.outcome_names]
@@ -136,7 +136,7 @@ class Table:
         name: str,
         column: "array[float]",
     ) -> None:
-        """Keep this metric's own values in unread rows; a row that has only values of other metrics gets none."""
+        """Correct `done` in unreadable rows: keep this metric's value, or give none if only other metrics have one."""
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
         for row, code in enumerate(self.outcomes):
@@ -247,7 +247,7 @@ def _read(
 
 
 def _count_doubts(record: ScoreRecord, doubts: Counter[str]) -> None:
-    """Count the entries of `details` by which the scorer doubts its verdict."""
+    """Count the keys of `details` with which the scorer marked its verdict as doubtful."""
     if not record.details:
         return
     for name in DOUBTS:

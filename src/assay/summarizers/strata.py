@@ -1,4 +1,4 @@
-"""Numbers computed from several groups of samples, such as means in which all groups count the same or by weight.
+"""Metrics computed from several groups of samples, such as means in which all groups count the same or by weight.
 
 `pairs` and `worst_case` also use this module: the value with which a record counts, and results whose formula gets the
 sums of all groups.
@@ -119,7 +119,7 @@ class OneEach:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The fields of a result other than its numbers: names, direction and details."""
+    """The descriptive fields of a result: its metric, groups, flags and details, without value and interval."""
 
     metric: str
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -237,7 +237,7 @@ def scale_of(
     rows: Sequence[Row],
     context: SummaryContext,
 ) -> Ends | None:
-    """Return the ends of the scale of the rows' values; `None` if they are unknown, or a value is outside of them."""
+    """Return the scorer's bounds; `None` if they are unknown, or a row's mean value is outside of them."""
     if context.bounds is None:
         return None
     low, high = context.bounds

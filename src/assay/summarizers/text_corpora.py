@@ -84,7 +84,7 @@ def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
     orders = np.maximum(is_used.sum(axis=1), 1)
 
     def mean_share(totals: "Floats") -> "Floats":
-        """Return the mean over the orders of the n-grams that are shared."""
+        """Return the shared n-grams as a share of `totals`, averaged over the orders of n-grams."""
         shares = np.where(is_used, shared / np.maximum(totals, 1), 0.0)
         return np.asarray(shares.sum(axis=1) / orders, float)
 
@@ -194,7 +194,7 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
 
 
 def meteor_of(rows: "Floats") -> float:
-    """Return METEOR over several segments, for fixtures."""
+    """Return METEOR over several segments, given their counts; conformance fixtures use it."""
     return float(corpus_meteor_from(rows.sum(axis=0, keepdims=True))[0])
 
 

@@ -18,11 +18,11 @@ _SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.
 @summarizers.register("threshold")
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The share of values that reach a bar, and in addition the mean."""
+    """The share of values that reach the threshold `bar`, and in addition the mean."""
 
     bar: float
     inclusive: bool = True
-    """Count a value exactly at the bar as reaching it."""
+    """True if a value exactly at `bar` counts as reaching it."""
 
     def __call__(
         self,
@@ -121,7 +121,7 @@ def with_metric(
     name: str,
     change: Callable[[float], float],
 ) -> Table:
-    """Return the table with one metric renamed to `name`, and `change` applied to each of its scored numbers."""
+    """Return the table with one metric renamed to `name`, and `change` applied to its values in scored rows."""
     cells = array("d")
     others = {}
     for other, column in table.metrics.items():

@@ -34,7 +34,7 @@ SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
 
 OUTSIDE = "outside its bounds"
 ROUNDING = 1e-9
-"""How far beyond its bounds a computed number may be."""
+"""How far a computed value may be outside its bounds because of rounding."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Units:
 
     values: Sequence[float]
     rows: Sequence[int]
-    """A row of the table for each value: its tags and its cluster."""
+    """For each value, the index of a row in the table that has its tags and cluster."""
     unresolved: int
     answers: int
     """The number of rows that have a value or should have one; `unresolved_share` is a share of these."""
@@ -69,9 +69,9 @@ def units_of(
     *,
     metric: str,
 ) -> Units:
-    """Return the units of one column whose outcomes were applied.
+    """Reduce a column of a metric, with one cell per answer, to one value per sample.
 
-    `bounds` are the worst and the best value of the metric.
+    Outcomes must already be applied to `cells`. `bounds` are the worst and the best value of the metric.
     """
     if table.samples is not None:
         return _reduce_samples(table, cells, reducer, bounds, metric)
@@ -364,7 +364,7 @@ def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
 
 
 def lacking_flags(answers: int) -> tuple[str, ...]:
-    """Return a flag with the number of judged answers that have no counts."""
+    """Return a flag that says how many judged answers have no counts; nothing if there are none."""
     return (f"{answers} answers have no counts and are left out",) if answers else ()
 
 
@@ -438,12 +438,12 @@ def is_outside(
     value: float | None,
     bounds: Sequence[float],
 ) -> bool:
-    """Return True if a number is outside its bounds by more than rounding."""
+    """Return True if a value is outside its bounds by more than rounding."""
     low, high = bounds
     return value is not None and not low - ROUNDING <= value <= high + ROUNDING
 
 
 def outside_flag(bounds: Sequence[float]) -> str:
-    """Return the flag of a number that is not between its bounds."""
+    """Return the flag for a value that is not between its bounds."""
     low, high = bounds
     return f"{OUTSIDE} {low:g} … {high:g}"

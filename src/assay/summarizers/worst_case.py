@@ -219,7 +219,7 @@ def estimate_worst(
 
 
 def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":
-    """Return the lowest (or highest) ratio over the levels, for each row of sums."""
+    """Return the worst ratio among the levels, for each row of sums: the highest if `highest`, else the lowest."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):

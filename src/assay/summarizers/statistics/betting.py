@@ -150,7 +150,7 @@ class StoppingRule:
         *,
         shuffle_seed: int | None,
     ) -> bool:
-        """Return True if the run may stop at this estimate; `shuffle_seed` is the seed of its order."""
+        """Return True if the run may stop at this estimate; `shuffle_seed` is the seed that shuffled its samples."""
         if shuffle_seed is None:
             raise ValueError(
                 "early stopping needs samples in random order: shuffle the dataset with a seed"

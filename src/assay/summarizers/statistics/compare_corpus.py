@@ -87,9 +87,10 @@ def _paired_bootstrap(
     level: float,
     size: float,
 ) -> PairedBootstrap | None:
-    """Return the difference over resampled units; `size` is the larger of the two values.
+    """Return a bootstrap interval of the difference between two corpus scores, and its p value.
 
-    It is `None` if more than one draw in twenty has no value, or if all draws are equal except for rounding.
+    `size`, the larger score, is the scale for rounding. Return `None` if more than one draw in twenty has no value, or
+    if all draws are equal except for rounding.
     """
     import numpy as np
 
@@ -121,7 +122,10 @@ def _difference(
     level: float,
     size: float,
 ) -> Estimate:
-    """Return the difference of two corpus values with its jackknife t interval; `size` is the larger value."""
+    """Return the difference of two corpus scores with its jackknife t interval.
+
+    `size`, the larger score, is the scale for rounding.
+    """
     import numpy as np
 
     value = float(gap(total[None, :])[0])

@@ -20,7 +20,7 @@ MINIMUM_OVERLAP_PERCENT = 95
 
 @dataclass(frozen=True, slots=True)
 class PairedBootstrap:
-    """A difference over resampled samples, the same for both models (Koehn 2004)."""
+    """The bootstrap interval of a difference: the same samples are drawn for both models (Koehn 2004)."""
 
     low: float
     high: float
@@ -117,7 +117,7 @@ def common_ids(
     *,
     force: bool = False,
 ) -> list[str]:
-    """Return the common samples, sorted. Raise if there are none, or less than 95 % of all unless `force`."""
+    """Return the sorted ids of both models. Raise if none is common or, without `force`, less than 95 % are."""
     common = sorted(a.keys() & b.keys())
     n = len(common)
     only_a = len(a) - len(common)
@@ -140,9 +140,9 @@ def _widest(
     second: list[float],
     bounds: Ends | None,
 ) -> Ends | None:
-    """Return the lowest and highest possible difference.
+    """Return the lowest and highest possible difference of two scores.
 
-    It is `None` if the scale is not known, or a score is outside of it.
+    Return `None` if the scale is not known, or a score is outside of it.
     """
     if bounds is None or not all(
         bounds[0] <= score <= bounds[1] for score in (*first, *second)

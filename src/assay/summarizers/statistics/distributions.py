@@ -153,8 +153,8 @@ def t_power(
 ) -> float:
     """Return how often a two-sided t test at `alpha` rejects if the mean is `shift` standard errors from 0.
 
-    The noncentral t as an integral over the estimated standard error (Simpson's rule, 2,000 steps of 10 deviations each
-    side of its mode).
+    The noncentral t distribution is integrated over the estimated standard error (Simpson's rule, 2,000 steps, up to
+    10 deviations on each side of the mode).
     """
     critical = t_quantile(1 - alpha / 2, df)
     centre = math.sqrt(max(df - 1, 0.0) / df)

@@ -19,7 +19,7 @@ def cluster_codes(
     clusters: Sequence[Hashable],
     n: int,
 ) -> list[int]:
-    """Return the keys as numbers 0, 1, 2 … in order of appearance; raise if a sample has no key."""
+    """Return each sample's cluster as a code 0, 1, 2 … in order of appearance; raise if a sample has no cluster."""
     if len(clusters) != n:
         raise ValueError(
             f"{n} values but {len(clusters)} cluster keys: give one key for each value"
@@ -68,7 +68,7 @@ def size_balance(sizes: Sequence[float]) -> float:
 
 
 def assumed_correlation(balance: float) -> float:
-    """Return the correlation within clusters that is assumed as long as no spread was observed."""
+    """Return the correlation assumed within clusters while none was observed; `balance` is from `size_balance`."""
     return CORRELATION + UNEQUAL_CORRELATION * (1 - balance)
 
 
@@ -76,7 +76,7 @@ def finite(
     values: Sequence[float],
     what: str = "value",
 ) -> list[float]:
-    """Return the values as floats; raise if there are none, or one is not a finite number."""
+    """Return the values as floats; raise if the list is empty, or one is not a finite number."""
     if not len(values):
         raise ValueError(f"no {what}s: there is nothing to estimate")
     numbers = [float(value) for value in values]

@@ -102,7 +102,7 @@ def _why_no_interval(
     parts: Sequence[Estimate],
     scale: Ends | None,
 ) -> str:
-    """Return why the combination cannot have an interval; empty if it can."""
+    """Return why the mean of these parts cannot have an interval; empty if it can."""
     missing = sum(part.stderr is None for part in parts)
     if missing and scale is None:
         return "a part has no interval"
@@ -198,7 +198,7 @@ def _combined_spread(
 
 
 def _spread_of(part: Estimate) -> Spread:
-    """Return the spread of an estimate that has only a standard error."""
+    """Return the spread of a part that has only a standard error, computed from its number of units."""
     units = part.n if part.clusters is None else part.clusters
     variance = (part.stderr or 0.0) ** 2
     return Spread(

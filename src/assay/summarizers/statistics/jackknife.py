@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 POSITIVE: Ends = (0.0, math.inf)
-"""The scale of an error rate or a perplexity."""
+"""Bounds of a metric without an upper limit, such as an error rate or a perplexity."""
 
 
 def jackknife(
@@ -243,7 +243,7 @@ def _bounded_ratio(
 
 
 def ratio_of_sums(sums: "Floats") -> "Floats":
-    """Return the first column over the second."""
+    """Return the first column divided by the second, for each row of sums."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -297,7 +297,7 @@ def _check_sums(statistics: "Floats | Sequence[Sequence[float]]") -> "Floats":
 
 
 def value_of(function: "Callable[[Floats], Floats]", total: "Floats") -> float:
-    """Return the value of a metric from the sums of its counts; raise if it has none."""
+    """Return the metric for one row of column sums; raise if it is undefined there."""
     value = float(function(total[None, :])[0])
     if not math.isfinite(value):
         raise ValueError(

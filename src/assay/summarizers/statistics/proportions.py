@@ -47,7 +47,7 @@ def clopper_pearson(
     n: int,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return the exact interval. It covers at least `level` for every true share, and is therefore wide."""
+    """Return Clopper and Pearson's exact interval of k successes in n, which covers at least `level` and is wide."""
     _check_counts(k, n)
     tail = (1 - level) / 2
     low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
@@ -83,7 +83,7 @@ def wald(
     n: int,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return the textbook interval cut to [0, 1], for comparison only: at 0 or n successes it has no width."""
+    """Return the textbook interval of k successes in n, for comparison only: at 0 or n successes it has no width."""
     _check_counts(k, n)
     share = k / n
     half = _z(level) * math.sqrt(share * (1 - share) / n)

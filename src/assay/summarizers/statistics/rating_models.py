@@ -30,7 +30,7 @@ _MOST_STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Battle:
-    """The result of two models on one sample."""
+    """A battle: which of two models was better on one sample."""
 
     first: str
     second: str
