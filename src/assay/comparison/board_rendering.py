@@ -78,7 +78,7 @@ def _cell(
     entry: Entry,
     column: Column,
 ) -> str:
-    """Return a number with its interval; if the board has several columns, also with its rank."""
+    """Return the text of a table cell: a value with its interval and, if the board has several columns, its rank."""
     if column not in entry.numbers:
         return MISSING
     text = _number(entry.numbers[column][0])
@@ -111,7 +111,7 @@ def _interval(ends: tuple[float, float] | None) -> str:
 
 
 def remarks(board: Leaderboard) -> Iterator[str]:
-    """Yield notes below the table, for example about ties and missing numbers."""
+    """Yield notes below the table, for example about ties and missing values."""
     ranks = board.overall
     names = [entry.name for entry in board.entries if entry.name in ranks]
     for index, name in enumerate(names):
@@ -161,7 +161,7 @@ def _blocks(
     rows: Sequence[Sequence[str]],
     width: int,
 ) -> Iterator[str]:
-    """Yield rank and model of each row in one line, then one line for each of its numbers."""
+    """Yield rank and model of each row in one line, then one line for each of its values."""
     names = headings[2:]
     longest = max((len(name) for name in names), default=0)
     for rank, model, *numbers in rows:

@@ -1,4 +1,4 @@
-"""Values and counts of the single samples from which a run's table was computed."""
+"""Read the values and counts of single samples from which a run's result table was computed."""
 
 from collections.abc import Hashable, Iterable, Iterator
 
@@ -24,8 +24,8 @@ def sample_counts(
 ) -> tuple[Counts, Clusters]:
     """Return the counts of each sample, added up over its answers, and its cluster (the sample itself if it has none).
 
-    If several scorers have such counts, those that add up to the number in the table are returned; if none do, both
-    mappings are empty.
+    If several scorers have such counts, return those that add up to the value in the table of results; if none do, two
+    empty mappings.
     """
     for records in _sources(reader, task, model, recipe):
         counts, clusters = _added_up(records, recipe)
@@ -40,7 +40,7 @@ def _sources(
     model: str,
     recipe: Recipe,
 ) -> Iterator[Iterable[ScoreRecord]]:
-    """Yield collections of records that may have the counts: those of each scorer, or those of all scorers joined."""
+    """Yield the groups of score records in which to look for counts: those of each scorer, or of all scorers joined."""
     beside = {
         scorer: Attempts(reader.counted_scores(task, model, scorer))
         for scorer in reader.scorers(task, model)
@@ -55,7 +55,7 @@ def _added_up(
     records: Iterable[ScoreRecord],
     recipe: Recipe,
 ) -> tuple[Counts, Clusters]:
-    """Return the sums of each sample's counts, and its cluster."""
+    """Return the counts of each sample, summed over its records, and its cluster."""
     counts: Counts = {}
     clusters: Clusters = {}
     for record in records:
@@ -76,7 +76,7 @@ def _makes_the_number(
     result: Result | None,
     recipe: Recipe,
 ) -> bool:
-    """Return True if the counts of the samples add up to the value in the table, or if the run has no table."""
+    """Return True if the samples' counts give the value in the table of results, or if the run has no table."""
     import numpy as np
 
     if result is None:
@@ -92,7 +92,7 @@ def _makes_the_number(
 
 
 class Values:
-    """Values and counts of samples. Each is read once, even if several rows compare it."""
+    """Cache of the values and counts of samples, for comparisons that use the same run several times."""
 
     def __init__(self) -> None:
         self._samples: dict[tuple[str, ...], SampleValues] = {}
@@ -132,7 +132,7 @@ class Values:
         model: str,
         recipe: Recipe,
     ) -> tuple[Counts, Clusters]:
-        """Return the counts and clusters of a number's samples, as `sample_counts` does. They are read only once."""
+        """Return counts and clusters of the samples behind a result, as `sample_counts` does, with a cache."""
         key = str(reader.layout.folder), number.task, model, number.metric
         if key not in self._counts:
             self._counts[key] = sample_counts(reader, number.task, model, table, recipe)

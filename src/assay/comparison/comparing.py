@@ -23,7 +23,7 @@ from .comparison_rows import Comparison, Row
 from .foreign_pairs import find_partner, is_imported
 
 _WAYS = ("template", "to_sample", "shots", "options")
-"""Digests of how samples are presented to a model. If one differs, the two runs measured different things."""
+"""Keys in `run.json` of what decides how a model sees the samples. If one differs, results are not comparable."""
 _OWN = frozenset({"output", "baseline"})
 """Settings that do not affect the results of a run: its folder and its baseline."""
 LONGEST_SETTING = 300
@@ -35,7 +35,7 @@ def differing_ways(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> list[str]:
-    """Return a line for each task that the two runs measured differently."""
+    """Return a line for each task whose data, prompts, options or scorers differ between the two runs."""
     by_model = {}
     by_task = {}
     for entry in before.get("cells", ()):
@@ -55,7 +55,7 @@ def differing_ways(
 
 
 def _changes(earlier: Entry, entry: Entry) -> list[str]:
-    """Return the parts in which two entries differ: data, prompts, options, scorers, or else the protocol."""
+    """Return what differs between one task's entries in two runs: data, prompts, options, scorers, or protocol."""
     changed = []
     if earlier.get("data_sha256") != entry.get("data_sha256"):
         changed.append("data")
@@ -69,9 +69,9 @@ def _changes(earlier: Entry, entry: Entry) -> list[str]:
 
 
 def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
-    """Return True if two entries were asked or scored differently.
+    """Return True if a task's prompts or scoring differ between its entries in two runs.
 
-    A scorer that only one of them has changes the protocol's id, but does not affect the numbers of the others.
+    A scorer that only one of them has changes the protocol's id, but does not affect the results of the others.
     """
     if earlier.get("protocol") == entry.get("protocol"):
         return False
@@ -130,7 +130,7 @@ def _differences(before: object, after: object) -> Iterator[tuple[str, str, str]
 
 
 def _setting_text(value: object) -> str:
-    """Return a setting as text of limited length."""
+    """Return the value of a setting as text, shortened if it is long."""
     if value is None:
         return "–"
     if isinstance(value, Mapping):
@@ -197,7 +197,7 @@ def compare_runs(
 
 
 def adjust(rows: Iterable[Row]) -> None:
-    """Adjust the p values by Holm's method, because each compared number is one more chance of a false alarm."""
+    """Adjust the p values of all rows by Holm's method, because each comparison is one more chance of a false alarm."""
     pairs = [(row, row.paired) for row in rows if row.paired is not None]
     for (row, _), p in zip(pairs, holm([paired.p for _, paired in pairs]), strict=True):
         row.p_adjusted = p
@@ -219,7 +219,7 @@ def _row(
     after: RunReader,
     values: Values,
 ) -> Row:
-    """Return the comparison of one number, or a row that says why it cannot be compared."""
+    """Compare one result with the same task of the baseline; the returned row may say why that is impossible."""
     models = [model for task, model in before.cells if task == result.task]
     row = Row(
         result.task,
@@ -251,7 +251,7 @@ def _imported_rows(
     values: Values,
     force: bool,
 ) -> tuple[list[Row], list[str]]:
-    """Return the comparisons with results of another tool, and notes about unknown properties of these results."""
+    """Compare results with those of another tool. Return the rows, and notes about what that tool does not record."""
     rows = []
     notes: dict[str, None] = {}
     for reader in (before, after):
@@ -297,9 +297,9 @@ def compare_number(
     table: Result | None = None,
     ids: Mapping[str, str] = EMPTY,
 ) -> Row:
-    """Compare one number of a run with the same number of a model of another run.
+    """Compare one result of a run with the same result of a model in the baseline.
 
-    `values` caches the sample values. Pass `table` if the number has another name in the baseline. If ids differ, `ids`
+    `values` caches the sample values. Pass `table` if the result has another name in the baseline. If ids differ, `ids`
     maps a sample's id in the baseline to its id in this run.
     """
     row = Row(
@@ -369,7 +369,7 @@ def _compare_counts(
     after: RunReader,
     values: Values,
 ) -> None:
-    """Compare a number of the whole corpus, computed in both runs from each sample's counts by the same formula."""
+    """Compare a corpus metric (such as BLEU), computed in both runs from each sample's counts by the same formula."""
     recipe = Recipe.from_plain(result.details["recipe"])
     if recipe is None:
         row.refused = "the formula of the number is not known"
@@ -406,7 +406,7 @@ def _compare_weighted(
     result: Result,
     clusters: Mapping[str, Hashable],
 ) -> None:
-    """Compare means over weighted samples, each computed as a ratio of two sums."""
+    """Compare weighted means, each as a ratio of two sums: of values times weights, and of weights."""
     common = row.before.keys() & row.after.keys()
     if any(weights_before.get(id) != weights_after.get(id) for id in common):
         row.refused = "its samples have other weights in the baseline"
@@ -459,7 +459,7 @@ def _explain_missing_scorer(
     after: RunReader,
     model: str,
 ) -> str:
-    """Say which scorer of this run the baseline lacks, and how to add it; empty if the scorer is not the reason."""
+    """Explain a missing result: name the scorer that the baseline lacks and how to add it; empty for other reasons."""
     ways = []
     for reader, of in ((before, model), (after, result.model)):
         way = recorded_measures(reader.manifest).get((result.task, of))
@@ -477,7 +477,7 @@ def _explain_missing_scorer(
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:
-    """Return the lowest and the highest possible value of the number, if one of the summaries has them."""
+    """Return the lowest and highest possible value of a metric, from the first of the results that records them."""
     scale = next(
         (r.details["scale"] for r in results if r is not None and "scale" in r.details),
         None,

@@ -1,4 +1,4 @@
-"""The rows of a comparison: one number of a run and of its baseline, with a sentence about the difference.
+"""The rows of a comparison: one metric of a run and of its baseline, with a sentence about the difference.
 
 The sentence says which run is better, by how much and with which interval, how many samples changed in each direction,
 and p. Amount and interval have the same sign: "worse by 2.0 points, 95 % interval 0.5 to 3.5". One more sentence
@@ -20,7 +20,7 @@ Plain = Mapping[str, Any]
 
 
 def points(row: Plain) -> tuple[float, str]:
-    """Return factor and unit for displaying a difference: shares differ by percentage points."""
+    """Return factor and unit for showing a difference: 100 and ` points` for shares, else 1 and no unit."""
     scale = tuple(row.get("scale") or ())
     test = str(row.get("test") or "")
     if scale == SHARE or test.startswith("McNemar"):
@@ -29,7 +29,7 @@ def points(row: Plain) -> tuple[float, str]:
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """Describe the difference of one number in a sentence. `name` is the run that is compared with the baseline."""
+    """Describe the difference in one metric in a sentence. `name` is the run that is compared with the baseline."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
     factor, _ = points(row)
@@ -76,7 +76,7 @@ def overall(
     rows: Sequence[Plain],
     name: str = "The later run",
 ) -> str:
-    """Return the whole comparison in one sentence."""
+    """Return one sentence about all rows: in how many the run is better, worse or not distinguishable."""
     compared = [row for row in rows if "refused" not in row]
     if not compared:
         return "Nothing could be compared."
@@ -151,7 +151,7 @@ class Flip(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """One number of the run and the same number of the baseline."""
+    """The comparison of one metric of a run with the same metric of the baseline."""
 
     task: str
     model: str
@@ -162,13 +162,13 @@ class Row:
     p_adjusted: float | None = None
     """The p value adjusted by Holm's method over all compared rows."""
     refused: str = ""
-    """Why the two numbers cannot be compared."""
+    """Why the metric cannot be compared; empty if it was."""
     reducers: tuple[str, str] | None = None
     """How the baseline and the run reduced the answers to a sample to one value, if they differ."""
     scale: tuple[float, float] | None = None
-    """The lowest and the highest value, if they are known."""
+    """The lowest and the highest possible value of the metric, if they are known."""
     baseline_task: str | None = None
-    """The task of the baseline, if it has another name there."""
+    """The name of the task in the baseline, if it differs."""
     baseline_ids: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
     """For samples whose ids differ, the id in the baseline by the id in the run."""
     before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
@@ -275,7 +275,7 @@ class Row:
 
 @dataclass(slots=True)
 class Comparison:
-    """All numbers of a run, compared with those of its baseline."""
+    """The comparison of all results of a run with those of its baseline."""
 
     folder: str
     rows: list[Row]
@@ -294,7 +294,7 @@ class Comparison:
 
     @property
     def compared(self) -> int:
-        """How many numbers were compared."""
+        """The number of results that were compared."""
         return sum(row.paired is not None for row in self.rows)
 
     def lines(self) -> list[str]:

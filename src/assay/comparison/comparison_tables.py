@@ -1,4 +1,4 @@
-"""Render a comparison of runs as text, Markdown or HTML: caveats, sentences, numbers and changed samples."""
+"""Render a comparison of runs as text, Markdown or HTML: caveats, sentences, results and changed samples."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
@@ -37,7 +37,7 @@ HEADINGS = (
 )
 NUMBERS = (3, 4, 5, 7, 8, 9, 10)
 FLIPS = 50
-"""How many changed samples of a number are listed by default."""
+"""How many changed samples of each compared result are listed by default."""
 MOST_SETTINGS = 8
 COMPARED = frozenset({"models"})
 """Settings that are not listed as differences, because they are the subject of the comparison."""
@@ -52,7 +52,7 @@ def text_lines(
     flips: int | None = None,
     width: int = TEXT_WIDTH,
 ) -> Iterator[str]:
-    """Yield the comparison for a terminal: as a table if it fits into `width`, else two lines for each number."""
+    """Yield the comparison for a terminal: as a table if it fits into `width`, else two lines for each result."""
     for line in (*caveats(report), *report.sentences):
         yield printable(line)
     yield ""
@@ -66,7 +66,7 @@ def text_lines(
 
 
 def _numbers(report: RunComparison, width: int) -> Iterator[str]:
-    """Yield every number with its difference."""
+    """Yield the table of compared results, or a few lines for each if the table is too wide."""
     headings, rows = table(report)
     shift = len(headings) - len(HEADINGS)
     grid = text_grid(headings, rows, [column + shift for column in NUMBERS])
@@ -87,7 +87,7 @@ def _number_lines(
     run_name: str,
     width: int,
 ) -> Iterator[str]:
-    """Yield one number in a few lines: name and verdict, the values, the samples that changed."""
+    """Yield one compared result in a few lines: name and verdict, the values, how many samples changed."""
     arrow = "↑" if row.higher_is_better else "↓"
     name = f"{run_name}{row.task}.{row.metric}"
     heading = f"{name} {arrow}  {row.verdict}"
@@ -222,7 +222,7 @@ def _dot(
     row: Row,
     ranges: Mapping[str, float],
 ) -> str:
-    """Return the drawing of a difference; empty if there is none."""
+    """Return the drawing of a row's difference; empty if the row was not compared."""
     if row.paired is None:
         return ""
     difference = row.paired.difference
@@ -256,7 +256,7 @@ def _settings(settings: Sequence[Sequence[str]]) -> str:
 
 
 def table(report: RunComparison) -> tuple[Headings, list[tuple[str, ...]]]:
-    """Return headings and rows, one for each number; with several runs or models, the first column names them."""
+    """Return headings and rows, one per compared result. With several runs or models, the first column names them."""
     owners: set[tuple[str, str]] = set()
     names: list[str] = []
     rows: list[tuple[str, ...]] = []
@@ -283,7 +283,7 @@ def _named_runs(report: RunComparison) -> Iterator[tuple[Comparison, str]]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    """Return the cells of one number, in the order of `HEADINGS`."""
+    """Return the cells of one compared result, in the order of `HEADINGS`."""
     begin = (row.task, row.metric, "↑" if row.higher_is_better else "↓")
     if row.paired is None:
         blanks = [""] * (len(HEADINGS) - len(begin) - 1)
@@ -317,7 +317,7 @@ def _interval_text(
 
 
 def footnotes(report: RunComparison) -> Iterator[str]:
-    """Yield notes below the table: why numbers were not compared or are unreliable, and bootstrap intervals."""
+    """Yield notes below the table: why results were not compared or are unreliable, and bootstrap intervals."""
     compared = 0
     for run, name in _named_runs(report):
         prefix = f"{name} " if len(report.runs) > 1 else ""
@@ -330,7 +330,7 @@ def footnotes(report: RunComparison) -> Iterator[str]:
 
 
 def _row_notes(row: Row, title: str) -> Iterator[str]:
-    """Yield the notes of one number."""
+    """Yield the notes below the table about one compared result."""
     if row.paired is None:
         yield f"{title} not compared: {row.refused}"
         return
@@ -349,7 +349,7 @@ def flip_tables(
     report: RunComparison,
     most: int | None,
 ) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
-    """Yield a title and a table for each number: its changed samples with both answers.
+    """Yield a title and a table of changed samples, with both answers, for each compared result.
 
     Yield nothing if `most` is None.
     """

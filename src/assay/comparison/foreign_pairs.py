@@ -25,7 +25,7 @@ def is_imported(reader: RunReader) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The result of the baseline that a result of the run is compared with."""
+    """What a result is compared with: a task, model and metric of the baseline, or why there is none."""
 
     task: str = ""
     model: str = ""
@@ -153,7 +153,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The question and the reference of one sample, as far as the results have them."""
+    """The question and the reference answer of one sample, if the run or the imported results contain them."""
 
     question: str
     target: Any

@@ -35,7 +35,7 @@ SHARES = ("wilson", "clopper-pearson", "exact")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One limit of the policy, the numbers it applies to, and the decision."""
+    """One limit of the policy, applied to one result of the run: the values, and the decision."""
 
     name: str
     """Task and metric; with several models, the model, too."""
@@ -45,9 +45,9 @@ class Check:
     """The limit itself."""
     decision: Decision
     value: float | None = None
-    """The number of the run."""
+    """The value of the run."""
     baseline_value: float | None = None
-    """The number of the baseline, on the common samples."""
+    """The value of the baseline on the common samples."""
     difference: float | None = None
     """Run minus baseline; None for a limit that needs no baseline."""
     ci: tuple[float, float] | None = None
@@ -62,12 +62,12 @@ class Check:
 
     @property
     def limit(self) -> str:
-        """The limit in words."""
+        """The limit as text, such as `max_drop 0.02`."""
         return f"{self.kind} {self.bound:g}"
 
     @property
     def found(self) -> str:
-        """The numbers in words."""
+        """The compared values as text: the difference, or the value with its interval."""
         if self.kind == "max_drop":
             return self._difference_text()
         if self.ci is None:
@@ -233,7 +233,7 @@ def _choose_results(
     results: Sequence[Result],
     where: str,
 ) -> Iterator[tuple[Rule, Result]]:
-    """Yield the numbers to check, each with its rule. Raise for names that the run does not have."""
+    """Yield the results to check, each with its rule. Raise for tasks and metrics that the run does not have."""
     by_task: dict[str, list[Result]] = {}
     for result in results:
         by_task.setdefault(result.task, []).append(result)
@@ -444,7 +444,7 @@ def _decide_value(
     result: Result,
     together: int,
 ) -> Check:
-    """Check a value that must reach a bound."""
+    """Check a result's value against a bound that it must reach."""
     check = Check(
         name,
         kind,
@@ -547,7 +547,7 @@ def _without_verdict(result: Result) -> tuple[int, int]:
 
 
 def _round_up(share: float) -> str:
-    """Return a share with three digits, rounded up."""
+    """Return a share as text with three digits, rounded up."""
     return f"{-(-share * 1000 // 1) / 1000:g}"
 
 

@@ -99,7 +99,7 @@ LEAST_TO_RANK = 2
     order=True,
 )
 class Column:
-    """One number that models are ranked by."""
+    """A metric of a task under one protocol, by which models are ranked."""
 
     protocol: str
     metric: str
@@ -119,7 +119,7 @@ class Entry:
     model: str
     numbers: dict[Column, tuple[Result, RunReader]] = field(default_factory=dict)
     mean: Estimate | None = None
-    """The mean over all columns; None if one is missing, or they do not have one scale."""
+    """The mean over all columns; None if the model lacks one, or the columns have different scales."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Leaderboard:
 
     @cached_property
     def missing(self) -> list[tuple[str, Column]]:
-        """Models and the columns in which they have no number."""
+        """Pairs of a model and a column in which it has no value."""
         gaps = []
         for entry in self.entries:
             for column in self.columns:
@@ -326,7 +326,7 @@ def _headlines(
     metrics: Sequence[str],
     tasks: Sequence[str],
 ) -> list[Result]:
-    """Return the first number of each task and model of a run, or those with the requested names."""
+    """Return the first result of each task and model of a run, or the results with the requested names."""
     chosen: dict[tuple[str, str, str], Result] = {}
     for result in reader.results:
         if result.value is None or (
@@ -342,7 +342,7 @@ def _headlines(
 
 
 class _Duels:
-    """Compares two models in one column or in all columns. Each comparison is made once."""
+    """Compares two models in one column or in all columns, and caches each comparison."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -414,7 +414,7 @@ class _Duels:
         second: Entry,
         column: Column,
     ) -> Estimate:
-        """Return the mean difference over common samples, with few degrees of freedom if few samples differ."""
+        """Return the mean difference of two models over common samples; if few differ, with few degrees of freedom."""
         row = self.row(first, second, column)
         common = sorted(row.after.keys() & row.before.keys())
         differences = []
@@ -501,7 +501,7 @@ def _key_without_mean(
     columns: Sequence[Column],
     ranks: Mapping[Column | None, Mapping[str, Rank]],
 ) -> tuple[float, float, float]:
-    """Return a sort key: fewer missing numbers, then the better mean rank, then the better first value."""
+    """Return a sort key: fewer missing values, then the better mean rank, then the better first value."""
     missing = sum(column not in entry.numbers for column in columns)
     best_ranks = []
     for column in columns:

@@ -26,15 +26,15 @@ class Rule:
     max_value: float | None = None
     """The highest allowed value of a metric for which lower is better."""
     min_above_floor: float | None = None
-    """How much better than its floor the number must be; the floor is the score of guessing, or of agents that do
+    """How much better than its floor the value must be; the floor is the score of guessing, or of an agent that does
     nothing.
     """
     metric: str | None = None
-    """The name of the number (default: the first of the task in the table)."""
+    """The metric to check (default: the first one of the task in the table)."""
 
     @property
     def decides(self) -> bool:
-        """True if the rule has a limit."""
+        """True if the rule sets at least one limit."""
         return any(
             limit is not None
             for limit in (
@@ -190,7 +190,7 @@ def _rule(
     where: str,
     faults: list[AssayError],
 ) -> Rule:
-    """Return the limits in a mapping. Faults are added to the list."""
+    """Read limits from a mapping of the policy file; add its faults to the list."""
     numbers: dict[str, float | None] = {}
     for key in ("max_drop", "min_value", "max_value", "min_above_floor"):
         value = plain.get(key)

@@ -31,7 +31,7 @@ NUMBERS = (2, 4, 5, 6)
 
 @dataclass(frozen=True, slots=True)
 class RatedColumn:
-    """The ratings of all models by one number."""
+    """The ratings of all models by the metric of one column."""
 
     column: Column
     ratings: Ratings
@@ -184,7 +184,7 @@ def _named_battles(entry: Entry, column: Column) -> Iterator[Battle]:
 
 
 def _records(reader: RunReader, result: Result) -> Iterator[ScoreRecord]:
-    """Yield the score records that the number comes from."""
+    """Yield the score records from which a result was computed."""
     for scorer in reader.scorers(result.task, result.model):
         if result.metric == scorer or result.metric.startswith(f"{scorer}."):
             yield from reader.scores(result.task, result.model, scorer)

@@ -1,6 +1,6 @@
 """Compare several runs with one baseline, for `assay compare` and `assay.compare`.
 
-All p values are adjusted together.
+The p values of all runs are adjusted together.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class RunComparison:
 
     @property
     def sentences(self) -> list[str]:
-        """One sentence for each run."""
+        """One sentence for each compared run: how it differs from the baseline."""
         lines = []
         for run, name in zip(self.runs, self.names[1:], strict=True):
             lines.append(run.sentence(name))
@@ -45,16 +45,16 @@ class RunComparison:
 
     @property
     def compared(self) -> int:
-        """How many numbers were compared."""
+        """The number of results that were compared, over all runs."""
         return sum(run.compared for run in self.runs)
 
     @property
     def rows(self) -> list[Row]:
-        """Every number of every run."""
+        """One row for each compared metric of each run."""
         return [row for run in self.runs for row in run.rows]
 
     def to_plain(self, flips: int | None = None) -> dict[str, Any]:
-        """Return the comparison as JSON, with at most `flips` changed samples for each number."""
+        """Return the comparison as JSON, with at most `flips` changed samples for each metric."""
         runs = []
         for run, name, words in zip(
             self.runs,
@@ -74,7 +74,7 @@ class RunComparison:
         return {"baseline": str(self.baseline), "compared": self.compared, "runs": runs}
 
     def frame(self) -> "pandas.DataFrame":
-        """Return a pandas data frame with one row for each number."""
+        """Return a pandas data frame with one row for each compared metric of each run."""
         from ..store.export import data_frame
 
         return data_frame(
@@ -97,7 +97,7 @@ def compare(
     *runs: Run,
     force: bool = False,
 ) -> RunComparison:
-    """Compare the numbers of one or more runs with those of a baseline, paired by sample.
+    """Compare the results of one or more runs with those of a baseline, paired by sample.
 
     A run may be the results of another tool; `force` compares these even if their data is different or unknown.
 

@@ -34,7 +34,7 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Known or assumed properties of the scores of a number."""
+    """The distribution of one metric's sample scores: measured in a run, or assumed."""
 
     name: str
     n: int
@@ -47,9 +47,9 @@ class Scores:
     paired_variance: float
     """Variance of the difference of two runs on one sample."""
     origin: str
-    """Where the figures about two runs come from."""
+    """Where `pairs` and `paired_variance` come from, in words: two runs, or an assumption."""
     width: float = 1.0
-    """The width of the scale."""
+    """The highest minus the lowest possible score."""
 
     def half_width(self, n: int) -> float:
         """Return half the width of the 95 % interval of one run of n samples."""
@@ -80,7 +80,7 @@ class Scores:
         counts: Sequence[int],
         differences: Sequence[float],
     ) -> Iterator[str]:
-        """Yield the lines for a terminal."""
+        """Yield the lines for a terminal: what `counts` samples can show, and how many samples `differences` need."""
         yield f"{self.name}: {self._describe()}"
         for n in counts:
             smallest = self.smallest_difference(n)
@@ -143,7 +143,7 @@ def assumed_scores(
     deviation: float | None,
     pairs: float | None,
 ) -> Scores:
-    """Return assumed scores: right-or-wrong ones with a rate, or others with a standard deviation."""
+    """Return an assumed distribution of scores: of right-or-wrong scores by `rate`, or of others by `deviation`."""
     if deviation is not None:
         origin = f"assumed, correlation {CORRELATION:g}"
         variance = 2 * deviation**2 * (1 - CORRELATION)
@@ -167,7 +167,10 @@ def pilot_scores(
     baseline: str | Path | None = None,
     pairs: float | None = None,
 ) -> list[Scores]:
-    """Return the scores of each number of a finished run; with a baseline, also how much the two differ."""
+    """Return the distribution of sample scores for each metric of a finished run.
+
+    With a `baseline`, also use how much the scores of the two runs differ.
+    """
     reader = open_run(run)
     results = reader.results
     paired = {}
@@ -262,7 +265,7 @@ def _of_result(
 
 
 def _one_way(n: int) -> float | None:
-    """Return the smallest difference that n samples show if all differing samples differ in one direction."""
+    """Return the smallest difference that n samples show if every sample that differs favors the same run."""
     shares = []
     for share in range(1, 101):
         if paired_binary_power(n, share / 100, share / 100) >= POWER:

@@ -33,7 +33,7 @@ Scorer = Callable[[Sample, Output], Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One number that differs from the official one."""
+    """A value that differs from the official one."""
 
     case: str
     """The number of the case from 1, or `corpus`."""
@@ -71,7 +71,7 @@ def check(
     fixture: Fixture,
     metric: Scorer | None = None,
 ) -> Verdict:
-    """Check the fixture with the scorer that it names, or with `metric`, for which corpus numbers are skipped."""
+    """Check the fixture with the scorer that it names, or with `metric`, without corpus results."""
     try:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))
@@ -184,7 +184,7 @@ def _compare(
     ours: object,
     tolerance: float,
 ) -> Iterator[Difference]:
-    """Yield the numbers that differ. A number without a name is compared with the only named number."""
+    """Yield the values of a case that differ from the official ones. A name is ignored if one side is a bare number."""
     if (
         isinstance(official, Mapping)
         and not isinstance(ours, Mapping)

@@ -93,7 +93,7 @@ SIGNALS: dict[str, Callable[[], "Array"]] = {
 
 
 def as_argument(value: object) -> object:
-    """Convert an argument written in a fixture: to a signal, an array, or pairs; other values stay."""
+    """Convert a function argument from a fixture: `{"signal": …}`, `{"array": …}` or pairs; other values stay."""
     if isinstance(value, Mapping) and len(value) == 1:
         if "signal" in value:
             name = str(value["signal"])
@@ -132,7 +132,7 @@ class Fixture:
     name: str
     """`scorer@protocol`, such as `vqa_accuracy@a013f00`."""
     source: str
-    """Where the official numbers come from."""
+    """The program or paper from which the official values come."""
     made_by: str
     """How the numbers were produced: command and version."""
     cases: tuple[Case, ...]

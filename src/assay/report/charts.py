@@ -52,7 +52,7 @@ DOT_MARGIN = 6.0
 
 
 class Bar(NamedTuple):
-    """A count with its name."""
+    """A bar of a bar chart: a name and a count."""
 
     name: str
     n: int
@@ -60,7 +60,7 @@ class Bar(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The values of one group of samples in two runs."""
+    """A dot of the scatter plot: the values of one group of samples in two runs."""
 
     name: str
     before: float
@@ -69,7 +69,7 @@ class Point(NamedTuple):
 
 
 def outcome_look(name: str) -> str:
-    """Return the name of the style of an outcome."""
+    """Return the style class with which charts draw an outcome."""
     return OUTCOME_LOOKS.get(name, "o-error")
 
 
@@ -91,7 +91,7 @@ def interval_marks(
     domain: Ends,
     width: float,
 ) -> list[Markup]:
-    """Return the marks of one value: the track, the bar of its interval and its dot."""
+    """Return the SVG elements of one value: the track with its scale marks, the bar of the interval and the dot."""
     first = DOT_MARGIN
     last = width - DOT_MARGIN
     scale = Scale(*domain, first, last)
@@ -282,7 +282,7 @@ def bars(
 
 @dataclass(slots=True)
 class _ConfidenceBin:
-    """The answers whose confidence is in one of ten equal ranges."""
+    """A bin of the calibration chart: the answers whose confidence is in one of ten equal ranges."""
 
     n: int = 0
     confidence: float = 0.0
@@ -500,7 +500,7 @@ def difference_dot(
 
 
 class Interval(NamedTuple):
-    """A number with its name and the ends of its interval."""
+    """A row of `interval_rows`: a name, a value and the ends of its interval."""
 
     name: str
     value: float | None

@@ -50,7 +50,7 @@ def _cell_paragraph(
     results: list[Row],
     manifest: Row,
 ) -> str:
-    """Return a paragraph on what was evaluated, how, and the numbers."""
+    """Return the paragraph about one task × model: what was evaluated, how, and the results."""
     task = cell.get("task")
     protocol = cell.get("protocol")
     if protocol and protocol != task:
@@ -75,7 +75,7 @@ def _cell_paragraph(
 
 
 def _settings(cell: Row) -> list[str]:
-    """Return how answers were generated: options, examples in the prompt, repeats."""
+    """Return phrases on how answers were generated: options, examples in the prompt, repeats."""
     options = _mapping(cell.get("options"))
     settings = [f"{name} {value}" for name, value in options.items()]
     if cell.get("num_fewshot"):
@@ -86,7 +86,7 @@ def _settings(cell: Row) -> list[str]:
 
 
 def _number_sentences(row: Row) -> str:
-    """Return one number with its interval, its samples and its failures."""
+    """Return sentences about one result: its value, interval, samples and failures."""
     metric = row.get("metric")
     value = row.get("value")
     n = row.get("n")
@@ -115,7 +115,7 @@ def _number_sentences(row: Row) -> str:
 
 
 def _interval_text(row: Row) -> str:
-    """Return the interval of a number and its method in words."""
+    """Return the interval of a result and its method in words."""
     ends = row.get("ci")
     if not ends:
         return "without an interval"
@@ -128,7 +128,7 @@ def _run_paragraph(
     manifest: Row,
     results: list[Row],
 ) -> str:
-    """Return a paragraph with version, time and statements about all numbers."""
+    """Return the paragraph about the run as a whole: version, time, and statements that hold for all results."""
     version = _mapping(manifest.get("versions")).get("assay")
     sentence = "Run with assay"
     if version:

@@ -141,7 +141,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class _Watching:
-    """Base of the displays: the observed counters, and the notes printed so far."""
+    """Base of the progress displays: the observed counters, and the notes printed so far."""
 
     def __init__(self) -> None:
         self._cells: Sequence[WatchedTask] = []

@@ -46,7 +46,7 @@ PAINT: Mapping[str, Mapping[str, str]] = {
     "o-error": {"fill": BAD},
     "o-none": {"fill": MUTED, "opacity": "0.5"},
 }
-"""The style of each kind of mark: the classes and the light colours of the app's style sheet."""
+"""SVG attributes for each style class, in the light colours of the viewer's style sheet."""
 
 
 def element(
@@ -233,7 +233,7 @@ def _tick_step(length: float, most: int) -> float:
 
 
 def short(value: float) -> str:
-    """Return a number for an axis."""
+    """Return a number as short text for the labels of an axis."""
     if abs(value) >= 10000:
         thousands = float(f"{value / 1000:.3g}")
         return f"{thousands:g}k"

@@ -275,7 +275,7 @@ def group_tables(results: Sequence[Result]) -> list[GroupTable]:
 
 
 def _tags_of(results: Sequence[Result]) -> list[str]:
-    """Return the tags of all results, each once."""
+    """Return the names of all tags by which the results are broken down."""
     tags: dict[str, None] = {}
     for result in results:
         tags.update(dict.fromkeys(result.groups))
@@ -326,7 +326,7 @@ def _table(
 
 
 def _groups_of(result: Result, tag: str) -> dict[str, Result]:
-    """Return the results of one number by the values of a tag."""
+    """Return the group results of one metric by the values of a tag."""
     groups = result.groups.get(tag)
     if not isinstance(groups, Mapping):
         return {}
@@ -352,7 +352,7 @@ def _short(result: Result) -> str:
 
 
 def _number(result: Result) -> str:
-    """Return a number with its interval."""
+    """Return the text of a cell: a value with its interval."""
     value = format_value(result.value)
     interval = format_interval(result)
     return f"{value} {interval}"
