@@ -66,7 +66,7 @@ def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 
 
 def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield name and SVG of a chart for each metric: over tasks and models, and over groups."""
+    """Yield name and SVG of the charts of results: one for each metric, and one for each breakdown by a tag."""
     for metric in dict.fromkeys(result.metric for result in results):
         metric_results = [result for result in results if result.metric == metric]
         several = len({result.model for result in metric_results}) > 1

@@ -17,7 +17,7 @@ from .run_folders import metric_domains
 from .run_view import RunView
 
 MOST_FLIPS = 2000
-"""How many changed samples of a number a page lists, the largest changes first; `flip_counts` counts all of them."""
+"""How many changed samples a page lists for each metric, the largest changes first; `flip_counts` counts all."""
 
 
 def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _flip_rows(
 
 
 def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
-    """Return at most `MOST_FLIPS` flips in their order, half of them for each direction if there are enough."""
+    """Return at most `MOST_FLIPS` changed samples in their order, half in each direction if there are enough."""
     ups = []
     downs = []
     for flip in flips:

@@ -219,7 +219,7 @@ def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body of a request; None if it is too long, or the sender has gone."""
+    """Return the body of a request; None if it is too long, or the sender closed the connection."""
     body: bytes = b""
     while True:
         message = await receive()

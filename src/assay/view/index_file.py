@@ -100,7 +100,7 @@ def _load(layout: Layout) -> JournalIndex | None:
 
 
 def _mark(path: Path, end: int) -> dict[str, int]:
-    """Return values that identify the indexed part of a journal."""
+    """Return values that identify the indexed part of a journal, to see later if it has changed."""
     with path.open("rb") as file:
         first = crc32(file.read(min(COMPARED_BYTES, end)))
         file.seek(max(0, end - COMPARED_BYTES))

@@ -31,7 +31,7 @@ NONE = -1
 MOST_METRICS = 32
 """Maximum number of columns with values. Further metrics are shown only on the page of a sample."""
 ROOM = 1024
-"""Initial number of rows for which columns have memory."""
+"""The number of rows for which new columns allocate memory."""
 LARGEST = (1 << 31) - 1
 SMALL = ("cell", "epoch", "order", "chars", "tokens_in", "tokens_out")
 REAL = ("seconds", "confidence")
@@ -43,7 +43,7 @@ def _codes_of(values: Sequence[str]) -> dict[str, int]:
 
 
 class JournalIndex:
-    """Rows, lines and words of one journal."""
+    """The index of one journal: a row per sample, the offsets of its lines, and the words to search."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class JournalIndex:
         """The offset after the last complete line that was read."""
         self.damaged = 0
         self.cells: list[tuple[str, str]] = []
-        """Task and model by code. Calls of judges have no code."""
+        """Task and model by code. Answers of judges have no code."""
         self.outcomes: list[str] = [""]
         """Outcomes by code. The first one, empty, stands for a sample without a verdict."""
         self.ids: list[str] = []
@@ -157,7 +157,7 @@ class JournalIndex:
         role: str,
         key: str,
     ) -> int:
-        """Return the offset of a helper's call; -1 if there is none."""
+        """Return the offset of the line with a call to a helper model; -1 if there is none."""
         return self.calls.get(_hash(f"{task}#{role}", key), NONE)
 
     def search(self, words: str) -> list[int]:
@@ -264,7 +264,7 @@ class JournalIndex:
             self._count_tokens(row, answer.usage)
 
     def _count_tokens(self, row: int, usage: UsageHead) -> None:
-        """Note the tokens of an answer. Entries of a record that are not numbers are ignored."""
+        """Store the input and output tokens of an answer in the columns of its row. Invalid counts are ignored."""
         tokens_in = usage.input_tokens
         tokens_out = usage.output_tokens
         if type(tokens_in) is int and 0 <= tokens_in <= LARGEST:

@@ -31,7 +31,7 @@ def label_page(
     cell: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Return the content of the label page: rows in the order of asking, labels so far, and their summary."""
+    """Return the content of the label page: rows in the order in which they are shown, labels so far, and a summary."""
     described, rows, values = _judged_rows(run, cell)
     order = list(rows)
     random.Random(seed).shuffle(order)
@@ -270,7 +270,7 @@ def _step(
     scale: Ends,
     is_rating: bool,
 ) -> float:
-    """Return a value as a label: the nearest whole rating, or 1 (right) or 0 (wrong)."""
+    """Return the scorer's value in the form of a label: the nearest whole rating, or 1 (right) or 0 (wrong)."""
     if is_rating:
         return float(round(value))
     return float(value >= (scale[0] + scale[1]) / 2)

@@ -157,7 +157,7 @@ def snippet_of(
     lines: tuple[int, int],
     file: BinaryIO,
 ) -> dict[str, Any]:
-    """Return the beginnings of question and answer; for a sample that was never asked, the reason."""
+    """Return the beginnings of a row's question and answer; for a sample that was never sent, the reason."""
     answer, verdict = lines
     snippet: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
     if answer != NONE:

@@ -27,7 +27,7 @@ SAMPLES = 24
 MOST_MEDIA_BYTES = 24 << 20
 """Maximum size of the media in a report. Further media are only named."""
 FLIPS_WITH_TEXT = 60
-"""How many changed samples of a number are shown with question and answer."""
+"""How many changed samples per metric are shown with question and answer."""
 CSV_COLUMNS = (
     "run",
     "task",
@@ -125,7 +125,7 @@ def choose(run: RunView, most: int) -> list[int]:
 
 
 def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Sort the rows into three lists: not scored, scored below the best score, and others."""
+    """Return the rows in three lists by name: `failed` (not scored), `low` (below the best score), `rest`."""
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
     for index, row in enumerate(rows_of(columns)):
         code = columns["cell"][index] if columns["cell"] else 0

@@ -189,7 +189,7 @@ def listed(run: RunView) -> dict[str, Any]:
 
 
 def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a number that the list of runs needs."""
+    """Return the fields of a result that the list of runs needs."""
     plain = {name: row.get(name) for name in RESULT}
     details = row.get("details")
     if isinstance(details, Mapping):

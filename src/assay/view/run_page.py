@@ -1,4 +1,4 @@
-"""Content of the page of a run: its numbers, faults and, while the run goes on, its progress."""
+"""Content of the page of a run: its results, faults and, while the run goes on, its progress."""
 
 import shlex
 import time
@@ -175,7 +175,7 @@ def _limit_of(manifest: Mapping[str, Any]) -> int | None:
 
 
 def _running(values: "NDArray[Any]") -> list[list[float]]:
-    """Return at most `MOST_POINTS` pairs: a number of samples, and the mean after as many answers."""
+    """Return the points of a running mean: at most `MOST_POINTS` pairs of a number of values and their mean so far."""
     import numpy as np
 
     if not len(values):

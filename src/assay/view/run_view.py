@@ -1,4 +1,4 @@
-"""The data of one run for pages: its numbers, its samples as columns, and single samples.
+"""The data of one run for pages: its results, its samples as columns, and single samples.
 
 Samples are not held in memory: a page requests the columns once, and the journal lines of the samples on the screen.
 """
@@ -163,7 +163,7 @@ class RunView:
             return places[np.lexsort((epoch[places], order[places], cell[places]))]
 
     def cells(self) -> list[dict[str, Any]]:
-        """For each task × model: its names, and the metric that a list shows first, with scale and direction."""
+        """For each task × model: task, model, and the metric that a list shows first, with scale and direction."""
         with self._lock:
             return self._cells(self.index)
 
@@ -260,7 +260,7 @@ class RunView:
         return record
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
-        """Return for each task × model its names, its numbers by name, and the metric that a list shows first."""
+        """Return for each task × model its names, its results by metric, and the metric that a list shows first."""
         manifest, summary = self.documents()
         cells = []
         described = {}
@@ -304,7 +304,7 @@ class RunView:
         cell: "NDArray[Any]",
         epoch: "NDArray[Any]",
     ) -> "NDArray[Any]":
-        """Return a mask of the rows that the last table covers; all rows if the table does not say."""
+        """Return a boolean array that marks the rows whose answers the last table of results counts."""
         import numpy as np
 
         manifest, summary = self.documents()

@@ -34,7 +34,7 @@ from .run_view import RunView, json_bytes, rows_of
 
 APP = Path(__file__).parent / "app"
 ALL = "all.js"
-"""The file with all modules of the app as one script."""
+"""The name of the file with all modules of the app as one script."""
 TRUSTED = "require-trusted-types-for 'script'; trusted-types 'none'"
 FOLDER_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
@@ -381,7 +381,7 @@ def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
 
 
 class _Copies:
-    """Media copied into the bundle, each once."""
+    """Copies the media of samples into the bundle, each once."""
 
     def __init__(self, target: Path, shelf: MediaShelf) -> None:
         self._target = target

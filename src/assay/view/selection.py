@@ -189,7 +189,7 @@ def rows_where(run: RunView, expression: str) -> dict[str, Any]:
 
 
 def _wrong(columns: SampleColumns) -> "NDArray[Any]":
-    """Return a mask of the samples that were scored below the best score."""
+    """Return a boolean array: True for each sample that was scored below the best score."""
     import numpy as np
 
     wrong = np.zeros(len(columns.rows), bool)
@@ -209,9 +209,9 @@ def _wrong(columns: SampleColumns) -> "NDArray[Any]":
 
 
 def _failed(columns: SampleColumns) -> "NDArray[Any]":
-    """Return a mask of the samples that failed.
+    """Return a boolean array: True for each sample that failed.
 
-    These are the samples without a score. If scorers did not score single samples, they are the failed answers.
+    These are the samples without a score. In a task where no sample has its own score, they are the failed answers.
     """
     import numpy as np
 
@@ -278,7 +278,7 @@ def _order(
     places: "NDArray[Any]",
     sort: str,
 ) -> "NDArray[Any]":
-    """Return the order of samples by a column. Samples without a value come last in both directions."""
+    """Return the indexes that sort samples by a column. Samples without a value come last in both directions."""
     import numpy as np
 
     name = sort.removeprefix("-")

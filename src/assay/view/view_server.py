@@ -100,7 +100,7 @@ class Query:
         return int(value)
 
     def rows(self) -> list[int]:
-        """Return the requested rows, those on the screen."""
+        """Return the row numbers in the request: those of the samples on the screen."""
         numbers = []
         for row in self.text("rows").split(","):
             if row.isdecimal() and len(row) < 12:
@@ -165,7 +165,7 @@ class Site:
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
     def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
-        """Make an endpoint of a function that returns plain data for a query. Errors become sentences for the page."""
+        """Turn a function from query to JSON data into an endpoint, whose errors become sentences for the page."""
 
         async def endpoint(request: Request) -> Response:
             return await _respond(lambda: _json(read(self._query(request))))
@@ -333,7 +333,7 @@ class LimitedProtocol(H11Protocol):
             self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Cancel the deadline of a connection that was closed."""
         self._cancel_deadline()
         super().connection_lost(exc)
 
@@ -396,7 +396,7 @@ class ViewerServer(uvicorn.Server):
         self._when_listening = when_listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, then call the function."""
+        """Start to listen, then call the function that the server was given."""
         await super().startup(sockets)
         if self.started:
             self._when_listening()
