@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _NAMED_FILE = re.compile(r"(.+\.\w+)[:|@]")
 _JSON_VALUE = re.compile(r"[^=,]*=\s*[\[{]")
-"""The beginning of a pair whose value is JSON: `rounds=[`."""
+"""The beginning of a `name=value` pair whose value is JSON: `rounds=[`."""
 MOST_COMMAS = 8
-"""How many commas of an argument are tried as part of a file name. A list of ids may have thousands."""
+"""Most commas of one argument that are tried as part of a file name, since a list of ids may have thousands."""
 CLOSE_OPTION = 0.75
-"""Similarity above which an option is suggested for an unknown one. `log_samples` is not for `max_samples`."""
+"""Similarity above which an option is suggested for an unknown one; `max_samples` is not for `log_samples`."""
 
 
 class ParserReady(Exception):
-    """Raised with the finished parser of a verb while `parsers_only` is active."""
+    """Raised with the parser of a command, in place of parsing arguments, while `parsers_only` is active."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         super().__init__(parser.prog)
@@ -41,7 +41,7 @@ _PARSERS_ONLY: ContextVar[bool] = ContextVar("parsers_only", default=False)
 
 @contextmanager
 def parsers_only() -> Iterator[None]:
-    """Make each verb raise `ParserReady` with its parser instead of parsing arguments."""
+    """Make each command raise `ParserReady` with its parser instead of parsing arguments."""
     token = _PARSERS_ONLY.set(True)
     try:
         yield
@@ -50,7 +50,7 @@ def parsers_only() -> Iterator[None]:
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Fill the paragraphs of descriptions, and keep indented lines as they are."""
+    """Formats help: wraps the paragraphs of descriptions, and keeps indented lines as they are."""
 
     def _fill_text(
         self,
@@ -169,7 +169,7 @@ def key_values(
     *,
     option: str,
 ) -> dict[str, Any]:
-    """Read `k=v,k2=v2`, several of these, or a JSON object. Each value is read by `scalar`."""
+    """Read `k=v,k2=v2`, several such texts, or a JSON object. Values are converted by `core.spec.scalar`, such as `1` to a number."""
     if not text:
         return {}
     pieces = [text] if isinstance(text, str) else list(text)
@@ -192,7 +192,7 @@ def key_values(
 
 
 def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the model options in a command that can be read. They are searched for secrets."""
+    """Return the model options in a command (`--model_args`, `--base_url`, …), in which to search for secrets."""
     options: list[dict[str, Any]] = []
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = argument.partition("=")
@@ -211,7 +211,7 @@ def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _split_pairs(piece: str) -> list[str]:
-    """Split pairs at commas. A comma inside JSON, or one that no `name=` follows, is part of a value."""
+    """Split `k=v,k2=v2` at its commas. A comma inside JSON, or one that no `name=` follows, is part of a value."""
     pairs: list[str] = []
     start = 0
     while start < len(piece):

@@ -144,7 +144,7 @@ def _part(
     name: str,
     file: Path,
 ) -> object:
-    """Return the object itself, or a module's function with the usual name, such as `score`."""
+    """Return the object itself or, if it is a module, its function called `name`, such as `score`."""
     if not isinstance(thing, ModuleType):
         return thing
     if not hasattr(thing, name):

@@ -70,7 +70,7 @@ NAMES_AFTER = {
     "--datasets": "tasks",
     "-t": "tasks",
 }
-"""The kind of the registered names that an option takes."""
+"""For options that take a registered name, the kind of these names."""
 KINDS_OF_VERB = {
     "run": ("tasks",),
     "parity": ("tasks",),
@@ -84,7 +84,7 @@ KINDS_OF_VERB = {
         "summarizers",
     ),
 }
-"""The kinds of the registered names that a verb takes as arguments."""
+"""For commands that take registered names as arguments, the kinds of these names."""
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -173,7 +173,7 @@ def _names(kind: str) -> list[str]:
 
 
 def _actions(verb: str) -> Sequence[argparse.Action]:
-    """Return the options and arguments of a verb; none for a verb that passes them to another program."""
+    """Return the options and arguments of a command; none for a command that passes them to another program."""
     try:
         with parsers_only():
             import_module(f".{verb}", __package__).command([])

@@ -22,7 +22,7 @@ PARTIAL = 3
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One line of the demo: its tasks, models and judges."""
+    """One part of the demo, such as speech in: its tasks, models and judges."""
 
     name: str
     tasks: tuple[str, ...]
@@ -197,7 +197,7 @@ def show_parts(
 
 
 def about(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each model and a line about it."""
+    """Yield the name of each model, with its description and licence."""
     from ..models.embedded import CATALOGUE
 
     for name in names:

@@ -269,7 +269,7 @@ def next_steps(result: RunResult) -> Sequence[str]:
 
 
 def typed_command() -> str:
-    """Return how assay was started, in a form that can be typed again."""
+    """Return the words with which assay was started, such as `assay` or `python -m assay`, for messages."""
     program = Path(sys.argv[0])
     if program.name != "__main__.py":
         if shutil.which("assay"):

@@ -58,7 +58,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def examine(runs: Path) -> dict[str, Any]:
-    """Return what is installed, found without importing anything."""
+    """Return what is installed, as JSON, without importing any of it."""
     from .. import __version__
     from ..models.embedded import CATALOGUE
 

@@ -41,14 +41,14 @@ SHOWN_AT_MOST = 6000
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The first prompt as the model receives it, if the model can render it."""
+    """The first prompt as text with the model's own chat template, if the model can render it."""
 
     text: str | None = None
     faults: tuple[str, ...] = ()
     why_not: str = ""
 
     def lines(self) -> Iterator[str]:
-        """Return the lines to print."""
+        """Yield the lines to print: the rendered prompt and faults of the chat template."""
         if self.why_not:
             yield f"as the model reads it: cannot be shown ({printable(self.why_not)})"
         if self.text is not None:
@@ -86,7 +86,7 @@ class Forecast:
     first: tuple[str, Prompt] | None
     samples: int
     unusable: int
-    """How many of the examined rows would become `data_error`."""
+    """How many of the examined rows would end as `data_error`, because no sample can be made of them."""
     requests: int
     at_least: bool
     """True if `requests` is a lower limit, because the template leads a dialogue of unknown length."""
@@ -102,7 +102,7 @@ class Forecast:
     """Warnings about the examined prompts that apply to every model."""
 
     def lines(self) -> Iterator[str]:
-        """Return the lines to print."""
+        """Yield the lines to print about the requests, the first prompt and the forecast."""
         cell = self.cell
         yield f"{printable(cell.task.name)} on {printable(cell.model_name)}"
         if self.first is not None:

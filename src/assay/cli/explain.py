@@ -92,7 +92,7 @@ def _with_line(
     file: Path,
     line: int | None,
 ) -> str:
-    """Return the location of an error. If it has no line, add that of the YAML key or of the definition."""
+    """Return the location of an error. If it has no line number, add that of its YAML key or of the definition."""
     if re.search(r":\d", where.rpartition(file.name)[2]):
         return where
     key = _YAML_KEY.search(what)
@@ -155,7 +155,7 @@ def remedy(
     error: BaseException,
     sample: Sample | None = None,
 ) -> str | None:
-    """Return the usual fix for such an error; `None` if there is none."""
+    """Return advice on how to fix this type of error in a user's file; `None` if there is none."""
     if " must return " in str(error):
         return "check its `return` statements: every path needs one"
     if isinstance(error, SyntaxError):

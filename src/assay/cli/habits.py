@@ -20,11 +20,11 @@ Takes = Literal["nothing", "a value", "true or false", "a number or nothing"]
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """One flag of another tool."""
+    """How a flag of another tool is translated to assay's flags."""
 
     takes: Takes = "a value"
     becomes: str | Callable[[str], Sequence[str]] | None = None
-    """The flag of assay that takes the same value, or a function that makes arguments of the value."""
+    """The flag of assay that takes the same value, or a function that turns the value into assay's arguments."""
     note: str = ""
     """A note for the user if the flag is accepted and changes nothing."""
     answer: str = ""
@@ -33,7 +33,7 @@ class Habit:
 
 @dataclass(slots=True)
 class Translation:
-    """A command translated to assay's flags, with notes and errors about the others."""
+    """A command translated to assay's flags, with notes about ignored flags and errors for refused ones."""
 
     arguments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -53,7 +53,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _is_elsewhere(kind: str) -> bool:
-    """Return True if `kind` is a folder or another library, whose names are to be listed."""
+    """Return True if `kind` is a folder or another library, whose names the user wants to list."""
     from ..dialects.recognise import named_dialect
 
     is_path = "/" in kind or Path(kind).is_dir()

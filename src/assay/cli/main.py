@@ -60,7 +60,7 @@ ANSWERS = {
     "tasks": "`assay ls tasks`",
     "models": "`assay ls models`",
 }
-"""Verbs of other tools, and what to use in assay."""
+"""Commands of other tools, with the advice what to use in assay."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Error numbers of an output that accepts no more data, such as a full disk."""
 UNUSABLE = {
@@ -167,7 +167,7 @@ def _call(
     verb: str,
     words: list[str],
 ) -> int:
-    """Import the module of a verb and call its command. Raise for an unknown verb."""
+    """Import the module of a command such as `run` and call it. Raise for an unknown command."""
     from ..core.errors import UnknownName, UsageError
 
     for word in words:

@@ -20,16 +20,16 @@ Range = tuple[float, float]
 Estimate = tuple[float, float, float]
 """The lowest, the likely and the highest value."""
 CHARACTERS: Estimate = (5.0, 4.0, 3.0)
-"""Characters per token in Latin script: for the fewest, the usual and the most tokens."""
+"""Characters per token in Latin script, for a low, a usual and a high number of tokens."""
 OTHERS: Estimate = (0.5, 1.0, 1.5)
-"""Tokens per character of other scripts, such as Chinese: at least, about, at most."""
+"""Tokens per character in other scripts, such as Chinese: a low, a usual and a high number."""
 CHARACTER_COUNT, EARLIER_RUNS = "characters / 4", "earlier runs"
 MOST_RUNS = 200
-"""How many earlier runs are read, newest first."""
+"""The maximum number of earlier runs that are read, newest first."""
 FEWEST = 5
 """Runs with fewer requests are not used for a forecast."""
 SAME, OTHER = 1.25, 2.0
-"""Factors by which a run may differ from an earlier run of the same task, and of another task."""
+"""Factors by which forecasts are widened: from an earlier run of the same task, and of another task."""
 
 
 class _Usage(msgspec.Struct):
@@ -158,7 +158,7 @@ def outlook(
 
 
 def _input_rates(same: Sequence[Earlier]) -> list[float]:
-    """Return the input tokens of a request in each earlier run of the same task."""
+    """Return the mean input tokens per request for each earlier run of the same task that recorded them."""
     rates = []
     for run in same:
         if run.usage.input_tokens is not None:

@@ -43,7 +43,7 @@ class Parity:
     largest: float = 0.0
     """The largest difference of a log-likelihood."""
     drifted: list[str] = field(default_factory=list)
-    """Samples whose answer changed."""
+    """The ids of the samples whose answer changed."""
 
     def line(self) -> str:
         """Return the result as one line to print."""

@@ -153,7 +153,7 @@ def home_of(
 
 
 def _covers(name: str, imported: str) -> bool:
-    """Return True if an import needs the provided module `name`, something in it, or the package that contains it."""
+    """Return True if importing `imported` involves the module `name`: itself, something in it, or its package."""
     return (
         imported == name
         or imported.startswith(f"{name}.")

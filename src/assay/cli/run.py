@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def gate_of(flags: argparse.Namespace) -> Gate | None:
-    """Return the restrictions for a `--config` by someone else: only code that the command itself names may run."""
+    """Return the restrictions for a `--config` that is a `run.json`: only code named by the command itself may run."""
     if not flags.config:
         return None
     from ..runner.resume.recorded import check_settings, gate_for
@@ -336,7 +336,7 @@ def _with_environment(
     base: "RunOptions",
     faults: list[AssayError],
 ) -> "RunOptions":
-    """Return the settings of a config file, completed from environment variables, and print which were used."""
+    """Return the settings of a config file, with unset ones from environment variables. Print which were used."""
     from ..runner.options import RunOptions
 
     unset = RunOptions()

@@ -126,7 +126,7 @@ def _add(
 
 
 def _attribute_of(name: str) -> str:
-    """Return the attribute in which the parser stores a flag. Tasks have a second one, because they need no flag."""
+    """Return the parser's attribute for a flag. `--tasks` has one apart from that for tasks without a flag."""
     return "more_tasks" if name == "tasks" else name
 
 
@@ -197,7 +197,7 @@ def changes_of(
 
 
 def _option_value(name: str, value: Any) -> Any:
-    """Return the value of an option. Lists and pairs may have been typed in several flags."""
+    """Convert the typed value of a flag to the option's value. Lists and pairs may come from several flags."""
     flag = FLAGS[name]
     if flag.reads == "names":
         return tuple(flatten_list(value))

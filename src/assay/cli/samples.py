@@ -87,7 +87,7 @@ def _lines_around_mark(
 
 
 def _around(line: str) -> str:
-    """Cut a long line to the text around the mark."""
+    """Cut a long line to the text around the marked span."""
     if len(line) <= LONGEST_LINE:
         return line
     begin = max(0, min(line.find(_START) - LONGEST_LINE // 2, len(line) - LONGEST_LINE))

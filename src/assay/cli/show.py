@@ -330,7 +330,7 @@ def thing_lines(
     what: str,
     data: str | None,
 ) -> Iterator[str]:
-    """Describe every registered object with a name; else the tasks of a file, or the object that the file defines."""
+    """Yield lines about every registered object called `what`; else about the tasks or the object of that file."""
     homes = [(kind, registry) for kind, registry in ALL.items() if what in registry]
     for kind, registry in homes:
         name = registry.resolve(what) or what
@@ -495,7 +495,7 @@ def _example(
 
 
 def _describe_changes(value: "DataclassInstance") -> str:
-    """Return the name of a dataclass and its options that differ from their defaults, as text."""
+    """Return a dataclass instance as text: its name, and the options that differ from their defaults."""
     options = []
     for f in fields(value):
         if (

@@ -23,7 +23,7 @@ LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
 """How many characters of the text that a scorer extracted are shown. The answer itself is printed above it."""
 WHY = ("rule", "reason", "reply", "replies", "error")
-"""Keys in the details of a verdict whose values explain the verdict."""
+"""Keys in the details of a score whose values explain it."""
 REPLIES = ("reply", "replies")
 """Keys with replies of helper models. If the journal has the call, the reply is shown with its question instead."""
 
@@ -88,7 +88,7 @@ def sample_lines(
 
 
 def _agent_lines(details: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how an agent program ended, and the names of its files; nothing for answers of a model."""
+    """Yield lines on how an agent program ended and on the files it wrote; nothing for answers of a model."""
     if "exit_code" not in details:
         return
     facts = [

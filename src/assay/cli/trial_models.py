@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class WouldAsk(BaseException):
-    """Raised with the question to a helper model that the user did not name.
+    """Raised when a scorer asks a helper model that the user did not name; carries the question.
 
     It is not an `Exception`, so that scorers that catch exceptions do not hide it.
     """
@@ -167,7 +167,7 @@ def _after_calls(
     tools: ToolSet,
     has_calls: bool,
 ) -> Output:
-    """Return the answer as a scorer gets it in a task with tools: with the tool calls and the state they left."""
+    """Return an answer in a task with tools, as a scorer gets it: with tool calls and the state after them."""
     rounds = []
     if has_calls:
         calls = tuple(
@@ -311,7 +311,7 @@ MEDIA = {"image": _tiny_image, "audio": _tiny_audio}
 
 @dataclass
 class Trial:
-    """What trying scorers needs: the user's file, the helper models, and one event loop for all calls."""
+    """The context of a trial of scorers: the user's file, the helper models, and one event loop for all calls."""
 
     file: Path
     run: RunOptions = field(default_factory=RunOptions)

@@ -172,7 +172,7 @@ def _source(thing: object) -> str:
 
 
 def why_unscored(score: Score) -> str | None:
-    """Return why a scorer has no verdict on the right answer; `None` if it has one."""
+    """Return the reason why a scorer gave no verdict on a right answer; `None` if it gave one."""
     if score.outcome not in UNRESOLVED:
         return None
     return str(
@@ -299,7 +299,7 @@ def _try(
 
 
 def _has_scored(beside: Mapping[str, Sequence[ScoreRecord]]) -> bool:
-    """Return True if every scorer could read an answer, so that its names are known."""
+    """Return True if every scorer could read an answer, so that the names of its metrics and details are known."""
     return all(
         any(record.outcome == Outcome.SCORED.value for record in records)
         for records in beside.values()

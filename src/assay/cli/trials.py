@@ -148,7 +148,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
 
 
 def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
-    """Return the task with the measure that is tried, and a line that names the measure."""
+    """Return the task with the measure (such as letter likelihood) that the trial uses, and a line that names it."""
     from ..runner.tasks.measure import measured
 
     if not task.measures and run.measure is None:
@@ -188,7 +188,7 @@ def _score_targets(
     prepared: Any,
     trial: Trial,
 ) -> None:
-    """Score the targets of further rows, because a row without a verdict would be lost in a run."""
+    """Score the targets of further rows, to find those for which a scorer would give no verdict in a run."""
     quick = [
         TriedScorer(name, scorer, None, trial)
         for name, scorer in prepared.scorers
@@ -279,7 +279,7 @@ class TriedScorer:
         self._labels.update(label for label, _ in answers[:1])
 
     def tried(self) -> Tried:
-        """Return the verdicts so far, to try summarizers with."""
+        """Return the scorer with its verdicts so far, for trying summarizers."""
         if self._labels == {WRONG_LABEL}:
             answers = WRONG_LABEL
         else:

@@ -51,7 +51,7 @@ def _checks(
     reader: RunReader,
     settings: dict[str, Any],
 ) -> Iterator[tuple[str, str]]:
-    """Yield the state of each part (`ok`, `damaged`, `not checked` or `made again`) and a line of explanation."""
+    """Yield the state of each part of a run (`ok`, `damaged`, `not checked` or `made again`), with a line about it."""
     for line in reader.damage:
         yield "damaged", line
     if reader.index.damage and reader.index.damage not in reader.damage:
