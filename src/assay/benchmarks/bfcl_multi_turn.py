@@ -44,7 +44,7 @@ _execution = threading.Lock()
 
 @functools.cache
 def _modules() -> tuple[Any, Any, Any]:
-    """Return three modules of the package: running calls, checking samples, and texts."""
+    """Return three modules of the package: for running calls, for checking samples, and its prompt texts."""
     load_bfcl()
     parts = "bfcl_eval.eval_checker.multi_turn_eval"
     with importing():
@@ -105,11 +105,11 @@ class SystemTools:
     mode: str = FC
     replies = True
     takes_any_call = True
-    """True, because the package answers even wrong calls, and its error texts are part of the measurement."""
+    """True, because the package answers even wrong calls, and its error messages are part of the benchmark."""
 
     @property
     def identity(self) -> list[str]:
-        """What results depend on: the version of the package, and the mode."""
+        """What identifies this toolbox: the package's version and the mode. If one changes, results are outdated."""
         return [version(), self.mode]
 
     def check(self) -> None:
@@ -264,7 +264,7 @@ def plain_or_refused(
     call: str,
     names: frozenset[str],
 ) -> str:
-    """Return the call if it runs nothing but functions of the sample; otherwise return a call that fails."""
+    """Return the call if it only calls functions of the sample with literal arguments, else a call that fails."""
     try:
         node = ast.parse(call, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -340,9 +340,9 @@ def turns_of(
     mode: str,
     names: frozenset[str],
 ) -> list[list[list[str]]]:
-    """Return the calls of a sample as a list of turns, each a list of answers.
+    """Return the calls of a sample as a list of turns; a turn is a list of answers, an answer a list of calls.
 
-    A turn with too many answers is the last.
+    The list ends with the first turn that has too many answers.
     """
     turns: list[list[list[str]]] = []
     steps: list[list[str]] = []

@@ -34,7 +34,7 @@ _PARSERS = {
     "java_parser": "parse_java_function_call",
     "js_parser": "parse_javascript_function_call",
 }
-"""Modules that read Java and JavaScript in mode `prompt`, and the function of each."""
+"""The package's modules that parse Java and JavaScript answers in mode `prompt`, with the function of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Bfcl:
         )
 
     def is_no_call(self, decoded: object) -> bool:
-        """Return True if decoded calls count as none in the categories irrelevance and relevance."""
+        """Return True if decoded calls count as no call, for the categories irrelevance and relevance."""
         return bool(self.utils.is_empty_output(decoded))
 
 

@@ -85,7 +85,7 @@ OVERALL_SHARES: Mapping[str, float] = {
     "no_call": 0.1,
     "turns": 0.3,
 }
-"""Shares of BFCL's groups in its overall score. The rest is memory and web search, which count as 0."""
+"""The share of each group of tasks in BFCL's overall score. The rest is memory and web search, counted as 0."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ SUITES = {suite.name: suite for mode in MODES for suite in _suites(mode)}
 
 
 def __getattr__(name: str) -> Task | Suite:
-    """Return a task or a suite as an attribute of this module."""
+    """Return the task or suite called `name`, so that they are attributes of this module."""
     if name in TASKS:
         return TASKS[name]
     if name in SUITES:

@@ -110,7 +110,7 @@ class Gathered(ShardOver):
     seekable: bool = False
 
     def rows(self) -> Iterator[Row]:
-        """Yield prompts with their propositions, each under the number of its first row."""
+        """Yield prompts with their propositions, each with the row number of its first proposition."""
         for item, rows in groupby(self.shard.rows(), key=lambda row: item_of(row[2])):
             if item is None:
                 yield from rows

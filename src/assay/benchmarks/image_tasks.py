@@ -174,7 +174,7 @@ TASKS = read_tasks("image.toml", __name__)
 
 
 def __getattr__(name: str) -> Task:
-    """Return a task of the file as an attribute of this module."""
+    """Return the task called `name`, so that the tasks in the TOML file are attributes of this module."""
     if name in TASKS:
         return TASKS[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -63,7 +63,7 @@ quickstart = Suite(
 
 
 def __getattr__(name: str) -> Task:
-    """Return a task of the file as an attribute of this module."""
+    """Return the task called `name`, so that the tasks in the TOML file are attributes of this module."""
     if name in TASKS:
         return TASKS[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -309,7 +309,7 @@ def heard(
     *modes: str,
     lists_options: bool = False,
 ) -> dict[str, Heard]:
-    """Return the template of each mode, all three if none is named."""
+    """Return the template of each input mode by its name: of `modes`, or of all three if none is named."""
     heard_modes = {}
     for mode in modes or MODES:
         heard_modes[mode] = Heard(

@@ -29,7 +29,7 @@ PACKAGE = "inspect_evals.tau2"
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The modules and names of a domain in the package."""
+    """Where the package keeps the parts of a domain (airline, retail, telecom): tools, database and toolkit."""
 
     instance: str
     """The name under which the package stores the agent's messages."""
@@ -326,7 +326,7 @@ def toolkit(
     database: object,
     instance: str | None = None,
 ) -> Any:
-    """Return the package's toolkit on a database, in the current store."""
+    """Return an instance of the package's toolkit class that works on a database and lives in the current store."""
     module, name, usual_instance = DOMAINS[domain].toolkit.split(":")
     kind = part(f"{module}:{name}")
     if instance is None:

@@ -96,7 +96,7 @@ class Tau2Service:
 
     @property
     def identity(self) -> list[str]:
-        """What results depend on: the domain and the versions of the packages."""
+        """What identifies this toolbox: the domain and the package versions. If one changes, results are outdated."""
         return [self.domain, version()]
 
     def check(self) -> None:
@@ -181,7 +181,7 @@ class Tau2Session:
         return [Message("user", (Text(words),))]
 
     async def close(self) -> None:
-        """Do nothing: the store is dropped with the session."""
+        """Do nothing: the sample's state is discarded together with the session."""
 
 
 class Tau2State:

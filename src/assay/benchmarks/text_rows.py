@@ -291,7 +291,7 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def first_turn(sample: Sample) -> Prompt:
-    """Return the first turn, at the temperature of its category."""
+    """Return the prompt of the first turn, with the temperature that MT-Bench sets for its category."""
     temperature = TEMPERATURES.get(sample.tags.get("category", ""), DEFAULT_TEMPERATURE)
     return Prompt(
         as_messages(sample.input), options=GenerateOptions(temperature=temperature)

@@ -143,7 +143,7 @@ MBPP_TASK = (
     "Your code should pass these tests:\n\n{tests}"
 )
 MBPP_SHOTS = ("2", "3", "4")
-"""The ids of the few-shot examples in the paper."""
+"""The ids of the few-shot examples in the MBPP paper."""
 
 
 def _mbpp_task(sample: Sample) -> str:
@@ -156,7 +156,7 @@ def _mbpp_task(sample: Sample) -> str:
 
 @dataclass(frozen=True)
 class AsPublished:
-    """The paper's prompt: the task with its tests, to be continued with the code."""
+    """MBPP's prompt in its paper: the task with its tests, to be continued with the code."""
 
     def __call__(self, sample: Sample) -> Prompt:
         return Prompt((Message.of("", f"{_mbpp_task(sample)}\n[BEGIN]\n"),))
@@ -184,7 +184,7 @@ def pick_published(
     num: int,
     rng: object,
 ) -> list[Sample]:
-    """Pick the paper's examples; if the data lacks them, the first samples other than the question itself."""
+    """Pick the MBPP paper's few-shot examples; if the data lacks them, the first samples other than `sample`."""
     others = [candidate for candidate in pool if candidate.id != sample.id]
     published = [candidate for candidate in others if candidate.id in MBPP_SHOTS]
     return (published if len(published) >= num else others)[:num]
@@ -220,7 +220,7 @@ TASKS = read_tasks("text.toml", __name__)
 
 
 def __getattr__(name: str) -> Task:
-    """Return a task of the file as an attribute of this module."""
+    """Return the task called `name`, so that the tasks in the TOML file are attributes of this module."""
     if name in TASKS:
         return TASKS[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

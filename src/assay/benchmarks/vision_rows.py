@@ -210,7 +210,7 @@ def answer_of(
 
 
 def usual_tags(row: RowOf) -> dict[str, str]:
-    """Return the breakdowns that nearly all of these benchmarks have."""
+    """Return the tags that nearly all vision-language tables have, such as category and split."""
     tags = {}
     for name in BREAKDOWNS:
         if not is_blank(row.get(name)):
@@ -219,7 +219,7 @@ def usual_tags(row: RowOf) -> dict[str, str]:
 
 
 def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
-    """Return a function that reads breakdowns from columns, if a row has them."""
+    """Return a function that returns the named columns of a row as tags, if it has them."""
 
     def tags(row: RowOf) -> dict[str, str]:
         tagged = {}
@@ -232,7 +232,7 @@ def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
 
 
 def whole_number(cell: object) -> int | None:
-    """Return an index as a number, or `None` if it is not one."""
+    """Return the index in a cell as an integer, or `None` if it is not one."""
     text = str(cell)
     if text.isascii() and text.isdigit():
         return int(text)

@@ -300,7 +300,7 @@ def first_of_pair(row: Mapping[str, Any]) -> str | None:
 
 
 def by_category(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the row once for each category to which it belongs."""
+    """Return a copy of the row for each category to which it belongs, so that it counts in all of them."""
     categories = [
         name.strip()
         for name in str(row.get("category") or "").split(",")
@@ -315,7 +315,7 @@ def by_category(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def places_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return set, figure and question of HallusionBench, and their subcategory."""
+    """Return the tags of a HallusionBench row: its set, figure, question and subcategory."""
     parts = str(row.get("index")).split("_")
     ids = {}
     for name, index in INDEX_PARTS.items():
@@ -340,7 +340,7 @@ TASKS = read_tasks("vision.toml", __name__)
 
 
 def __getattr__(name: str) -> Task:
-    """Return a task of the file as an attribute of this module."""
+    """Return the task called `name`, so that the tasks in the TOML file are attributes of this module."""
     if name in TASKS:
         return TASKS[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -140,7 +140,7 @@ class AnswerWords:
         self.classes = classes
 
     def _as_letter(self, match: re.Match[str]) -> str:
-        """Return the word classes of "option C" for "third option" or "option 3"; the match for a number without an option."""
+        """Return the word classes of "option C" for "third option" or "option 3"; the match if no option fits."""
         if match["another"]:
             return match[0]
         option_word = match.start() + match[0].index(OPTION_WORD)
