@@ -63,7 +63,7 @@ def _all_tasks() -> list[Task]:
 
 
 TASKS = {task.name: task for task in _all_tasks()}
-"""Tasks by name."""
+"""All BFCL tasks by name."""
 
 
 LIVE = tuple(name for name in CATEGORIES if name.startswith("live_"))

@@ -47,7 +47,10 @@ def propositions(sample: Sample) -> str:
 
 
 def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
-    """Return a function that reads the field of knowledge as the tag `category`."""
+    """Return a function that returns a row's field of knowledge as the tag `category`.
+
+    Rows without such a column are assigned by `prompt_id`; `last` has the highest id of each field.
+    """
 
     def tag(row: RowOf) -> dict[str, str]:
         category = (
@@ -132,7 +135,7 @@ def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
 
 
 def kind_of(row: RowOf) -> dict[str, str]:
-    """Return ImagineBench's type of a prompt, and the kind it is counted under."""
+    """Return two tags of an ImagineBench row: the `type` of its prompt, and the `kind` to which this type belongs."""
     name = str(row.get("type") or "").strip()
     if name:
         return {"type": name, "kind": KINDS.get(name.lower(), name.lower())}

@@ -25,7 +25,7 @@ def follows_format(sample: Sample, output: Output) -> Score:
 
 
 def lit_lamps(sample: Sample) -> set[str]:
-    """Return the lamps that are lit before a request."""
+    """Return the state in which a sample begins: the lamps that are lit before the request."""
     return set(sample["lit"])
 
 
@@ -48,7 +48,7 @@ def switch_lamp(
 
 
 def lamps_as_asked(sample: Sample, output: Output) -> Score:
-    """Return 1 if exactly the requested lamps are lit."""
+    """Return 1 if exactly the requested lamps are lit after the answer."""
     lit = ", ".join(sorted(output.state)) or "none"
     return Score(float(lit == sample.target), answer=lit)
 

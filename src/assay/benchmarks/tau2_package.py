@@ -103,7 +103,7 @@ class PackageTool:
 
 @functools.cache
 def package_tools(reference: str) -> dict[str, PackageTool]:
-    """Return tools of the package by name."""
+    """Return the tools in a list of the package (`module:list`), by their names."""
     tools: dict[str, PackageTool] = {}
     for make in part(reference):
         function = make()

@@ -35,7 +35,7 @@ class SubsetRows(ShardOver):
 
     @property
     def known_length(self) -> int | None:
-        """The number of rows, if it is known."""
+        """The number of rows of the subset, or None if it is unknown before reading."""
         return self.shard.known_length
 
     @property
@@ -49,7 +49,7 @@ class SubsetRows(ShardOver):
             yield number, offset, self._named(row, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """Return one row by its number."""
+        """Return the row with this number, as in `rows`."""
         return self._named(self.shard.row_at(number, offset), number)
 
     def _named(self, row: RowData, number: int) -> RowData:

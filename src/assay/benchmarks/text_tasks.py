@@ -31,7 +31,7 @@ def ending(row: Mapping[str, Any]) -> Sample:
 
 
 def solution(row: Mapping[str, Any]) -> Sample:
-    """Return the sample of a PIQA row: a goal and two ways to reach it."""
+    """Return the sample of a PIQA row: a goal, and two possible solutions as options."""
     return _sample(
         row.get("id"),
         str(row["goal"]),

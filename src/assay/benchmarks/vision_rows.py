@@ -36,9 +36,9 @@ class Table:
     tags: Callable[[RowOf], Mapping[str, str]] | None = None
     """Returns tags in addition to those from the usual columns."""
     target: Callable[[RowOf], Any] | None = None
-    """Reads the answer if it is neither a letter nor a text nor a list of texts."""
+    """Reads a row's answer, for tables whose answers are not a letter, a text or a list of texts."""
     reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
-    """Returns the rows to ask for each row of the file: none to skip it, several to ask it under several headings."""
+    """Returns the rows that replace a row of the file: none to skip it, several to count it in several categories."""
     lender: Fallback | None = None
     """Returns the index of another row whose image is used if a row's own image cell is empty."""
     shows_images: bool = True

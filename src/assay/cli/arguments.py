@@ -169,7 +169,7 @@ def key_values(
     *,
     option: str,
 ) -> dict[str, Any]:
-    """Read `k=v,k2=v2`, several such texts, or a JSON object. Values are converted by `core.spec.scalar`, such as `1` to a number."""
+    """Read `k=v,k2=v2`, several such texts, or a JSON object. `core.spec.scalar` converts the values."""
     if not text:
         return {}
     pieces = [text] if isinstance(text, str) else list(text)

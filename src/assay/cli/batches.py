@@ -96,7 +96,7 @@ def _choose(
     name: str,
     folder: Path,
 ) -> list[LoggedBatch]:
-    """Return the open batches that were named, or all of them. Raise if there are none."""
+    """Return the open batch called `name`, or all open batches for `ALL`. Raise if there are none."""
     open_batches = [batch for batch in log.batches.values() if batch.is_open]
     if name == ALL:
         chosen = open_batches

@@ -56,7 +56,7 @@ complete -c assay -f -a '(__assay_words)'
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 FILES = "--files--"
-"""A completion that tells the shell to complete file names as well."""
+"""A special completion, which tells the shell script to complete file names as well."""
 NAMES_AFTER = {
     "--scorer": "scorers",
     "--scorers": "scorers",

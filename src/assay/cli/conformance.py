@@ -13,7 +13,7 @@ from ..runner.tasks.components import build_scorer
 from .arguments import Parser
 
 SHOWN = 3
-"""Differences printed for each fixture. `--json` has all of them."""
+"""The number of differences printed for each fixture. `--json` has all of them."""
 
 
 def command(arguments: Sequence[str]) -> int:

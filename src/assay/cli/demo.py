@@ -28,7 +28,7 @@ class Part:
     tasks: tuple[str, ...]
     models: tuple[str, ...]
     metric: str = ""
-    """The metric to show; empty shows all metrics. The run folder has the others."""
+    """The metric to show; empty for all metrics. The run folder always has all of them."""
     judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     packages: tuple[tuple[str, str], ...] = ()
     """Packages that the scorers also need: importable name and pip name."""

@@ -314,7 +314,7 @@ def _count(
     cell: PlannedTask,
     looked_at: Sequence[Sample | BadSample],
 ) -> tuple[int, int, int]:
-    """Return the numbers of samples, rounds and unusable rows. All rows are read only if their number is unknown."""
+    """Return how many samples, rounds and unusable rows there are. Read all rows only if their number is unknown."""
     run = cell.run
     chosen = view(
         cell.samples,

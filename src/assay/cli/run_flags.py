@@ -76,7 +76,7 @@ GENERATION = _generation_readers()
 
 
 def add_flags(parser: Parser) -> dict[str, Any]:
-    """Add a flag for every option of a run, by group. Return the groups."""
+    """Add a flag for every option of a run to a parser. Return the argument groups of the flags by name."""
     groups = {name: parser.add_argument_group(name) for name in GROUPS}
     groups["what"].add_argument(
         "tasks",
@@ -95,7 +95,7 @@ def add_some(
     *names: str,
     **helps: str,
 ) -> None:
-    """Add the flags of some options of a run to another verb. `helps` replaces their help texts."""
+    """Add the flags of some run options to the parser of another command. `helps` replaces their help texts."""
     for name in names:
         _add(parser, name, **({"help": helps[name]} if name in helps else {}))
 

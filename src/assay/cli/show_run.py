@@ -21,7 +21,7 @@ from .samples import answer_lines, continuation_lines, message_lines, text_lines
 
 LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
-"""How many characters of the text that a scorer extracted are shown. The answer itself is printed above it."""
+"""The maximum number of characters shown of the text that a scorer extracted from an answer."""
 WHY = ("rule", "reason", "reply", "replies", "error")
 """Keys in the details of a score whose values explain it."""
 REPLIES = ("reply", "replies")

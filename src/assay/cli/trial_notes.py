@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 LEAST_ALIKE = 3
 """A note is printed if at least this many rows all have the same target."""
 LEAST_SHOWN = 3
-"""Shorter values may occur in a prompt by coincidence, so they are not searched in it."""
+"""Values with fewer characters are not searched in a prompt, because they may occur there by coincidence."""
 ANSWER = "(the model's answer)"
 MOST_ROUNDS = 20
-"""How many rounds of a dialogue are tried if the template does not end it."""
+"""The maximum number of rounds of a dialogue that are tried, in case the template never ends it."""
 
 
 def dialogue_prompts(

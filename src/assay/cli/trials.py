@@ -55,7 +55,7 @@ from .trial_notes import (
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
-"""How many rows are checked for whether the scorer gives a verdict on their own target."""
+"""The number of rows whose targets are scored as if they were answers, to see if each gets a verdict."""
 ANY_MODEL = Abilities(
     likelihood=True,
     logprobs=True,
@@ -511,7 +511,7 @@ def _ask(
 
 
 def _failure(message: str) -> ModelError:
-    """Return an error of a model with the usual fix for such a message."""
+    """Return a `ModelError` with this message, and the usual fix for such a message."""
     if "return" in message:
         return ModelError(
             message, fix="check its `return` statements: every path must return that"

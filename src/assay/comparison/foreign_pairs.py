@@ -201,7 +201,7 @@ def _questions_of(
 
 
 def _plain(target: object) -> object:
-    """Normalize a reference for comparison: text loses case and outer blanks; None if it is unknown."""
+    """Normalize a reference for comparison: text in lower case, without outer blanks; None if it is unknown."""
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)
         if len(entries) == 1:

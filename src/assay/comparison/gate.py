@@ -58,7 +58,7 @@ class Check:
     reason: str = ""
     """Why the limit could not be decided, and what would decide it."""
     needed: int | None = None
-    """Estimated number of samples that would decide."""
+    """The estimated number of samples with which the limit could be decided."""
 
     @property
     def limit(self) -> str:
@@ -89,7 +89,7 @@ class Check:
         return f"{text} [{self.ci[0]:+.3f}, {self.ci[1]:+.3f}]{when}, n {self.n}"
 
     def lines(self) -> list[str]:
-        """Return the lines of the check for a terminal: decision and limit, numbers, reason."""
+        """Return the lines of the check for a terminal: decision and limit, compared values, reason."""
         lines = [f"{self.decision.upper():<12}  {self.name}  {self.limit}", self.found]
         if self.reason:
             lines.append(self.reason)
@@ -558,7 +558,7 @@ def _refuse_changed(
     tasks: set[str],
     baseline: str,
 ) -> None:
-    """Raise if data or scorers of two runs differ, unless the policy allows it: a difference would not be a drop."""
+    """Raise if data or scorers of the runs differ, unless the policy allows it: values would not be comparable."""
     if is_imported(before) or is_imported(after):
         return  # The comparison itself refuses different data if the samples show the difference.
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}

@@ -11,7 +11,7 @@ from ..core.errors import raise_all
 from ..runner.tasks.task_yaml import load_yaml
 
 CHANGES = ("data", "scorer")
-"""Parts of a run that may differ from the baseline only if the policy allows it."""
+"""Parts of a run (its data, its scorers) that may differ from the baseline only if the policy allows it."""
 TASKS = "tasks"
 
 

@@ -134,7 +134,7 @@ class Fixture:
     source: str
     """The program or paper from which the official values come."""
     made_by: str
-    """How the numbers were produced: command and version."""
+    """How the official values were produced: command and version."""
     cases: tuple[Case, ...]
     scorer: Any = None
     """A registered name, or a name with options."""

@@ -32,7 +32,7 @@ _MODULES = {
     "result_names": "table",
     "show_table": "table",
 }
-"""The module of each name that imports `core`. They are imported late, because `assay --help` does not need them."""
+"""The module of each name that is imported on first use, because `assay --help` needs none of these modules."""
 
 __all__ = [
     "LineProgress",

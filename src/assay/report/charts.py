@@ -460,7 +460,7 @@ def _scatter_dot(
     most: int,
     is_good: bool,
 ) -> Markup:
-    """Return the dot of one group; its area grows with the group's samples (`most` is the largest group's number)."""
+    """Return the dot of one group. Its area grows with the number of samples; `most` is that of the largest group."""
     before = format_value(point.before)
     after = format_value(point.after)
     share = (point.n or 1) / most

@@ -1,4 +1,4 @@
-"""The methods paragraph: how the numbers of a run were computed, in the style of a paper."""
+"""The methods paragraph: how the results of a run were computed, in the style of a paper."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

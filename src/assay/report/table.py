@@ -29,7 +29,7 @@ NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"
 """Columns that keep their width on a narrow terminal."""
 RIGHT = frozenset({"Value", "n / expected"})
 REASON = "n" * 16
-"""A text as wide as the column that explains missing numbers must at least be."""
+"""A placeholder with the minimum width of the column that explains missing values."""
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -55,7 +55,7 @@ def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
 
 def headings_of(results: Sequence[Result]) -> tuple[str, ...]:
-    """Return the headings of the columns; the one for floors only if a number has a floor."""
+    """Return the headings of the columns. There is one for floors only if a result has a floor."""
     if not any(format_floor(result) for result in results):
         return HEADINGS
     return (*HEADINGS[:6], FLOOR_HEADING, *HEADINGS[6:])

@@ -17,7 +17,7 @@ _NO_TEXT = (Mapping, bytes, bytearray, list, tuple)
 def accepted(sample: Sample) -> tuple[str, ...]:
     """Return the accepted answers as texts. A number in a target column is converted to its printed form.
 
-    An `AllOf` counts as the texts of its parts joined. Return nothing if a target is not text, such as a
+    The parts of an `AllOf` are joined to one text. Return an empty tuple if a target is not text, such as a
     structure, bytes or a null.
     """
     target = sample.target
@@ -169,7 +169,7 @@ def in_every_answer(target: str) -> Score:
 
 
 class AgainstTargets:
-    """Base of scorers that compare an answer's text with the accepted ones.
+    """Base of scorers that compare the text of an answer with the accepted answers.
 
     It handles samples without a target and outputs without an answer.
     """

@@ -31,7 +31,7 @@ class HfMetric:
     """The values that an `evaluate` metric computes for all answers and targets together."""
 
     path: str
-    """The metric's Python file, or the folder that holds it under its own name."""
+    """The metric's Python file, or a folder that contains it under the folder's name: `rouge` for `rouge/rouge.py`."""
     cast: str = "text"
     """The type to which answers and targets are converted: `text`, `int` or `float`."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

@@ -13,7 +13,7 @@ MOST_KEPT = 8192
 
 
 class CategoryTable(dict[int, str | None]):
-    """A table that maps each character by a rule, a function of the character and its category. `None` deletes it."""
+    """A table for `str.translate` that applies a rule (a function of character and category); `None` deletes."""
 
     def __init__(self, rule: Callable[[str, str], str | None]) -> None:
         super().__init__()

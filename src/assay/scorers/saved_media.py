@@ -52,7 +52,7 @@ class SavedNumber:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The range of the number."""
+        """The lowest and the highest accepted value: `low` and `high`."""
         return self.low, self.high
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -132,14 +132,14 @@ class Adapted:
     function: Callable[..., Any]
     takes_context: bool
     scale: ValueScale
-    """Direction and bounds of the numbers, from attributes of the user's function."""
+    """Direction and bounds of the user's metrics, from attributes of the function."""
 
     def __call__(
         self,
         records: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> Iterable[Result]:
-        """Call the user's function, and return its results, or its numbers as results."""
+        """Call the user's function. Return its results; numbers that it returns become results."""
         records = FilledRecords.of(records, context)
         with blame(SummarizerError, f"summarizer {self.name!r}"):
             if self.takes_context:

@@ -13,7 +13,7 @@ from .statistics import Estimate, macro, micro
 from .units import Units, estimate_weighted
 
 MAX_GROUPS = 1000
-"""A tag with more values than this is an identifier, not a breakdown. It is counted and left out."""
+"""A tag with more values than this is not broken down, because it is an identifier; only the values are counted."""
 
 
 def in_order(values: Iterable[str]) -> list[str]:
@@ -189,7 +189,7 @@ def _split_by_tag_set(
     count: int,
     typecode: str,
 ) -> list["array[Any]"]:
-    """Split numbers into `count` arrays, one for each tag set."""
+    """Split numbers into `count` arrays by `tag_sets`, the index of each number's tag set."""
     parts: list[array[Any]] = [array(typecode) for _ in range(count)]
     for tag_set, number in zip(tag_sets, numbers, strict=True):
         parts[tag_set].append(number)

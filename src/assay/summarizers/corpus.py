@@ -195,7 +195,7 @@ def _estimate(
     units: Sequence[int] | None,
     flags: Sequence[str],
 ) -> dict[str, Any]:
-    """Compute value and interval from a table of counts, and return them as fields of a result."""
+    """Compute value and interval from a table of counts, one row per answer. Return them as fields of a result."""
     import numpy as np
 
     total = table.sum(axis=0, keepdims=True)

@@ -83,7 +83,7 @@ _SIGNS = (ast.USub, ast.UAdd)
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A formula, checked when it is made."""
+    """A parsed arithmetic expression, which was checked to contain nothing else."""
 
     text: str
     tree: ast.expr

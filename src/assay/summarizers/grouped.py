@@ -45,7 +45,7 @@ class Grouped:
     default any size is accepted.
     """
     label: str = "grouped"
-    """Added to the name of the metric: `exact_match.grouped`."""
+    """A suffix of the metric's name: `exact_match.grouped`."""
 
     def __call__(
         self,

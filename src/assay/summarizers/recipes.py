@@ -127,10 +127,10 @@ SCALES: Mapping[str, Ends] = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the counts of a user's formula are read: as expressions of the numbers in a record."""
+    """How the counts of a user's formula are read from a record: as expressions of its values and details."""
 
     unread: float | None = 0.0
-    """The value of an answer that could not be read; None leaves it out."""
+    """The value that an unreadable answer gets for missing names; None leaves the answer out."""
     is_joint: bool = False
     """True if the counts come from several scorers of the task."""
 
@@ -175,7 +175,7 @@ def _parse(text: str) -> Expression:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A formula, the counts it sums, and its options."""
+    """How to compute a corpus metric: a formula, the counts that are summed, and the formula's options."""
 
     formula: str
     counts: str | Sequence[Sequence[str]]

@@ -26,7 +26,7 @@ Tags = tuple[tuple[str, str], ...]
 
 @dataclass(slots=True)
 class Table:
-    """Columns of equal length, one row for each record."""
+    """The score records of one scorer as columns of equal length, with one row for each record."""
 
     metrics: dict[str, "array[float]"] = field(default_factory=dict)
     outcomes: "array[int]" = field(default_factory=lambda: array("B"))
@@ -52,7 +52,7 @@ class Table:
 
     @property
     def n_samples(self) -> int:
-        """The number of samples, however often each was asked."""
+        """The number of different samples, however many epochs each has."""
         if self.samples is None:
             return len(self)
         return max(self.samples, default=-1) + 1

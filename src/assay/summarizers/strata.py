@@ -250,7 +250,7 @@ def mean_of_rows(
     ends: Ends | None,
     level: float = 0.95,
 ) -> Estimate:
-    """Return the mean of rows, each a sum of values and their number, with their units as clusters."""
+    """Return the mean over rows, each with a sum of values and their number. The rows' units are the clusters."""
     units = []
     values = []
     sizes = []

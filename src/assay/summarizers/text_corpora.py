@@ -35,7 +35,7 @@ def chrf(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[Result]:
-    """Yield corpus chrF, 0 to 100. Its name has beta, and `++` if words count as well."""
+    """Yield corpus chrF, 0 to 100. The metric's name contains beta, and `++` if word n-grams count as well."""
     beta = int(next((r.details["beta"] for r in records if "beta" in r.details), 2))
     line = signature(records)
     name = f"chrf{beta}" + ("++" if "|nw:2|" in line else "")

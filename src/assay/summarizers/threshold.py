@@ -62,7 +62,7 @@ class Rescaled:
     to: float = 100.0
     power: float = 1.0
     label: str = ""
-    """Added to the name of the metric, to distinguish it from the plain mean: `judge.rescaled`."""
+    """A suffix of the metric's name, to distinguish it from the plain mean: `rescaled` gives `judge.rescaled`."""
 
     def __post_init__(self) -> None:
         if self.high <= self.low or self.power <= 0 or self.to <= 0:

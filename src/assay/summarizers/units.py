@@ -292,7 +292,7 @@ def _epoch_details(
     parts: Decomposition,
     reducer: str,
 ) -> dict[str, Any]:
-    """Return details about repeated answers: the sources of the variance, and how to make the number more certain."""
+    """Return details about repeated answers: the sources of the variance, and advice on how to narrow the interval."""
     details: dict[str, Any] = {
         "reducer": reducer,
         "answers": sum(map(len, units.repeats)),
@@ -312,7 +312,7 @@ def _epoch_details(
 
 
 def failure_flags(share: float) -> tuple[str, ...]:
-    """Return the flag for samples without a verdict: above 1 % their share, above 5 % that the number is in doubt."""
+    """Return the flag for samples without a verdict: above 1 % their share, above 5 % that the result is in doubt."""
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
     if share > SHOW_BOUNDS_ABOVE:
@@ -321,7 +321,7 @@ def failure_flags(share: float) -> tuple[str, ...]:
 
 
 def doubt_flags(doubts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the flags for verdicts that their own scorer doubts, such as those of code scorers."""
+    """Return the flags for verdicts that the scorer itself marked as doubtful, as code scorers do."""
     flags = []
     for name, (singular, plural) in DOUBTS.items():
         count = doubts.get(name, 0)
@@ -331,7 +331,7 @@ def doubt_flags(doubts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the flag for samples without a verdict, from the number of answers with each outcome."""
+    """Return the flag for samples without a verdict. `outcomes` has the number of answers with each outcome."""
     total = sum(outcomes.values())
     unresolved = sum(outcomes.get(outcome, 0) for outcome in UNRESOLVED)
     return failure_flags(unresolved / total if total else 0.0)

@@ -123,7 +123,7 @@ def _groups(
     row: Row,
     result: Result,
 ) -> list[dict[str, Any]]:
-    """Return the groups that both tables have, for the scatter chart."""
+    """Return the groups of samples that both runs' breakdowns have, with both values, for the scatter chart."""
     model = row.baseline_model or result.model
     for plain in before.documents()[1].get("results", ()):
         if (plain["task"], plain["model"], plain["metric"]) == (

@@ -187,7 +187,7 @@ def _cut(
     offset: int,
     lengths: Iterable[int],
 ) -> list[bytes]:
-    """Return consecutive pieces of the given lengths."""
+    """Cut bytes, from an offset on, into consecutive pieces of the given lengths."""
     pieces = []
     for length in lengths:
         pieces.append(data[offset : offset + length])

@@ -53,7 +53,7 @@ class IndexedReader(RunReader):
         return values, clusters
 
     def _only_scorer(self, result: Result, model: str) -> str | None:
-        """Return the scorer that produced a number if it is the only one and the index has its values, else None."""
+        """Return the scorer that produced a result, if it is the only one and the index has its values, else None."""
         index = self._view_index
         cell = result.task, model
         if index.damaged or cell not in index.cells:

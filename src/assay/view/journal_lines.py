@@ -202,7 +202,7 @@ LEVEL = 1
 
 
 class TextLog:
-    """Texts numbered from 0 in the order in which they were added."""
+    """A searchable log of texts, stored compressed. Texts are numbered from 0 in the order in which they are added."""
 
     def __init__(self) -> None:
         self._blocks: list[bytes | Future[bytes]] = []
@@ -212,7 +212,7 @@ class TextLog:
         self._size = 0
         self._count = 0
         self._compressor = ThreadPoolExecutor(1, "words")
-        """Compression releases the interpreter lock, so that a thread does it while lines are read."""
+        """A thread that compresses blocks while lines are read; compression releases the interpreter lock."""
 
     def append(self, text: str) -> None:
         """Add the next text. A NUL separates texts, so one inside a text becomes a blank."""

@@ -22,7 +22,7 @@ from .run_view import RunView
 
 MOST_ASKED = 1000
 MOST_STEPS = 11
-"""The maximum number of steps of a scale that has a key for each step; a longer scale is labelled right or wrong."""
+"""The most steps of a scale that is labelled with one key per step; a longer scale is labelled right or wrong."""
 RIGHT_OR_WRONG: Ends = (0.0, 1.0)
 
 
@@ -302,7 +302,7 @@ def two_digits(value: float) -> str:
 
 
 def _mean_label(labels: Mapping[str, Any]) -> float | None:
-    """Return the mean of people's labels of one answer; None if all of them were undecided."""
+    """Return the mean of the labels that people gave one answer; None if everyone was undecided."""
     return _mean([value for value in labels.values() if value is not None])
 
 

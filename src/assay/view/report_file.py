@@ -1,4 +1,4 @@
-"""`report.html`: one file with numbers, charts, selected samples with their media, and methods.
+"""`report.html`: one file with results, charts, selected samples with their media, and methods.
 
 Failed samples come first, then those with low scores, then others. If there are too many, a choice is spread evenly
 over the data.
@@ -210,7 +210,7 @@ class _Budget:
 
 
 def markdown_report(folders: Sequence[Path]) -> str:
-    """Return numbers, comparisons and methods as Markdown."""
+    """Return the results, comparisons and methods of the runs as Markdown."""
     runs = [run for run, _ in open_runs(folders)]
     heading = "#" if len(runs) == 1 else "##"
     parts: list[str] = []
@@ -235,7 +235,7 @@ def _run_paragraphs(run: RunView) -> Iterator[str]:
 
 
 def _comparison_paragraphs(before: RunView, after: RunView) -> Iterator[str]:
-    """Yield the comparison of two runs: a heading, the notes, and a line for each number."""
+    """Yield the comparison of two runs: a heading, the notes, and a line for each result."""
     page = comparison_page(before, after)
     yield f"## {markdown_text(before.name)} → {markdown_text(after.name)}"
     for note in page["notes"]:
@@ -246,7 +246,7 @@ def _comparison_paragraphs(before: RunView, after: RunView) -> Iterator[str]:
 
 
 def csv_report(folders: Sequence[Path]) -> str:
-    """Return the results of all runs as CSV, one row for each number."""
+    """Return the results of all runs as CSV, one row for each result."""
     rows = []
     for run, _ in open_runs(folders):
         for row in run.documents()[1].get("results", ()):

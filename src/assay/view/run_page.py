@@ -162,7 +162,7 @@ def progress(run: RunView) -> dict[str, Any]:
 
 
 def _limit_of(manifest: Mapping[str, Any]) -> int | None:
-    """Return `--limit` if it is a number of samples. For data from a generator, no other length is known."""
+    """Return the number of samples given with `--limit`, else None. Data from a generator have no other total."""
     config = manifest.get("config")
     if isinstance(config, Mapping):
         limit = config.get("limit")

@@ -99,7 +99,7 @@ class RunView:
             return index
 
     def reader(self) -> RunReader:
-        """Return a reader of the run folder, as other commands use it."""
+        """Return a `RunReader` of the run folder, as other commands use it."""
         return RunReader(self.layout.folder)
 
     def indexed_reader(self) -> IndexedReader:
@@ -373,7 +373,7 @@ def rows_of(columns: Mapping[str, Any]) -> list[int]:
 
 
 def _round(column: "NDArray[Any]", digits: int = 6) -> list[float]:
-    """Return numbers rounded to the digits a page can use; nan becomes null."""
+    """Return a column as a list: integers if all values are whole, else floats rounded to `digits` places."""
     import numpy as np
 
     if np.isfinite(column).all() and (column == np.round(column)).all():

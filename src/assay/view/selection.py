@@ -24,7 +24,7 @@ MEASURED = ("seconds", "confidence", "chars", "tokens_in", "tokens_out")
 class Wanted:
     """The criteria of a selection.
 
-    A sample must meet all of them, except that `wrong` and `failed` together mean either.
+    A sample must meet all of them, except that `wrong` and `failures` together mean either.
     """
 
     ids: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Wanted:
     failures: bool = False
     outcomes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    """`name=value` pairs. If a tag is given with several values, any of them will do."""
+    """`name=value` pairs. If a tag occurs with several values, a sample with any of them matches."""
     where: str = ""
     words: str = ""
     sort: str = ""
@@ -40,7 +40,7 @@ class Wanted:
 
     @property
     def is_choice(self) -> bool:
-        """Return True if the selection leaves samples out."""
+        """True if the criteria may leave out samples."""
         return any(
             (
                 self.ids,

@@ -86,14 +86,14 @@ class Query:
         self._values = values
 
     def text(self, name: str) -> str:
-        """Return a required text."""
+        """Return the text of a required parameter; raise if it is missing."""
         value = self._values.get(name)
         if not value or len(value) > 20_000:
             raise UsageError(f"the address lacks {name!r}")
         return value
 
     def number(self, name: str) -> int:
-        """Return a required number."""
+        """Return the number in a required parameter; raise if it is missing or not a number."""
         value = self.text(name)
         if not value.isdecimal() or len(value) > 11:
             raise UsageError(f"{name}={value[:20]!r} is not a number")
@@ -108,7 +108,7 @@ class Query:
         return numbers
 
     def run(self, name: str = "run") -> RunView:
-        """Return the requested run."""
+        """Return the run whose id is in the parameter `name`."""
         return self.folders.run(self.text(name))
 
 

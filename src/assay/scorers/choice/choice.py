@@ -95,7 +95,7 @@ class Choice:
         output: Output,
         extraction: Extraction,
     ) -> Score:
-        """Return the score of an answer that was read. Without a letter, the outcome gives the reason."""
+        """Return the score of an answer from its extraction. If no letter was read, the outcome says why."""
         letter = extraction.answer
         details: dict[str, Any] = {
             "rule": extraction.rule,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 FIRST_LETTER_MARK, FIRST_TEXT_MARK, OWN_TEXT = "\ue000", "\ue040", "\ue100"
 LETTER_MARKS, TEXT_MARKS = f"{FIRST_LETTER_MARK}-\ue019", f"{FIRST_TEXT_MARK}-\ue059"
 HEAD_CHARS, TAIL_CHARS = 4_000, 24_000
-"""A longer output is only read at both ends, where answers are, so that 1 MB of noise takes little time."""
+"""How many characters are read at the beginning and end of a longer output, so that 1 MB of noise takes little time."""
 _CHINESE_JAPANESE_KOREAN = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 DENSE = _CHINESE_JAPANESE_KOREAN + "\u0e01-\u0e5b"
 """Characters of scripts without blanks between words, Thai among them."""

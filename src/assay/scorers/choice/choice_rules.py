@@ -390,7 +390,7 @@ class AnswerReader(TextReader):
         claim: Claim,
         claims: Sequence[Claim],
     ) -> bool:
-        """Return True if another option is declared directly after it, or concluded at the end: "So C is correct."."""
+        """Return True if another option is declared directly after `claim`, or at the end: "So C is right."."""
         answer = claim.result.answer
         last = LAST_VERDICT.search(self.classes, claim.end)
         if last is not None and self.letter_at(last.start("option")) != answer:
@@ -424,7 +424,7 @@ class AnswerReader(TextReader):
         return self.result(letter, "verdict", index, index)
 
     def leading(self) -> Extraction | None:
-        """Read the first sentence that names an option, if it opens with it and does not begin a list."""
+        """Read the first sentence that names an option, if it opens with the option and does not begin a list."""
         match = self._leading_match()
         if match is None:
             return None

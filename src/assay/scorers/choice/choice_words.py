@@ -31,7 +31,7 @@ class WordClass(StrEnum):
     TAKES = "c"
     """choose, go with, settle on"""
     LEAVES = "e"
-    """leaves, makes: takes the option whose letter follows; "That leaves 12" takes none."""
+    """leaves, makes: chooses the option whose letter follows ("That leaves 12" chooses none)."""
     FITS = "v"
     """fits, matches, remains"""
     FILLER = "f"

@@ -123,7 +123,7 @@ def _claims(
     pattern: re.Pattern[str],
     text: str,
 ) -> Iterator[re.Match[str]]:
-    """Yield the matches that are not denied by the words just before them."""
+    """Yield the matches of a rule's pattern, except those that the words just before them deny."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]
         if not re.search(r"(?:不|没有?|非|排除|并不|不能|不应该?|不会)$", before):

@@ -27,9 +27,9 @@ LARGEST = 256 << 20
 """Most bytes to which the cases of one problem may unpack."""
 _PROTOCOL, _FRAME, _STOP = 0x80, 0x95, 0x2E
 _TEXTS = {0x8C: 1, 0x58: 4, 0x8D: 8}
-"""Opcodes that push a text, with the number of bytes of its length."""
+"""Pickle opcodes that push a text, with the number of bytes in which the text's length is stored."""
 _NOTES = {0x94: 0, 0x71: 1, 0x72: 4}
-"""Opcodes that only memoize the pushed text, with the number of bytes of their argument."""
+"""Pickle opcodes that only memoize the pushed text, with the number of bytes of their argument."""
 
 
 def unpacked(cell: str) -> str:
@@ -192,7 +192,7 @@ class LiveCodeBench(InSandbox):
 
 
 def _cases(cell: object) -> list[Case]:
-    """Return the cases of a cell: a list, JSON, or packed cases. Raise `ValueError` if they cannot be read."""
+    """Return the test cases in a table cell: a list, JSON, or packed. Raise `ValueError` if they cannot be read."""
     if not cell:
         return []
     if isinstance(cell, str):
@@ -205,7 +205,7 @@ def _cases(cell: object) -> list[Case]:
 
 
 def _function_name(cell: object) -> str:
-    """Return the name of the function to call; empty for a program that reads and prints."""
+    """Return the name of the function to call, from the cell `metadata`; empty for a program that reads and prints."""
     if isinstance(cell, str) and cell:
         plain = json.loads(cell)
     else:

@@ -69,7 +69,7 @@ def judge() -> "SVC":
 
 @cache
 def judge_accuracy() -> float:
-    """Return the judge's accuracy on real digits it was not trained on: the most that a generator can reach."""
+    """Return the judge's accuracy on real digits that it was not trained on: the limit for a perfect generator."""
     half = digits().drawing
     return round(
         float((judge().predict(half.pixels * DARKEST) == half.labels).mean()), 4

@@ -18,7 +18,10 @@ from ..saved_media import read_json, saved
 @scorers.register("dpg")
 @dataclass(frozen=True)
 class Dpg:
-    """The mean over propositions, from the saved entry `answers`: `{"1": "yes", "2": "no"}`, or a list of such."""
+    """The share of fulfilled propositions, from the saved entry `answers`.
+
+    The entry is `{"1": "yes", "2": "no"}`, or a list with one such mapping for each view of the image.
+    """
 
     questions: str = "questions"
     """The column with the propositions: `proposition_id`, `dependency`, `category_broad`."""

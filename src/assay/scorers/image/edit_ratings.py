@@ -52,7 +52,7 @@ QUALITY = {
     "soundness": "how free is the image of artifacts: distortions, blurred faces, odd bodies, seams?",
 }
 ALONE = "Judge the image by itself."
-"""Replaces the instruction in the question about quality."""
+"""The judge gets this text in place of the edit instruction when it rates only the quality of the image."""
 
 
 @scorers.register("viescore")
@@ -221,7 +221,7 @@ class EditPublished(GivenModels, ABC):
 
     @property
     def requires(self) -> tuple[PromptsFile, ...]:
-        """The prompts, if they were not found."""
+        """The prompts file, while it was not found; empty once the prompts were read."""
         if self.prompts:
             return ()
         return (self.file,)
@@ -375,7 +375,7 @@ def _not_judged(
     names: Sequence[str],
     worst: float,
 ) -> Score | None:
-    """Return the score of an output without an image, which the judge does not see; `None` if it has one."""
+    """Return the score of an output without an image, for which no judge is asked; `None` if it has an image."""
     silence = no_answer(output)
     if silence is None and not images:
         silence = Score.unparsed(reason="no image in the output")

@@ -6,7 +6,7 @@ real: it needs no iteration and gives no complex numbers.
 
 The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian
 32-bit floats, or a list of numbers. They are stored with each sample, and the distance is computed from all of them
-at the end. The feature model is part of the number's name: `fid@inception` is what papers mean, `fid@clip` is
+at the end. The feature model is part of the metric's name: `fid@inception` is what papers mean, `fid@clip` is
 another scale.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = "NDArray[np.float64]"
 FEWEST = 2048
-"""The number of Inception features: with fewer images the covariance is singular."""
+"""The fewest images in a set: the number of Inception features. With fewer the covariance is singular."""
 TRUSTED = 10_000
 
 

@@ -44,7 +44,7 @@ class GenEval:
     most: int = 16
     """Most objects of a class to consider, those with the highest scores first."""
     position_threshold: float = 0.1
-    """An offset counts as a direction if it exceeds this share of both sizes."""
+    """An offset between two boxes counts as a direction (left, above, …) if it exceeds this share of both sizes."""
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -229,7 +229,7 @@ def directions(
 
 
 def _shrink(offset: float, margin: float) -> float:
-    """Return an offset that is closer to 0 by `margin`, or 0 if it is smaller than that."""
+    """Move an offset towards 0 by `margin`; return 0 if it is smaller than the margin."""
     return math.copysign(max(abs(offset) - margin, 0.0), offset)
 
 

@@ -34,7 +34,7 @@ PLACES = (
     "on the bottom of",
     "on the top of",
 )
-"""Words for a position, in the order in which they are searched."""
+"""Words for a position, in the order in which a prompt is searched for them."""
 PERSONS = frozenset({"girl", "boy", "man", "woman"})
 FAR_PIXELS, MOST_OVERLAP = 150.0, 0.1
 _COMMA = r",\s*(?:and\s+)?"
@@ -59,7 +59,7 @@ class T2ICompBench(GivenModels):
     """One value from 0 to 1 for each image. The category of the prompt decides how it is computed."""
 
     category: str = "category"
-    """The column with the kind of the prompt."""
+    """The column with the category of the prompt, such as `color` or `spatial`."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa", "detector", "clip")
 
@@ -92,7 +92,7 @@ class T2ICompBench(GivenModels):
         sample: Sample,
         image: Image,
     ) -> tuple[float, Any]:
-        """Return the value of one role, and the reply from which it was computed."""
+        """Ask the specialist of one role. Return the value from 0 to 1, and the reply from which it was computed."""
         prompt = question_of(sample)
         if role == "clip":
             cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))

@@ -118,7 +118,7 @@ def conversation(turns: Sequence[Turn]) -> str:
 
 
 def question_media(sample: Sample) -> tuple[Media, ...]:
-    """Return the media of the question and of the turns that the sample scripts."""
+    """Return the media of the sample's input and of its scripted user turns."""
     later = (
         message
         for turn in sample.turns

@@ -280,7 +280,7 @@ class Judge(ModelAsJudge):
         sample: Sample,
         exchange: Exchange,
     ) -> tuple[Prompt, dict[str, Any]]:
-        """Return the prompt for the judge, and the details about it for the record."""
+        """Return the prompt for the judge, and details about the prompt to store with the score."""
         scale = self.reply_scale
         template = template_for(self.template, exchange)
         if self.shows_question:

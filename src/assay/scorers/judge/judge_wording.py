@@ -43,7 +43,7 @@ _FIELDS_BEFORE_REASON = re.compile(
     rf'\{{\s*(?P<fields>{_FIELD}(?:\s*,\s*{_FIELD}){{0,20}}?)\s*,\s*"reason"\s*:\s*"'
 )
 _OTHER_FIELDS = frozenset({"score", "verdict", "winner", "grade"})
-"""The fields of all scales. A reply that has two of them does not say which one is its verdict."""
+"""The fields in which verdicts are given, for all scales. A reply with two of them is ambiguous."""
 
 
 class NoVerdict(ValueError):
@@ -51,7 +51,7 @@ class NoVerdict(ValueError):
 
 
 def read_verdict(reply: str, scale: Scale) -> int | str:
-    """Return the value of the scale's field. Raise `NoVerdict` if the reply is not such an object."""
+    """Return the verdict in a JSON reply: the field of the scale. Raise `NoVerdict` if it is missing or invalid."""
     fields = read_object(reply)
     if scale.field not in fields:
         raise NoVerdict(f"the reply is not an object with `{scale.field}`")
@@ -70,7 +70,7 @@ def read_match(
     scale: Scale,
     pattern: str,
 ) -> float | str:
-    """Return the group of the pattern's last match. Raise `NoVerdict` if it is not on the scale."""
+    """Return the verdict in the pattern's last match: its group. Raise `NoVerdict` if it is not on the scale."""
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")
     match = last_of(re.finditer(pattern, reply))
@@ -362,7 +362,7 @@ def prompt_text(
     scorer: str,
     prompt: str | Mapping[str, str],
 ) -> str | Mapping[str, str]:
-    """Return a prompt, read from its file if it names one."""
+    """Return the user's prompt; if it is the path of a text file, the text in the file."""
     if not isinstance(prompt, str) or not is_prompt_file(prompt):
         return prompt
     try:

@@ -33,7 +33,7 @@ class WorkerUnready(RuntimeError):
 
 @dataclass(eq=False)
 class KillableWorker:
-    """One helper process. It is started by the first request and after each kill. Threads take turns."""
+    """A helper process that can be killed. The next request starts a new one. Only one thread at a time uses it."""
 
     script: Path
     seconds: float
@@ -64,7 +64,7 @@ class KillableWorker:
             self._kill()
 
     def _ask_once(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply of this process; start one if there is none, or if it has served enough requests."""
+        """Return the process's reply. Start a process first if none runs, or if it has served enough requests."""
         if (
             self._process is None
             or self._owner != os.getpid()

@@ -98,7 +98,7 @@ SCALE_WORDS = {
         milyar miliar tỷ млрд миллиард миллиарда миллиардов مليار""",
     10**12: "tn trillion trillions 兆 조",
 }
-"""Words that multiply the number before them, by their factor."""
+"""Words that multiply the number before them (`hundred`, `million`), in several languages, by factor."""
 SCALES = {
     word: factor for factor, words in SCALE_WORDS.items() for word in words.split()
 }
@@ -266,7 +266,7 @@ _RANGE = any_of("[-–—~～〜]", r"\s[–—]\s", r"\sto\s", r"\s?[到至]\s?
 BETWEEN_NUMBERS = re.compile(
     any_of(_ALTERNATIVE, rf"(?P<range>{_RANGE})"), re.IGNORECASE
 )
-"""The words between two numbers if the answer is one of them, or between the ends of a range."""
+"""The words between two numbers that are alternatives (`17 or 18`) or the ends of a range (`3 to 5`)."""
 AND = re.compile(r"\s(?:and|und|et|y)\s", re.IGNORECASE)
 # 17, 18; $17 and $18; 40, 41 and 42
 _LISTED = rf"[*_`]{{0,3}}[-+−]?{CURRENCY}?\d[\d.]*[*_`]{{0,3}}"

@@ -29,7 +29,7 @@ _MINUS = re.compile(
     r"(?=[$€£¥₹]?\.?\d)",  # before "5", "$5", ".5"
     re.IGNORECASE,
 )
-"""A minus sign as a word. After a number or a letter it is a subtraction, `10 minus 3`."""
+"""A word for a minus sign, but not after a number or a letter, where it is a subtraction: `10 minus 3`."""
 _MINUS_HAN = re.compile(r"(?:负|負|マイナス)(?=\.?\d)")
 _TEX_GROUP = re.compile(r"(?<=\d)(?:\{,\}|\\[,!])(?=\d{3}(?!\d))")
 _TIMES = r"\s?(?:[×xX*·⋅]|\\times|\\cdot)\s?"
@@ -261,7 +261,7 @@ def expected_in_digits(text: str) -> str:
 
 
 def in_digits(text: str) -> str:
-    """Return the text with digits for its numbers in words. If the text is only a number, `one` counts, too."""
+    """Return the text with digits for numbers in words. `one` is converted only if the whole text is a number."""
     bare = text.strip(" \n.!。*\"'")
     number = _SPELLED_ANYWHERE.fullmatch(bare)
     if number:

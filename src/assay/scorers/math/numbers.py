@@ -164,7 +164,7 @@ class NumberMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Golds:
-    """The accepted numbers and their spellings, which an answer may use as well."""
+    """The accepted numbers, and whether they are spelled with blanks or commas, as answers may then be as well."""
 
     numbers: tuple[Quantity, ...]
     has_blanks: bool
@@ -191,7 +191,7 @@ class _Golds:
         text: str,
         tolerance: float = 0.0,
     ) -> tuple[Quantity | None, bool, list[int] | None]:
-        """Return the number of an answer, whether it is right, and its span in the text.
+        """Return the number that an answer gives, whether it is right, and its span in the text.
 
         A lone `2,5` is 2.5 if it is not right as a list.
         """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LINEAR_STEP = 200.0 / 3
 _BEND_HERTZ = 1000.0
 _LOG_STEP = 6.4 ** (1 / 27)
-"""Below 1 kHz a mel is 66.7 Hz; above, 27 mels are a factor of 6.4."""
+"""The factor between two neighbouring mels above 1 kHz. Below 1 kHz a mel is 66.7 Hz."""
 
 
 def mel_spectrogram(
@@ -87,7 +87,7 @@ def _filter_bank(
 
 
 def _mel(hertz: float) -> float:
-    """Return a frequency on the mel scale."""
+    """Convert a frequency in hertz to mels."""
     import math
 
     if hertz < _BEND_HERTZ:
@@ -97,7 +97,7 @@ def _mel(hertz: float) -> float:
 
 
 def _hertz(mels: "Floats") -> "Floats":
-    """Return the frequencies of values on the mel scale."""
+    """Convert values in mels to frequencies in hertz."""
     import numpy as np
 
     bend = _BEND_HERTZ / _LINEAR_STEP

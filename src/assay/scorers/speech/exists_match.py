@@ -56,7 +56,7 @@ def spoken_tokens(text: str) -> list[str]:
 
 
 def _find(references: object, tokens: str) -> tuple[str, ...]:
-    """Return the references that occur in the tokens and fulfil the target; empty if they do not."""
+    """Return references that occur in the tokens and together fulfil the target; empty if none do."""
     if isinstance(references, AllOf):
         matches: list[str] = []
         for part in references.parts:

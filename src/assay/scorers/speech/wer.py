@@ -23,7 +23,7 @@ from ..plain_text import plain_text
 from .speech_normalize import HAN, REQUIRES, check_normalizer, check_script, normalizer
 
 _SHORT = 1024
-"""Up to this product of the two lengths, one weighted edit distance is faster than two separate computations."""
+"""Up to this product of both texts' lengths, one weighted edit distance is faster than two plain ones."""
 _EDIT = 4096
 _WEIGHTS = (_EDIT, _EDIT, _EDIT + 1)
 """Costs of insertion, deletion and substitution. A substitution costs 1 more, so that the sum gives both counts."""

@@ -103,7 +103,7 @@ def _edges(
 
 
 def _kind_of_start(wanted: str, is_ascii: bool) -> str:
-    """Return the kind of a text's first character, which decides which characters may precede the text."""
+    """Classify a text's first character (letter, digit, …), which decides which characters may precede the text."""
     if not wanted:
         return "other"
     if _SIGNED.match(wanted):
@@ -116,7 +116,7 @@ def _kind_of_start(wanted: str, is_ascii: bool) -> str:
 
 
 def _kind_of_end(wanted: str, is_ascii: bool) -> str:
-    """Return the kind of a text's last character, which decides which characters may follow the text."""
+    """Classify a text's last character (letter, digit, …), which decides which characters may follow the text."""
     if not wanted:
         return "other"
     last = wanted[-1]

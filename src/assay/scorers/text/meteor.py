@@ -103,7 +103,7 @@ _CARRIER = Requirement(
     "pycocoevalcap",
 )
 SIZE = 23
-"""Number of counts in a line that METEOR writes."""
+"""The number of counts in a line of METEOR's output."""
 _CHUNKS, _SAID, _MEANT = 20, 21, 22
 
 

@@ -162,7 +162,7 @@ def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
 
 
 def plain_words(text: str) -> str:
-    """Return lower-case words, with digits for number words, without articles, and with apostrophes put back."""
+    """Return a text in lower case with digits for number words, without articles, and with apostrophes put back."""
     words = (_NUMBER_WORDS.get(word, word) for word in text.lower().split())
     return " ".join(
         CONTRACTIONS.get(word, word) for word in words if word not in _VQA_ARTICLES

@@ -36,7 +36,7 @@ _DICTIONARIES = {
 }
 """Packages that a tokenizer needs in addition to sacreBLEU, by tokenizer."""
 LONG_CHARS = 50_000
-"""In longer answers only n-grams that occur in a reference are counted: the same number in a tenth of the time."""
+"""In longer answers only n-grams that occur in a reference are counted: the same score, 10 times faster."""
 
 
 @scorers.register("bleu")

@@ -265,7 +265,7 @@ def _unpaired_leaves(
     items: list[Any],
     paired: set[int],
 ) -> int:
-    """Return the number of leaves in the items without a partner."""
+    """Return the number of leaves in the items of a list that are paired with no item of the other list."""
     leaves = 0
     for index, item in enumerate(items):
         if index not in paired:
@@ -281,7 +281,7 @@ def _is_same(expected: object, item: object) -> bool:
 
 
 def _leaves(tree: object) -> int:
-    """Return the number of leaves of a tree; for alternatives the largest number."""
+    """Return the number of leaves of a tree; of alternatives, the one with the most leaves counts."""
     if isinstance(tree, tuple):
         return max(_leaves(option) for option in tree)
     if isinstance(tree, Mapping):

@@ -23,7 +23,7 @@ _ITEM = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 @scorers.register("mathvista")
 @dataclass(frozen=True)
 class MathVista:
-    """1 if the option, the number or the list is right."""
+    """1 if the answer is right, compared as its question requires: as an option, a number or a list."""
 
     choice: Choice = field(default_factory=Choice)
     reads: ClassVar[tuple[str, ...]] = ("text",)

@@ -1,4 +1,4 @@
-"""The statistics behind every number in a summary: pure functions, standard library and numpy only."""
+"""The statistics behind every result in a summary: pure functions, standard library and numpy only."""
 
 from .agreement import cohens_kappa, krippendorff_alpha
 from .betting import BettingSequence, StoppingRule

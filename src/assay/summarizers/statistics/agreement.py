@@ -99,7 +99,7 @@ def krippendorff_alpha(
 
 
 def _rated_twice(ratings: Ratings) -> list[Counter[Any]]:
-    """Return how often each value was given, for each sample that has two ratings or more."""
+    """Return how often each value was given to a sample, for each sample with at least two ratings."""
     units = []
     for column in zip(*ratings, strict=True):
         counts = Counter(value for value in column if value is not None)
@@ -143,7 +143,7 @@ def _ordinal_distance(totals: Counter[Any]) -> Callable[[Any, Any], float]:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseFold:
-    """The verdicts of a judge in both orders, added up for A."""
+    """What a judge's verdicts on pairs, each shown in both orders, say about answer A: win rate and position bias."""
 
     wins: int
     losses: int
@@ -151,7 +151,7 @@ class PairwiseFold:
     win_rate: float
     """Wins plus half the ties, over all pairs."""
     flat_win_rate: float
-    """The win rate over single verdicts, without comparing the two orders. Only for comparison."""
+    """The win rate if every verdict counts by itself, whatever the other order gave. Shown only for comparison."""
     position_consistency: float
     """The share of pairs with the same verdict in both orders."""
     first_position_share: float | None

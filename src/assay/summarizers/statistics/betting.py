@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 METHOD = "betting confidence sequence"
 GRID = 2000
-"""Candidates between the ends of the scale. An interval is rounded outwards to them."""
+"""The number of steps between the candidate means on the scale. An interval is rounded outwards to candidates."""
 _BETS = 12
 _SMALLEST, _LARGEST = 0.004, 0.95
 """Bets as shares of the largest bet that cannot ruin a gambler."""

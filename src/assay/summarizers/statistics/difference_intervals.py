@@ -41,7 +41,7 @@ class Comparison:
     """The p value of the difference: below 1 - level exactly if the interval excludes 0."""
     test: str
     wins: int
-    """The number of samples on which a scored higher."""
+    """The number of samples on which the first model, `a`, scored higher."""
     losses: int
     n: int
     only_a: int

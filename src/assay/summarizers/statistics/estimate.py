@@ -1,4 +1,4 @@
-"""The type of an estimate: a number with its standard error, its interval and its clusters."""
+"""The type of an estimate: a value with its standard error, its interval and its number of clusters."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -89,9 +89,9 @@ def finite(
 
 
 Ends = tuple[float, float]
-"""The lowest and the highest value a number can have."""
+"""The lowest and the highest possible value of a metric."""
 Floats: TypeAlias = "NDArray[np.float64]"
-"""An array; its name is quoted, since importing this package must not import numpy."""
+"""A numpy array of floats. The name is quoted, because importing this package must not import numpy."""
 FEWEST_UNITS = 12
 """Below this many clusters, or samples without clusters, no method that uses their spread covers 93.5 % throughout
 (docs/development/coverage.md has the figures)."""
@@ -111,7 +111,7 @@ n = 100 values with skewness 3.3 (docs/development/coverage.md has the figures).
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The variance of a number, and how well that variance is known."""
+    """The variance of an estimated value, and how well that variance is known."""
 
     variance: float
     """The square of the standard error, corrected for large clusters."""
@@ -126,12 +126,12 @@ class Spread:
     unseen: float = 0.5
     """How many pseudo-observations the prior variance counts as, next to `seen` real ones."""
     skew: float = 0.0
-    """Skewness of the number's own distribution: the third moment of its samples' contributions."""
+    """Skewness of the estimate's distribution: the third moment of its samples' contributions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its error and its interval."""
+    """An estimated value with its standard error and its interval."""
 
     value: float
     stderr: float | None
@@ -146,7 +146,7 @@ class Estimate:
     method: str
     """How the interval was computed, in words a table can print."""
     scale: Ends | None = None
-    """The lowest and the highest value the number can have, if known."""
+    """The lowest and the highest possible value, if known."""
     spread: Spread | None = None
     unreliable: str = ""
     """The reason why the interval may cover less than it promises; empty if there is none."""

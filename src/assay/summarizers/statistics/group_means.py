@@ -149,7 +149,7 @@ def _interval(
 ) -> tuple[float, float]:
     """Return the interval of a weighted mean.
 
-    At an end of the scale it is the interval for values without any spread.
+    If the mean is at an end of the scale, it is the interval for values without any spread.
     """
     if scale is None or scale[0] < value < scale[1]:
         return limits(value, spread, scale, level)

@@ -54,7 +54,7 @@ def _check_p(p_values: Sequence[float]) -> None:
 
 METHOD = "paired score"
 _CERTAIN = 1e-12
-"""Below this p both statistics agree, and the quantile of the normal distribution loses its digits."""
+"""The p value below which the statistic is not scaled: the two tests agree, and the normal quantile is inexact."""
 
 
 def paired_share_difference(

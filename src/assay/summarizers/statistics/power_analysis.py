@@ -236,7 +236,7 @@ def _check_discordance(discordance: float) -> None:
 Decision = Literal["pass", "fail", "inconclusive"]
 LEVEL = 0.95
 MOST_SAMPLES = 10_000_000
-"""Larger sample sizes are not reported, because they are impractical."""
+"""The largest sample size that is reported; a larger one would be impractical."""
 _ROUNDING = 1e-12
 
 

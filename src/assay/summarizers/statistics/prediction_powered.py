@@ -16,7 +16,7 @@ METHOD = "prediction-powered t"
 FEWEST_LABELS = 20
 """Below this many labels the interval is flagged as unreliable."""
 UNSEEN = 1.0
-"""Worst-case samples that are added to the variance although no label showed them."""
+"""The number of imagined worst-case samples that are added to the variance."""
 
 
 def judge_weight(

@@ -27,7 +27,7 @@ def has_placeholders(response: str, *, num_placeholders: int) -> bool:
 
 
 def has_postscript(response: str, *, postscript_marker: str) -> bool:
-    """Return True if the marker is anywhere, in any case. The two usual ones may have a blank after a period."""
+    """Return True if the marker is in the response, in any case. `P.S.` and `P.P.S` may have a blank after a period."""
     marker = postscript_marker.strip()
     pattern = _POSTSCRIPTS.get(marker) or re.escape(marker.lower())
     return re.search(pattern, response.lower()) is not None

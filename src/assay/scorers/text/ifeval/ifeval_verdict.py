@@ -174,7 +174,7 @@ def _whole(value: object) -> object:
 @scorers.register("ifeval")
 @dataclass(frozen=True)
 class IfEval:
-    """`prompt_strict` and `prompt_loose` of one response. The summarizer `instructions` adds both by instruction."""
+    """`prompt_strict` and `prompt_loose`: 1 if a response follows all instructions of its prompt."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "instructions")
