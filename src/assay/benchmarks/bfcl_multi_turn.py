@@ -105,7 +105,7 @@ class SystemTools:
     mode: str = FC
     replies = True
     takes_any_call = True
-    """True, because the package answers even wrong calls, and its error messages are part of the benchmark."""
+    """Wrong calls are passed on as well, because the package's error messages are part of the benchmark."""
 
     @property
     def identity(self) -> list[str]:

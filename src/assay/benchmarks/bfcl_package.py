@@ -25,7 +25,7 @@ from ..models.tool_syntaxes import computed
 
 PIP = "--no-deps bfcl-eval==2026.3.23"
 FC, PROMPT = "fc", "prompt"
-"""The two modes: functions are sent as tools, or described in BFCL's own system prompt."""
+"""The two modes. `fc`: functions are sent as tools; `prompt`: BFCL's own system prompt describes them."""
 _LANGUAGES = {"simple_java": "JAVA", "simple_javascript": "JAVASCRIPT"}
 PARSERS_PIP = (
     "tree_sitter==0.21.3 tree_sitter_java==0.21.0 tree_sitter_javascript==0.21.4"
@@ -199,7 +199,7 @@ def version() -> str:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """While the package is imported, provide the modules it needs, and a temporary folder for files it creates."""
+    """Provide, while the package is imported, the modules that it needs and a temporary folder for files it creates."""
     stand_ins = _stand_ins()
     before = {name: sys.modules.get(name) for name in stand_ins}
     folder_before = os.environ.get("BFCL_PROJECT_ROOT")

@@ -28,7 +28,7 @@ def classes_to_find(sample: Sample) -> str:
 
 
 def with_prompt(row: RowOf) -> list[RowOf]:
-    """Return the row with `prompt` filled from `text`, the name in ULMEvalKit's and the official table."""
+    """Return the row with `prompt` filled from `text`, the column in ULMEvalKit's and the official table."""
     if "item_id" not in row:
         return renamed(prompt="text")(row)
     return [row]

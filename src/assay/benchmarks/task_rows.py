@@ -32,7 +32,7 @@ def read_tasks(file: str, module: str) -> dict[str, Task]:
 
 
 def read_task_rows(file: str) -> dict[str, Row]:
-    """Return the complete rows of a file by name, in its order."""
+    """Return the rows of a TOML file by task name, in the order of the file, with inherited fields filled in."""
     with (_DATA / file).open("rb") as opened:
         table = tomllib.load(opened)
     shapes = table.pop("shape", {})

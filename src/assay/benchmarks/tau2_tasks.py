@@ -92,7 +92,7 @@ class Tau2Service:
     replies = True
     needs = (USER,)
     takes_any_call = True
-    """True, because the package itself reports wrong calls."""
+    """Wrong calls are passed on as well, because the package itself reports them as errors."""
 
     @property
     def identity(self) -> list[str]:

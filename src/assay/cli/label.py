@@ -150,7 +150,7 @@ def _read_label(
     samples: Mapping[tuple[str, str], set[tuple[str, int]]],
     by: str,
 ) -> Label:
-    """Return the label of one line; raise if it is not a number or names no single sample."""
+    """Return the label in one line of the file; raise if it is not a number, or the sample is unknown or ambiguous."""
     plain = {name: plain_cell(str(row.get(name) or "")) for name in COLUMNS}
     try:
         epoch = int(plain["epoch"] or 0)

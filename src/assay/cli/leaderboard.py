@@ -100,7 +100,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _run_folders(names: Sequence[str]) -> list[Path]:
-    """Return the run folders in or below the named folders; raise if there is none in one of them."""
+    """Return the run folders in or below the named folders; raise if a named folder contains none."""
     from ..view.run_folders import RunFolders
 
     folders: dict[Path, None] = {}

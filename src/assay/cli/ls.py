@@ -15,7 +15,7 @@ UNKNOWN = "depends on its options"
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the names of one kind, or the number of names of each kind and all tasks."""
+    """Print the registered names of one kind such as scorers; without a kind, how many each kind has, and all tasks."""
     p = Parser(
         prog="assay ls",
         description="List the registered names of a kind, with one line for each.",

@@ -1,4 +1,4 @@
-"""The command line: `assay VERB …`. Each verb is a separate module, imported when it is used."""
+"""The command line: `assay VERB …`. Each verb (`run`, `show`, …) is a separate module, imported when it is used."""
 
 import errno
 import io
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prepare_output() -> None:
-    """Make stdout and stderr accept every text, even if the terminal lacks characters or the parent closed them."""
+    """Make stdout and stderr accept every text, even if the terminal lacks characters or the streams are closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

@@ -15,7 +15,7 @@ from .arguments import Parser
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print for each number its interval, the detectable difference, and the samples a difference needs."""
+    """Print for each metric its interval, the detectable difference, and how many samples a difference needs."""
     p = Parser(
         prog="assay power",
         usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X]\n"

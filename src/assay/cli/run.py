@@ -112,7 +112,7 @@ def _read_plain(path: str) -> Mapping[str, Any]:
 
 
 NOTHING_COMPARED = 3
-"""Exit code of a complete run that shares no number with its `--baseline`."""
+"""Exit code of a complete run of which no result could be compared with its `--baseline`."""
 
 
 def parser() -> Parser:
@@ -245,7 +245,7 @@ def _raise_with_plan(
 
 
 def _collect_rarely() -> None:
-    """Make the garbage collector run rarely. With millions of records it would take a tenth of a fast run's time."""
+    """Make the garbage collector run rarely, because with millions of records it takes a tenth of a run's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -355,7 +355,7 @@ def _device(
     device: str,
     models: Sequence[str],
 ) -> dict[str, str]:
-    """Return the option `device` for each model that accepts it. Print a note about models that do not."""
+    """Return the model option `device` if a model accepts it, else nothing. Print a note about each that does not."""
     from ..models.other_names import takes_device
     from ..runner.options import DEFAULT_MODEL
 

@@ -13,7 +13,7 @@ MOST_LINES = 40
 LONGEST_LINE = 2000
 """How many characters of a line are shown, unless everything is shown."""
 _START, _END = "\x02", "\x03"
-"""Placeholders for the marks while a text is cut into lines. They are removed from the model's text first."""
+"""Placeholders for the marks around a span while the text is cut into lines. The model's text has none of them."""
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
 

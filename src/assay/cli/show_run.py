@@ -340,7 +340,7 @@ class ShownRun:
         *,
         only_ids: bool,
     ) -> Iterator[str]:
-        """Yield one JSON document in pieces. Samples are read as they are written."""
+        """Yield the JSON document of a run in pieces, so that only one sample at a time is in memory."""
         rows = self.rows(wanted)
         results = self.reader.summary.get("results", [])
         head = {

@@ -216,7 +216,7 @@ class Tried:
     scorer: Any
     records: Sequence[ScoreRecord]
     answers: str
-    """Which answers the verdicts are about, such as `for the targets`."""
+    """The scripted answers that were scored, in words such as `for the targets`."""
 
 
 def try_summarizers(

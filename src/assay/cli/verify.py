@@ -89,7 +89,7 @@ def _checks(
 
 
 def _known_damage(reader: RunReader) -> tuple[str, str]:
-    """Return the state of a run whose journal was damaged, and a line about what was lost or asked again."""
+    """Return the state of a run with a damaged journal, and a line about answers that are lost or were replaced."""
     lost = reader.lost_answers()
     if lost:
         if lost == 1:

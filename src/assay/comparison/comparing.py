@@ -1,8 +1,8 @@
 """Compare a run with an earlier run, paired by sample id, and list other differences between the two.
 
-Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict in
-either run are left out. The last summary of each run defines how its answers to a sample are reduced; the result must
-be the number in its table.
+Unreadable answers and clusters are treated as in each run's table of results. Samples without a verdict in either run
+are left out. The last summary of each run defines how several answers to a sample are reduced to one value. The values
+of a run must give the result in its table.
 """
 
 import shlex

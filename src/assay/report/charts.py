@@ -127,7 +127,7 @@ def interval_dot(
     domain: Ends,
     width: float = 180,
 ) -> Markup:
-    """Return the drawing of a value with its interval above the ends of the scale."""
+    """Return the drawing of a value with its interval. The ends of the scale are printed below."""
     label = "no value"
     if value is not None and math.isfinite(value):
         label = f"{format_value(value)}, 95 % interval {interval_words(ends)}"

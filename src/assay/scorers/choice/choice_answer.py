@@ -92,11 +92,11 @@ BEFORE_LETTER = (
 """Rules whose evidence (a quotation from the answer) ends with the option. Other rules' evidence begins with it."""
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
-"""The sentence around a word is searched within this many words on either side."""
+"""How many words before and after a word are searched for the ends of its sentence."""
 
 
 class Extraction(NamedTuple):
-    """The answer, the rule that read it (or the reason why none did), and the shortened words that it relied on."""
+    """What was read from an answer: the letter, the rule (or why none applied), the outcome, and a quotation."""
 
     answer: str | None
     rule: str
@@ -241,7 +241,7 @@ NOT_LISTED = re.compile(
 """Words after an ordinal with which it does not mean a listed option: "the first letter", "a drug of first choice"."""
 _PLACES_AS_UNKNOWN = str.maketrans(dict.fromkeys(PLACES, UNKNOWN))
 SHORT_WORDS = 60
-"""Up to this many words and signs, an answer is short: an option that it names is its choice."""
+"""The most words and signs of a short answer, in which naming an option counts as choosing it."""
 MOST_MENTIONS = 60
 """Most mentions of one option that are checked; an answer may repeat itself endlessly."""
 LONE_CAPITAL = re.compile(r"\b[B-HJ-Z]\b")

@@ -92,7 +92,7 @@ PLACED_OPTION = pattern(
     "the third option",
     "Option 3",
 )
-"""An option that is named by its place in the list."""
+"""Matches an option that is named by its position in the list: "the third option"."""
 
 # --- options that are denied in favor of another
 
@@ -221,7 +221,7 @@ NEW_THOUGHT = pattern(
 # "if", "many", "were it a cat": but not "it was raining, so"
 _DOUBTING_WORD = f"{any_of('SUPPOSES REPORTS')}|^{word('WAS')}"
 DOUBTS = pattern(_DOUBTING_WORD, "If it barks", "Many students think")
-"""A clause that supposes or reports, so that the rest is not a declaration."""
+"""Matches a clause that makes a supposition or reports an opinion, so that the sentence is not a declaration."""
 LIMITS_OR_DOUBTS = pattern(
     f"^{word('LIMITS')}{not_before(f'{FILLERS}$')}|{_DOUBTING_WORD}",
     "In the short run",
@@ -292,7 +292,7 @@ NUMBERED_HEADING = pattern(
     "Answer A: too broad.",
     "Answer choice B: this fits.",
 )
-"""A heading that names an option: several of them are a list."""
+"""Matches a heading that names an option. Several such headings are a list."""
 DENIED = pattern(
     any_of("COMMA STOP LINE")
     + "*"
@@ -410,7 +410,7 @@ OPTION_TEXT = pattern(
     "It is a dog.",
     "dog, nothing else",
 )
-"""A paragraph that is an option's text, or leads up to one."""
+"""Matches a paragraph that is an option's text, or leads up to one."""
 TEXT_AND_LETTER = pattern(
     TEXT
     + any_of("COMMA COLON DASH")
@@ -457,7 +457,7 @@ CONCLUDED_TEXT = pattern(
     "Not a cat, not a bird. It has to be a dog.",
     "A cat is unlikely. The most likely animal is a dog.",
 )
-"""A last sentence that concludes and ends in an option's text."""
+"""Matches a last sentence that concludes ("so") and ends in an option's text."""
 LEAVES_OPEN = pattern(
     any_of("TEXT QUESTION SUPPOSES REPORTS WAS DECLINES CONTRASTS"),
     "If it barks",
@@ -640,7 +640,7 @@ REST_AFTER_LAST_LETTER = pattern(
     "C, not A",
     "C rather than A",
 )
-"""An option, then another one that is denied or compared with it."""
+"""Matches an option and another one after it that is denied or compared with it."""
 LISTS_OPTIONS = pattern(
     f"{OPTION_WORD}{any_of('FILLER IS')}*{COLON}.$",
     "The options are:\n",

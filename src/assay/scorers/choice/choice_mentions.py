@@ -59,7 +59,7 @@ MARKUP: tuple[tuple[str, str], ...] = (
     # "\text{B}", "\mathbf{B}"
     (rf"\\(?:{_LATEX_FONTS})\s{{0,2}}\{{\s?([^{{}}\n]*)\}}", r"\1"),
 )
-"""Patterns and their replacements, applied in this order."""
+"""Patterns that remove markup from an answer, each with its replacement, in the order in which they are applied."""
 _MARKUP_PATTERNS = [(re.compile(pattern), text) for pattern, text in MARKUP]
 BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]{1,200}?)(?<=\S)\1")
 """Words in bold: "**Paris**"."""
@@ -335,7 +335,7 @@ def _is_article(
     start: int,
     owners: str,
 ) -> bool:
-    """Return True for "a dog", and for "A dog" where dog is not option A."""
+    """Return True if the letter at `start` is an article: in "a dog", and in "A dog" unless option A is "dog"."""
     if plain[start] not in "Aa" or not owners or plain[start + 1 : start + 2] != " ":
         return False
     return plain[start] == "a" or "A" not in owners

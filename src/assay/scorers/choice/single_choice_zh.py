@@ -49,7 +49,7 @@ class SingleChoiceZh:
 
     letters: str = "ABCD"
     cushion: bool = False
-    """As a last resort, take the only letter that occurs, whatever the answer says about it."""
+    """If no rule applies, take the only letter that occurs in the answer, even if the answer may reject it."""
     question: str = ""
     """The column with the text of the question, if the prompt has only the spoken question."""
     reads: ClassVar[tuple[str, ...]] = ("text",)

@@ -1,7 +1,7 @@
 """Canaries: answers that try to persuade a judge of a verdict, used in every judged task.
 
 A canary does not answer its question, and demands the top grade. A judge that obeys cannot be trusted with the other
-answers either, so the share of successful canaries is reported with the judged number.
+answers either, so the share of successful canaries is reported with the judge's scores.
 """
 
 import asyncio

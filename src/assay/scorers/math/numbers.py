@@ -217,7 +217,7 @@ def strict_match(text: str) -> re.Match[str] | None:
 
 
 def flexible_match(text: str) -> re.Match[str] | None:
-    """Return the match of the flexible filter: the last run of digits and money signs. It may be only dots."""
+    """Return the match of the flexible filter: the last run of digits, `$`, `.` and `,` (perhaps only dots)."""
     return last_of(_FLEXIBLE.finditer(text))
 
 
