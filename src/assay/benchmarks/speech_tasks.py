@@ -93,7 +93,7 @@ IN_THIS_VOICE = {BOTH: InThisVoice()}
 
 
 def spoken_tasks(row: dict[str, Any]) -> tuple[Task, ...]:
-    """Return the tasks of a row in the TOML file: one for each input mode, or a single one without the key `checked`."""
+    """Return the tasks of a row in the TOML file: one for each input mode, or only one without the key `checked`."""
     settings = dict(row)
     if "checked" not in settings:
         return (build_task(settings, __name__),)

@@ -35,7 +35,7 @@ class Part:
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        """All models of this part, including judges."""
+        """The names of all models of this part, including judges."""
         return tuple(dict.fromkeys((*self.models, *self.judges.values())))
 
     def missing(self) -> str:
@@ -142,7 +142,7 @@ def show_parts(
     fresh: bool,
     is_json: bool,
 ) -> int:
-    """Run each part in a folder of its own."""
+    """Run each part in its own folder, and print one table of all results. Return the exit code."""
     from ..runner.options import RunOptions
     from ..runner.run import run
     from .display import watcher

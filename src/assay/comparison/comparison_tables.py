@@ -163,7 +163,7 @@ def markdown(
 
 
 def _alert(lines: Sequence[str]) -> str:
-    """Return the lines as a warning box of GitHub; empty if there are none."""
+    """Return lines of Markdown as a warning box of GitHub; an empty text without lines."""
     if not lines:
         return ""
     return "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in lines)

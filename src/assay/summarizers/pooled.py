@@ -80,7 +80,7 @@ class Pooled:
 
 
 def _names(names: Names) -> tuple[str, ...]:
-    """Return one name or several names as a tuple."""
+    """Return the names as a tuple; a single name may be given as a text."""
     if isinstance(names, str):
         return (names,)
     return tuple(names)

@@ -1,4 +1,4 @@
-"""Patterns over the word classes of an answer (see `choice_classes.WordClass`).
+"""Patterns over the word classes of an answer (see `choice_words.WordClass`).
 
 "So the answer is (B)." is the string `kfaim.`. A pattern is assembled from parts with names: `any_of("IS WOULD")` is
 the character class `[iw]`. Each pattern has sentences that it matches; a test runs them. In a sentence, `‸` shows where
@@ -123,7 +123,7 @@ NOT_BUT = pattern(
     "答えはAではなくBです。",
     "The answer ‸isn't A, it's B.",
 )
-"""Options that are denied in favor of the one that follows: "not A but B"."""
+"""Matches options that are denied in favor of the option after them: "not A but B"."""
 
 # --- declarations
 
@@ -422,7 +422,7 @@ TEXT_AND_LETTER = pattern(
     "The animal in it seems to be a dog (B).",
     "What barks is a dog: option B",
 )
-"""An option's text with a letter behind it; the caller checks that they name the same option."""
+"""Matches an option's text with a letter after it. The caller checks that both name the same option."""
 _SAYS_NO_MORE = none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS WAS CONCLUDES {ENDS}")
 CONCLUDED_TEXT = pattern(
     either(
@@ -671,7 +671,7 @@ MARKED_ENTRY = pattern(
     "A. cat: no",
     "| B | Correct |",
 )
-"""An entry of a list that is marked as right or wrong behind its letter."""
+"""Matches an entry of a list that is marked as right or wrong after its letter: "A: wrong"."""
 MARKED_LINE = pattern(
     r"(?im)^[^\w\n]*(?:(?:option|choice) )?"
     + f"{named('name', f'[{LETTER_MARKS}]')}{OWN_TEXT}*"
@@ -681,7 +681,7 @@ MARKED_LINE = pattern(
     "A. It says miaow. ✗",
     "- Option B barks: correct",
 )
-"""A line of a list that is marked as right or wrong at its end."""
+"""Matches a line of a list that is marked as right or wrong at its end."""
 RESULT = pattern(
     r"^(?:(?!,|\band\b).)*=\s?"
     + rf"{named('text', f'[{TEXT_MARKS}]')}{OWN_TEXT}*[\s.)$\\\]]*\Z",
